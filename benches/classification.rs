@@ -13,7 +13,9 @@ mod peers;
 use std::hint::black_box;
 use std::time::Instant;
 
-use halflight::adapt::classes::sampled::{Examples, Loss, Objective, Trained};
+use halflight::adapt::classes::sampled::{
+    Examples, SampledLoss, SampledObjective, TrainedParameters,
+};
 use halflight::model::{Architecture, Classifier, Volume};
 use halflight::numeric::Matrix;
 use peak_alloc::PeakAlloc;
@@ -37,7 +39,10 @@ fn main() {
     let classes = (0..2 * BATCH as u32).map(|i| i % 10).collect();
     let records = Examples::own(features, classes);
     let members: Vec<usize> = (0..2 * BATCH).step_by(2).collect();
-    let objective = Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
+    let objective = SampledObjective {
+        loss: SampledLoss::CrossEntropy,
+        trained: TrainedParameters::Everything,
+    };
     for (name, architecture, rounds) in [
         ("softmax", Architecture::linear(PIXELS, 10), 50),
         ("probe", Architecture::probe(image, 10), 8),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use halflight::adapt::unlabelled::discrepancy::Smoothed;
 use halflight::adapt::unlabelled::moment::{bounded_moment, difference};
-use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
+use halflight::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
 use halflight::numeric::Vector;
 use halflight::numeric::accelerated::{Accelerated, simplex_gap};
 use halflight::numeric::pairwise::Pairwise;
@@ -29,7 +29,8 @@ fn main() {
     println!("{RECORDS} public records; the least of many times, in µs");
     for dimension in [10, 50, 200] {
         let part = |part| dataset(part, RECORDS, dimension, DEFAULT_MIXTURE, 1).unwrap();
-        let (public, private) = (part(Part::Source).features, part(Part::Target).features);
+        let (public, private) =
+            (part(SyntheticPart::Source).features, part(SyntheticPart::Target).features);
         let moment = bounded_moment(&private, 1.0);
         let q = Vector::from_element(RECORDS, 1.0 / RECORDS as f64);
         let m = difference(&moment, &public, &q);
@@ -59,7 +60,8 @@ fn kernel_form(records: usize, dimension: usize) {
     /// Moves between looks at the gap.
     const CHECKED: usize = 16;
     let part = |part, rows| dataset(part, rows, dimension, DEFAULT_MIXTURE, 1).unwrap().features;
-    let (public, private) = (part(Part::Source, records), part(Part::Target, 8000));
+    let (public, private) =
+        (part(SyntheticPart::Source, records), part(SyntheticPart::Target, 8000));
     let gram = (public.transpose() * &public).map(|dot| dot * dot);
     let forms = quadratic_forms(&public, &bounded_moment(&private, 1.0));
     let start = Pairwise::from_uniform(gram.column_mean() - &forms, &gram, RIDGE);

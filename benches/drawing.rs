@@ -15,7 +15,7 @@ use std::time::Instant;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use halflight::adapt::Series;
 use halflight::engine::desk::News;
-use halflight::engine::{Control, Moment, Report};
+use halflight::engine::{Control, DeskReport, Moment};
 use halflight::privacy::ledger::RunId;
 use halflight::session::demo;
 use halflight::tui::app::App;
@@ -85,7 +85,7 @@ fn three_charts() {
     assert!(buffer.content.iter().any(|cell| cell.symbol() == "⣿"), "nothing was drawn");
 }
 
-fn news(index: u64, total: u64) -> Report {
+fn news(index: u64, total: u64) -> DeskReport {
     let x = index as f64;
     let y = (-x / 2e4).exp() + 0.05 * (x * 0.37).sin();
     let numbers = [
@@ -94,7 +94,7 @@ fn news(index: u64, total: u64) -> Report {
         (Series::StationarityGap, y.abs() + 1e-9),
     ];
     let progress = made_up(index, total, &numbers);
-    Report::Job { id: 1, news: News::Moment(Moment::Stepped(progress)) }
+    DeskReport::Job { id: 1, news: News::Moment(Moment::Stepped(progress)) }
 }
 
 fn app_with_a_run(total: u64) -> App {
@@ -119,7 +119,8 @@ fn whole_screen() {
     let mut app = app_with_a_run(total);
     let mut next = 1;
     let mut batch = |count: u64| {
-        let reports: Vec<Report> = (next..next + count).map(|index| news(index, total)).collect();
+        let reports: Vec<DeskReport> =
+            (next..next + count).map(|index| news(index, total)).collect();
         next += count;
         Message::Reports(reports)
     };

@@ -15,7 +15,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halflight::adapt::labelled::profiled::{Loss, Profile, Records};
+use halflight::adapt::labelled::profiled::{Profile, ProfiledRecords, ScoreLoss};
 use halflight::data::{Bounds, Dataset, Persons};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;
@@ -52,11 +52,11 @@ fn main() {
         let data = Arc::new(data);
         let of_five = Persons::of_counts(vec![EACH; records / EACH]);
         let persons = Dataset { persons: Some(Arc::new(of_five)), ..(*data).clone() };
-        let persons = Records::new(Arc::new(persons), labels.clone());
-        let data = Records::new(data, labels.clone());
+        let persons = ProfiledRecords::new(Arc::new(persons), labels.clone());
+        let data = ProfiledRecords::new(data, labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
-            loss: Loss::Squared,
+            loss: ScoreLoss::Squared,
             alpha: 0.1,
             kappa: 0.25,
             penalty: 0.0,

@@ -6,11 +6,11 @@
 use std::time::Instant;
 
 use halflight::adapt::methods;
-use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
+use halflight::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
 use halflight::data::{Bounds, Classes, Dataset, Task};
 use halflight::numeric::Matrix;
 use halflight::privacy::Target;
-use halflight::rehearsal::{Noise, Trial};
+use halflight::rehearsal::{RehearsalNoise, Trial};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -26,7 +26,7 @@ fn main() {
          {ROUNDS}\n{:>24} {:>10} {:>8} {:>10} {:>10}",
         "method", "planning", "steps", "run", "a step"
     );
-    let regression = [(Part::Source, PUBLIC), (Part::Target, PRIVATE)]
+    let regression = [(SyntheticPart::Source, PUBLIC), (SyntheticPart::Target, PRIVATE)]
         .map(|(part, count)| dataset(part, count, DIMENSION, DEFAULT_MIXTURE, 1).unwrap());
     let classification = [(1, PUBLIC), (2, PRIVATE)].map(|(seed, count)| classes(seed, count));
     for method in methods() {
@@ -34,7 +34,7 @@ fn main() {
             Task::Regression => &regression,
             Task::Classification => &classification,
         };
-        let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-5 });
+        let noise = RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-5 });
         let rehearsal = Trial::new(method.spec().id, public, private, noise, 1);
         let (mut planning, mut run, mut steps) = (f64::INFINITY, f64::INFINITY, 0);
         for _ in 0..ROUNDS {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use halflight::data::filter::Filter;
-use halflight::data::overlap::{Key, Sketch};
+use halflight::data::overlap::{DigestKey, Sketch};
 use halflight::data::{Column, Table, read};
 
 const CHOSEN: [(&str, &[&str]); 4] = [
@@ -49,7 +49,7 @@ const CHECKED: [(&str, &[&str]); 6] = [
 fn main() {
     let data = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     let data = data.unwrap_or_else(|| "/work/shared/data".to_owned());
-    let keys: Vec<Key> = (0..10).map(|seed| Key::new([seed; 32])).collect();
+    let keys: Vec<DigestKey> = (0..10).map(|seed| DigestKey::new([seed; 32])).collect();
     for (title, sets) in [("CHOSEN", &CHOSEN[..]), ("CHECKED", &CHECKED[..])] {
         println!("== {title}");
         for (file, splits) in sets {
@@ -66,7 +66,7 @@ fn main() {
 }
 
 /// Parts of one table that have no row in common: whatever is seen there is chance.
-fn coincidences(table: &Table, splits: &[&str], keys: &[Key]) {
+fn coincidences(table: &Table, splits: &[&str], keys: &[DigestKey]) {
     let parts: Vec<(&str, Table)> = splits
         .iter()
         .map(|split| (*split, Filter::parse(split).unwrap().apply(table).unwrap()))
@@ -108,7 +108,7 @@ fn overlapping(one: &str, other: &str) -> bool {
     one.split(' ').next() != other.split(' ').next()
 }
 
-fn evasions(table: &Table, keys: &[Key]) {
+fn evasions(table: &Table, keys: &[DigestKey]) {
     let rows = table.rows();
     let columns = table.columns.len();
     let every =
@@ -279,7 +279,7 @@ fn evasions(table: &Table, keys: &[Key]) {
     }
 }
 
-fn sketch(table: &Table, key: &Key) -> Sketch {
+fn sketch(table: &Table, key: &DigestKey) -> Sketch {
     Sketch::of(table, key)
 }
 
@@ -366,7 +366,7 @@ fn mix(x: usize) -> usize {
 
 fn cost() {
     println!("== COST");
-    let key = Key::new([1; 32]);
+    let key = DigestKey::new([1; 32]);
     for (rows, columns) in [(1_000_000, 10), (1_000_000, 100), (1000, 20_000)] {
         let column = |at: usize| {
             Column::Numbers((0..rows).map(|row| mix(row * columns + at) as f64).collect())

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use halflight::data::{Bounds, Dataset};
-use halflight::model::{Activation, Architecture, Classifier, Labels, Volume};
+use halflight::model::{Activation, Architecture, Classifier, ExampleLabels, Volume};
 use halflight::numeric::Matrix;
 use halflight::rank::subspace::lead_and_span;
 use halflight::rank::{Candidate, Lineup, ProbeModel, Ranking, RankingSettings, Subspace};
@@ -76,7 +76,7 @@ fn repeat() {
         let model = Classifier::new(architecture, parameters).unwrap();
         let datasets = [1, 2].map(|seed| images(seed, RECORDS, 0.07));
         let labels: Vec<u32> = (0..RECORDS as u32).map(|i| i * 7 % CLASSES as u32).collect();
-        let labels = Labels::Classes(&labels);
+        let labels = ExampleLabels::Classes(&labels);
         let mut best = [f64::INFINITY; 4];
         for _ in 0..ROUNDS {
             let start = Instant::now();

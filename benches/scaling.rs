@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use halflight::adapt::unlabelled::discrepancy::Smoothed;
 use halflight::adapt::unlabelled::moment::{bounded_moment, difference};
-use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
-use halflight::model::{Activation, Architecture, Classifier, Labels};
+use halflight::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
+use halflight::model::{Activation, Architecture, Classifier, ExampleLabels};
 use halflight::numeric::product::inner_products;
 use halflight::numeric::{Matrix, Vector, fused, parallel};
-use halflight::plot::{Figure, Mark, Panel, Point, Series, Side};
+use halflight::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use halflight::rank::{Lead, Subspace};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -77,8 +77,8 @@ fn main() {
     }
     let panels = cases.iter().map(|case| Panel {
         title: case.panel.to_owned(),
-        horizontal: Side::log(case.axis),
-        series: vec![Series {
+        horizontal: AxisSide::log(case.axis),
+        series: vec![ChartSeries {
             name: case.name.to_owned(),
             mark: Mark::Line,
             points: case.times.iter().map(|(x, y)| Point::new(*x as f64, *y)).collect(),
@@ -87,7 +87,7 @@ fn main() {
     let figure = Figure {
         title: "How time grows with the problem".to_owned(),
         note: "the least of five times".to_owned(),
-        vertical: Side::log("seconds"),
+        vertical: AxisSide::log("seconds"),
         panels: panels.collect(),
     };
     if let Some(path) = std::env::args().find(|word| word.contains(".svg")) {
@@ -129,7 +129,7 @@ fn product() -> f64 {
 /// A round besides its draw: scores of all public records, then one record's move.
 fn frank_wolfe(m: usize, d: usize) -> f64 {
     let part = |part| dataset(part, m, d, DEFAULT_MIXTURE, 1).unwrap().features;
-    let (public, private) = (part(Part::Source), part(Part::Target));
+    let (public, private) = (part(SyntheticPart::Source), part(SyntheticPart::Target));
     let moment = bounded_moment(&private, 1.0);
     let q = Vector::from_element(m, 1.0 / m as f64);
     let mut sum = &moment - difference(&moment, &public, &q);
@@ -152,7 +152,7 @@ fn ranking(candidates: usize) -> f64 {
     time(|| {
         let gradients: Vec<_> = data
             .iter()
-            .map(|data| model.gradients(data, Labels::Classes(&labels)).unwrap())
+            .map(|data| model.gradients(data, ExampleLabels::Classes(&labels)).unwrap())
             .collect();
         let lead = Lead::of(&gradients[0], 18).unwrap();
         for batch in &gradients[1..] {

@@ -4,11 +4,12 @@
 use std::fmt;
 use std::path::Path;
 
+/// What nearly every function here returns that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What kind of thing went wrong; it decides the exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// Something failed while working.
     Failed,
     /// The request itself makes no sense (bad argument, bad setting).
@@ -26,7 +27,7 @@ pub enum Kind {
 /// its *quote*, which only [`Error::for_curator`] shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
     what: String,
     place: Option<String>,
     cure: Option<String>,
@@ -78,24 +79,29 @@ impl fmt::Debug for Quote {
 const LONGEST_QUOTE: usize = 60;
 
 impl Error {
-    pub fn new(kind: Kind, what: impl Into<String>) -> Self {
+    /// An error of this kind.
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Self { kind, what: what.into(), place: None, cure: None, action: None, quote: None }
     }
 
+    /// Something went wrong: exit code 1.
     pub fn failed(what: impl Into<String>) -> Self {
-        Self::new(Kind::Failed, what)
+        Self::new(ErrorKind::Failed, what)
     }
 
+    /// Something was asked for that makes no sense: exit code 2.
     pub fn usage(what: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, what)
+        Self::new(ErrorKind::Usage, what)
     }
 
+    /// A guarantee or a budget does not allow it: exit code 3.
     pub fn refused(what: impl Into<String>) -> Self {
-        Self::new(Kind::Refused, what)
+        Self::new(ErrorKind::Refused, what)
     }
 
+    /// The user ended it: exit code 130.
     pub fn interrupted(what: impl Into<String>) -> Self {
-        Self::new(Kind::Interrupted, what)
+        Self::new(ErrorKind::Interrupted, what)
     }
 
     /// A failed call of the operating system on `path`.
@@ -161,14 +167,17 @@ impl Error {
         self
     }
 
-    pub fn kind(&self) -> Kind {
+    /// What kind of thing went wrong.
+    pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
+    /// What went wrong, in words.
     pub fn what(&self) -> &str {
         &self.what
     }
 
+    /// Where: a file, a line, a record.
     pub fn place(&self) -> Option<&str> {
         self.place.as_deref()
     }
@@ -178,6 +187,7 @@ impl Error {
         self.action.as_deref()
     }
 
+    /// What to do about it.
     pub fn cure_text(&self) -> Option<&str> {
         self.cure.as_deref()
     }

@@ -17,13 +17,13 @@ const DEVIATES: f64 = 1.96;
 pub struct Errors {
     pub task: Task,
     pub model: f64,
-    /// Of a model of the public records alone.
+    /// The error of a model of the public records alone.
     #[serde(default)]
     pub public_alone: Option<f64>,
-    /// Of a model of the private records without any noise.
+    /// The error of a model of the private records without any noise.
     #[serde(default)]
     pub no_privacy: Option<f64>,
-    /// Of always answering the mean, or the commonest class.
+    /// The error of always answering the mean, or the commonest class.
     #[serde(default)]
     pub trivial: Option<f64>,
     /// How many records were held out.

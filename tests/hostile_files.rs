@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use halflight::data::read::{self, Reading, Unwatched};
 use halflight::data::{Column, Table};
-use halflight::error::Kind;
+use halflight::error::ErrorKind;
 use peak_alloc::PeakAlloc;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -433,6 +433,6 @@ fn progress_is_told_and_stops_the_reading() {
     let mut stop =
         |read, _| if read > 2 << 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let error = read::read(&path, &Reading::Plain, &mut stop).err().unwrap();
-    assert_eq!(error.kind(), Kind::Interrupted);
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
     let _ = read::read(&path, &Reading::Plain, &mut Unwatched).ok().unwrap();
 }

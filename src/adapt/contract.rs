@@ -161,16 +161,16 @@ pub trait Run: Send {
     fn finish(self: Box<Self>) -> Result<Released<Model>>;
 }
 
-/// Who goes along with a run: asked before every step and told after it.
+/// Accompanies a run: is asked before every step and told after it.
 pub trait Companion {
-    /// Who may look during the next step; `None` ends the run before it.
+    /// Says who may look at the next step. `None` ends the run before it.
     fn watch(&mut self, spender: &Spender) -> Option<&Watch>;
 
     /// A step was taken; the run and what it has spent are as they are after it.
     fn taken(&mut self, run: &dyn Run, spender: &Spender, step: Step) -> Result<()>;
 }
 
-/// Whoever only listens, with one watch for all steps.
+/// A function that only listens, with one watch for all steps.
 impl<F: FnMut(&dyn Run, &Spender, Step) -> Result<()>> Companion for (&Watch, F) {
     fn watch(&mut self, _: &Spender) -> Option<&Watch> {
         Some(self.0)

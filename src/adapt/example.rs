@@ -19,7 +19,7 @@ pub fn problem(shape: &ProblemShape, public: &Dataset) -> Problem {
     Problem { shape: shape.clone(), public: public.clone().into(), seed: 0 }
 }
 
-/// Of a method at [`TARGET`].
+/// The plan of a method at [`TARGET`].
 pub fn plan(
     method: &'static dyn Method,
     given: &BTreeMap<String, Value>,

@@ -8,7 +8,7 @@ pub struct Measure {
     /// What was measured.
     pub series: Series,
     /// The number, and who may see it.
-    pub value: Standing,
+    pub value: MeasureStanding,
 }
 
 /// The series that screens and files know.
@@ -115,17 +115,17 @@ impl Series {
 impl Measure {
     /// A number that may be told.
     pub fn released(series: Series, value: Released<f64>) -> Self {
-        Self { series, value: Standing::Released(value) }
+        Self { series, value: MeasureStanding::Released(value) }
     }
 
     /// A number that public data alone have made.
     pub(crate) fn public(series: Series, value: f64) -> Self {
-        Self { series, value: Standing::Public(value) }
+        Self { series, value: MeasureStanding::Public(value) }
     }
 
     /// An exact number about private records.
     pub fn curator(series: Series, value: CuratorOnly<f64>) -> Self {
-        Self { series, value: Standing::Curator(value) }
+        Self { series, value: MeasureStanding::Curator(value) }
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn effective_sample_of(sum: f64, squares: f64) -> f64 {
 /// Public, released or for the curator alone.
 /// Only this crate says that a number is public; nobody can say that one was released.
 #[derive(Debug, Clone)]
-pub enum Standing {
+pub enum MeasureStanding {
     /// Computed from public records.
     #[non_exhaustive]
     Public(f64),
@@ -153,7 +153,7 @@ pub enum Standing {
     Curator(CuratorOnly<f64>),
 }
 
-impl Standing {
+impl MeasureStanding {
     /// The number, unless it is for the curator.
     pub fn open(&self) -> Option<f64> {
         match self {

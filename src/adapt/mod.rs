@@ -55,10 +55,10 @@ pub mod spec;
 pub mod unlabelled;
 
 pub use contract::{Companion, MOST_FEATURES, Method, Prepared, Run, STEPS_VERSION, Start, Step};
-pub use measure::{Measure, Series, Standing};
+pub use measure::{Measure, MeasureStanding, Series};
 use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;
-pub use plan::{Explained, Plan};
+pub use plan::{ExplainedEnergy, Plan};
 pub use problem::{Problem, ProblemShape, StartingModel};
 pub use registry::{method, methods, name_in, name_of};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};

@@ -20,19 +20,19 @@ pub struct Plan {
     /// What the user should know before launching.
     pub warnings: Vec<String>,
     /// Where directions of the public records are chosen.
-    pub explained: Option<Explained>,
+    pub explained: Option<ExplainedEnergy>,
 }
 
 /// What public directions keep of the public records' energy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explained {
+pub struct ExplainedEnergy {
     /// How many of them are taken.
     pub chosen: usize,
     /// The share that the first 1, 2, 3 … of them keep.
     pub shares: Vec<f64>,
 }
 
-impl Explained {
+impl ExplainedEnergy {
     /// The share that is kept.
     pub fn kept(&self) -> f64 {
         let last = self.chosen.min(self.shares.len());
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_directions_keep_is_read_off_their_shares() {
-        let explained = Explained { chosen: 2, shares: vec![0.5, 0.85, 0.95, 1.0] };
+        let explained = ExplainedEnergy { chosen: 2, shares: vec![0.5, 0.85, 0.95, 1.0] };
         assert_eq!(explained.kept(), 0.85);
         assert_eq!([0.1, 0.5, 0.8, 0.9, 1.0].map(|s| explained.needed(s)), [1, 1, 2, 3, 4]);
         let words = explained.words();

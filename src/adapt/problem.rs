@@ -4,14 +4,14 @@ use super::Spec;
 use crate::data::{Bounded, Bounds, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
-use crate::privacy::{Fault, Private};
+use crate::privacy::{Private, PrivateFault};
 
 /// Fewest private records that a method accepts: under it, no ε that anybody would
 /// accept leaves more than noise.
 const FEWEST_PRIVATE_RECORDS: usize = 20;
 
-/// That there are labels was checked before; which ones there are is not told.
-pub(super) const UNLABELLED: Fault = Fault::new(
+/// For a record without a label. The error does not tell which labels there are.
+pub(super) const UNLABELLED: PrivateFault = PrivateFault::new(
     "the private records have no labels that fit the method",
     "choose their label column, and declare their classes",
 );
@@ -179,7 +179,7 @@ impl Expected {
             {
                 Ok(())
             } else {
-                Err(Fault::new(
+                Err(PrivateFault::new(
                     "the private dataset has another shape than was planned for",
                     "prepare it with the columns of the public dataset, then plan again",
                 ))

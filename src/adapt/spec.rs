@@ -250,7 +250,7 @@ pub struct Setting<T> {
     /// What it does, in a sentence or two.
     pub help: &'static str,
     /// What values it may have.
-    pub kind: Kind<T>,
+    pub kind: SettingKind<T>,
 }
 
 impl<T> Setting<T> {
@@ -262,7 +262,7 @@ impl<T> Setting<T> {
 
 /// What may stand in a session file, and how it is read.
 #[derive(Debug)]
-pub struct Kind<T> {
+pub struct SettingKind<T> {
     pub(crate) field: FieldKind,
     pub(crate) read: fn(&Value) -> Option<T>,
 }
@@ -272,32 +272,32 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 /// Any number of a range.
-pub const fn real(min: f64, max: f64, default: f64) -> Kind<f64> {
-    Kind { field: FieldKind::Real { min, max, default }, read: number }
+pub const fn real(min: f64, max: f64, default: f64) -> SettingKind<f64> {
+    SettingKind { field: FieldKind::Real { min, max, default }, read: number }
 }
 
 /// A whole number of a range.
-pub const fn whole(min: u64, max: u64, default: u64) -> Kind<u64> {
+pub const fn whole(min: u64, max: u64, default: u64) -> SettingKind<u64> {
     let read = |value: &Value| number(value).map(|number| number as u64);
-    Kind { field: FieldKind::Whole { min, max, default }, read }
+    SettingKind { field: FieldKind::Whole { min, max, default }, read }
 }
 
 /// `None` is for the method to choose, and 0 in session files.
-pub const fn automatic(max: f64) -> Kind<Option<f64>> {
+pub const fn automatic(max: f64) -> SettingKind<Option<f64>> {
     let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number));
-    Kind { field: FieldKind::Automatic { whole: false, max }, read }
+    SettingKind { field: FieldKind::Automatic { whole: false, max }, read }
 }
 
 /// The same for whole numbers.
-pub const fn automatic_whole(max: f64) -> Kind<Option<u64>> {
+pub const fn automatic_whole(max: f64) -> SettingKind<Option<u64>> {
     let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number as u64));
-    Kind { field: FieldKind::Automatic { whole: true, max }, read }
+    SettingKind { field: FieldKind::Automatic { whole: true, max }, read }
 }
 
 /// Yes or no.
-pub const fn flag(default: bool) -> Kind<bool> {
+pub const fn flag(default: bool) -> SettingKind<bool> {
     let read = |value: &Value| if let Value::Flag(flag) = value { Some(*flag) } else { None };
-    Kind { field: FieldKind::Flag { default }, read }
+    SettingKind { field: FieldKind::Flag { default }, read }
 }
 
 /// Makes a choice: an enum whose variants are the words of session files.
@@ -312,10 +312,10 @@ macro_rules! choices {
 
         impl $name {
             /// The setting that chooses among them.
-            pub const fn or(default: Self) -> $crate::adapt::spec::Kind<Self> {
+            pub const fn or(default: Self) -> $crate::adapt::spec::SettingKind<Self> {
                 let options = &[$($word),+];
                 let default = match default { $(Self::$variant => $word),+ };
-                $crate::adapt::spec::Kind {
+                $crate::adapt::spec::SettingKind {
                     field: $crate::adapt::spec::FieldKind::Choice { options, default },
                     read: |value| match value {
                         $crate::adapt::spec::Value::Text(word) => match word.as_str() {
@@ -364,13 +364,13 @@ mod tests {
     use super::*;
 
     choices! {
-        enum Mode { A = "a", B = "b" }
+        enum TestMode { A = "a", B = "b" }
     }
 
     settings! {
-        struct Test {
+        struct TestSettings {
             steps: u64 = Setting { name: "steps", unit: "", help: "", kind: whole(1, 10, 3) },
-            mode: Mode = Setting { name: "mode", unit: "", help: "", kind: Mode::or(Mode::A) },
+            mode: TestMode = Setting { name: "mode", unit: "", help: "", kind: TestMode::or(TestMode::A) },
             rate: Option<f64> = Setting { name: "rate", unit: "", help: "", kind: automatic(2.0) },
             average: bool = Setting { name: "average", unit: "", help: "", kind: flag(true) },
         }
@@ -384,7 +384,7 @@ mod tests {
         task: Task::Regression,
         needs_private_labels: false,
         needs_public_labels: true,
-        fields: Test::FIELDS,
+        fields: TestSettings::FIELDS,
         tries: &[],
     };
 
@@ -394,22 +394,25 @@ mod tests {
 
     #[test]
     fn missing_settings_take_their_defaults() {
-        let settings = Test::of(&SPEC.check(&BTreeMap::new()).unwrap()).unwrap();
-        assert_eq!(settings, Test { steps: 3, mode: Mode::A, rate: None, average: true });
+        let settings = TestSettings::of(&SPEC.check(&BTreeMap::new()).unwrap()).unwrap();
+        assert_eq!(
+            settings,
+            TestSettings { steps: 3, mode: TestMode::A, rate: None, average: true }
+        );
     }
 
     #[test]
     fn given_settings_are_read_as_they_stand() {
-        let read = |key, value| Test::of(&SPEC.check(&given(key, value)).unwrap()).unwrap();
-        assert_eq!(read("mode", Value::Text("b".to_owned())).mode, Mode::B);
+        let read = |key, value| TestSettings::of(&SPEC.check(&given(key, value)).unwrap()).unwrap();
+        assert_eq!(read("mode", Value::Text("b".to_owned())).mode, TestMode::B);
         assert_eq!(read("rate", Value::Number(0.5)).rate, Some(0.5));
         assert!(!read("average", Value::Flag(false)).average);
     }
 
     #[test]
     fn settings_of_another_method_are_not_read() {
-        let other = Spec { fields: &Test::FIELDS[1..], ..SPEC };
-        let error = Test::of(&other.check(&BTreeMap::new()).unwrap()).unwrap_err();
+        let other = Spec { fields: &TestSettings::FIELDS[1..], ..SPEC };
+        let error = TestSettings::of(&other.check(&BTreeMap::new()).unwrap()).unwrap_err();
         assert!(error.to_string().contains("'steps'"), "{error}");
     }
 

@@ -6,8 +6,8 @@
 //! runs and judged on the other, with Clopper and Pearson's bounds.
 //!
 //! *One run* (Steinke, Nasr, Jagielski 2023): every record is in or out by a coin of its own;
-//! after one run the observer guesses the clearest of them. So many right guesses are unlikely
-//! under a small ε.
+//! after one run the observer guesses the clearest of them. With a small ε it is unlikely that many
+//! guesses are right.
 
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::numeric::special::least;
 use crate::privacy::Adjacency;
 use crate::privacy::accountant::{Event, QueryKind};
-use crate::privacy::tape::{Draw, History};
+use crate::privacy::tape::{Departure, Draw};
 
 /// Each bound fails this often.
 const RISK: f64 = 0.025;
@@ -39,17 +39,17 @@ pub struct Shown {
 }
 
 /// What a run is played on.
-struct World<'a> {
+struct CanaryWorld<'a> {
     data: &'a Dataset,
     blank: Vec<usize>,
     present: Option<usize>,
 }
 
-impl World<'_> {
+impl CanaryWorld<'_> {
     fn play(&self, subject: &Subject, seed: u64, before: Option<&[Draw]>) -> Result<Vec<Draw>> {
         let before = before.map(<[Draw]>::to_vec);
         let (blank, present) = (self.blank.clone(), self.present);
-        let history = History { before, blank, present };
+        let history = Departure { before, blank, present };
         Ok(subject.play(subject.bounded(self.data.clone()), seed, history)?.draws)
     }
 }
@@ -68,13 +68,13 @@ fn is_sampled(subject: &Subject) -> bool {
 fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
     let at = 0;
     let hostile = variants(&subject.private, at);
-    let world = |data| World { data, blank: Vec::new(), present: None };
+    let world = |data| CanaryWorld { data, blank: Vec::new(), present: None };
     let sampled = is_sampled(subject);
-    let blank = |data| World { data, blank: vec![at], present: None };
+    let blank = |data| CanaryWorld { data, blank: vec![at], present: None };
     // The pair of neighbours that is furthest apart in the first run.
     let first = world(&hostile[0]).play(subject, 1, None)?;
     let mut furthest = (0.0, 0, 0);
-    let present = |data| World { data, blank: Vec::new(), present: Some(at) };
+    let present = |data| CanaryWorld { data, blank: Vec::new(), present: Some(at) };
     let inside = hostile.iter().map(|data| {
         let world = if sampled { present(data) } else { world(data) };
         world.play(subject, 1, Some(&first))
@@ -98,7 +98,7 @@ fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
     } else {
         (world(one), world(other), world(one), world(other))
     };
-    let score = |world: &World<'_>, seed: u64| -> Result<f64> {
+    let score = |world: &CanaryWorld<'_>, seed: u64| -> Result<f64> {
         let seen = world.play(subject, seed, None)?;
         let inside = is.play(subject, seed, Some(&seen))?;
         let outside = is_not.play(subject, seed, Some(&seen))?;
@@ -106,7 +106,7 @@ fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
         let events = &subject.calibrated.events;
         Ok(draws.map(|((seen, a), b)| evidence(&events[a.event], seen, &a.exact, &b.exact)).sum())
     };
-    let scores = |world: &World<'_>, first: u64| -> Result<Vec<f64>> {
+    let scores = |world: &CanaryWorld<'_>, first: u64| -> Result<Vec<f64>> {
         (0..runs as u64).map(|run| score(world, first + run)).collect()
     };
     Ok(epsilon_shown(delta, &scores(&with, 10_000)?, &scores(&without, 5_000_000)?))
@@ -227,7 +227,7 @@ fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
             }
         }
         let blank = if sampled { out.to_vec() } else { Vec::new() };
-        World { data: &data, blank, present: None }.play(subject, 77, before)
+        CanaryWorld { data: &data, blank, present: None }.play(subject, 77, before)
     };
     let out: Vec<usize> = (0..n).filter(|i| !is_in[*i]).collect();
     let seen = play(&out, None)?;

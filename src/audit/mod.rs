@@ -1,5 +1,5 @@
-//! Proof that others can repeat: what every release and its noise do, measured on public data
-//! in the private role, next to what is claimed.
+//! Measurements that others can repeat: what every release and its noise do on public data in the
+//! private role, beside what is claimed of them.
 //!
 //! | module | asks |
 //! |---|---|

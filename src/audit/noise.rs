@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use super::subject::Subject;
 use crate::error::Result;
 use crate::privacy::accountant::{Event, Mechanism, QueryKind, Rule};
-use crate::privacy::tape::{Draw, History};
+use crate::privacy::tape::{Departure, Draw};
 
 /// Standard errors that a mean may be off.
 const FAR: f64 = 5.5;
@@ -20,7 +20,7 @@ const FEWEST_REHEARSALS: u64 = 30;
 
 /// Sums over everything that one release drew.
 #[derive(Default)]
-struct Seen {
+struct NoiseSums {
     count: f64,
     absolute: f64,
     squares: f64,
@@ -35,7 +35,7 @@ struct Seen {
 
 pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<String>) -> Result<()> {
     let events = &subject.calibrated.events;
-    let mut seen: Vec<Seen> = events.iter().map(|_| Seen::default()).collect();
+    let mut seen: Vec<NoiseSums> = events.iter().map(|_| NoiseSums::default()).collect();
     let mut noises = HashSet::new();
     let mut samples: Vec<Vec<usize>> = Vec::new();
     let mut says = |what: &str, event: &Event| {
@@ -46,7 +46,7 @@ pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<Strin
     };
     for seed in 1..=rehearsals {
         let private = subject.bounded(subject.private.clone());
-        let played = subject.play(private, 1000 + seed, History::default())?;
+        let played = subject.play(private, 1000 + seed, Departure::default())?;
         let mut before: Option<&Draw> = None;
         for (k, draw) in played.draws.iter().enumerate() {
             let event = &events[draw.event];
@@ -108,7 +108,7 @@ fn residuals(draw: &Draw, scale: f64) -> Vec<f64> {
     draw.released.iter().zip(&draw.exact).map(|(noisy, exact)| (noisy - exact) / scale).collect()
 }
 
-impl Seen {
+impl NoiseSums {
     fn add(&mut self, noise: &[f64]) {
         for z in noise {
             self.count += 1.0;

@@ -2,10 +2,9 @@
 //!
 //! One rehearsal is the history. Others have another record at one place, and see the samples
 //! and released values of the first, so the exact queries differ by that record alone. Any two
-//! of them are neighbours under replace-one; each and the one that leaves the record blank are
-//! under zero-out. Everything that is told besides the releases must be the same to the last
-//! bit in all of them, and on wholly other records, too: what is not, has not gone through a
-//! mechanism.
+//! of them are neighbours under replace-one; each of them and the one that leaves the record blank are
+//! neighbours under zero-out. Everything else that is told must be the same to the last bit in all of
+//! them, and on quite different records, too. What differs has leaked past the mechanisms.
 
 use serde::Serialize;
 
@@ -16,7 +15,7 @@ use crate::numeric::Matrix;
 use crate::numeric::eigen::eigenvalues;
 use crate::privacy::Adjacency;
 use crate::privacy::accountant::{Event, Query, QueryKind, Rule};
-use crate::privacy::tape::{Draw, History};
+use crate::privacy::tape::{Departure, Draw};
 
 /// Rounding of the comparison itself.
 const ROUNDING: f64 = 1e-9;
@@ -32,7 +31,7 @@ pub struct Moved {
 
 pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<Vec<Moved>> {
     let events = &subject.calibrated.events;
-    let first = subject.play(subject.bounded(subject.private.clone()), 1, History::default())?;
+    let first = subject.play(subject.bounded(subject.private.clone()), 1, Departure::default())?;
     if first.exceeds {
         findings.push("a release can be drawn once more than announced".to_owned());
     }
@@ -46,7 +45,7 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
     let members = |draw: &Draw| draw.members.first().copied();
     let at = first.draws.iter().find_map(members).unwrap_or(0);
     let again =
-        |blank: Vec<usize>| History { before: Some(first.draws.clone()), blank, present: None };
+        |blank: Vec<usize>| Departure { before: Some(first.draws.clone()), blank, present: None };
     let hostile = variants(&subject.private, at);
     let play = |data: &crate::data::Dataset, blank: Vec<usize>| -> Result<Played> {
         subject.play(subject.bounded(data.clone()), 1, again(blank))

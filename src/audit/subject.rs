@@ -1,20 +1,20 @@
-//! Who is audited.
+//! The methods that are audited, and the public data that they get.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::adapt::labelled::public_shape::public_model;
 use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
-use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
+use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
 use crate::data::{
     Bounded, Classes, Dataset, DatasetDefinition, Persons, PublicRecords, Role, Source, Task,
 };
 use crate::error::{Error, Result};
-use crate::evaluation::scoring::{Scene, Scoring};
+use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::privacy::accountant::{Mechanism, Noise, QueryKind, Rule};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
-use crate::privacy::tape::{Draw, History};
+use crate::privacy::tape::{Departure, Draw};
 use crate::privacy::{Allotment, Calibrated, Private, Spender, Target, Watch};
 
 /// Enough ε that noise does not hide what is looked for, and not so much that nothing is hard.
@@ -24,7 +24,7 @@ const ROUGH: f64 = 0.5;
 const PUBLIC_RECORDS: usize = 40;
 const PRIVATE_RECORDS: usize = 60;
 const FEATURES: usize = 4;
-/// Of a person, where persons are audited.
+/// The most records of a person, where persons are audited.
 const MOST_RECORDS: usize = 4;
 /// Of the private records, where a score is audited.
 const HELD_OUT: usize = 20;
@@ -137,7 +137,7 @@ impl Subject {
     }
 
     /// The whole run on these records in the private role.
-    pub(super) fn play(&self, private: Bounded, seed: u64, history: History) -> Result<Played> {
+    pub(super) fn play(&self, private: Bounded, seed: u64, history: Departure) -> Result<Played> {
         let mut spender = Spender::audited(&self.calibrated, seed, history);
         let prepared = self.method.prepare(&self.settings, self.problem.clone(), self.aim)?;
         let (training, score) = match &self.score {
@@ -161,7 +161,7 @@ impl Subject {
         told.push(format!("{:?}", model.get()));
         if let Some((scoring, holdout)) = score {
             let alone = public_model(&self.problem).ok();
-            let scene = Scene {
+            let scene = ScoringNeeds {
                 public_alone: alone.as_ref(),
                 public_holdout: Some(&self.problem.public),
                 classes: &self.problem.shape.classes,
@@ -355,7 +355,10 @@ pub fn small(spec: &adapt::Spec) -> BTreeMap<String, Value> {
 /// Public and private role of made data.
 fn made(task: Task) -> Result<(Dataset, Dataset)> {
     let part = |part, rows| synthetic::dataset(part, rows, FEATURES, DEFAULT_MIXTURE, 7);
-    let mut both = (part(Part::Source, PUBLIC_RECORDS)?, part(Part::Target, PRIVATE_RECORDS)?);
+    let mut both = (
+        part(SyntheticPart::Source, PUBLIC_RECORDS)?,
+        part(SyntheticPart::Target, PRIVATE_RECORDS)?,
+    );
     if task == Task::Classification {
         for data in [&mut both.0, &mut both.1] {
             let of = data.target.take().unwrap_or_default();

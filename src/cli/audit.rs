@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::adapt;
 use crate::audit::{Audited, Effort, Subject, audit, page::page, subject};
@@ -67,7 +67,7 @@ impl Audit {
         if self.no_canaries {
             effort.canaries = 0;
         }
-        let mut progress = Progress::new("auditing", subjects.len());
+        let mut progress = ProgressLine::new("auditing", subjects.len());
         let mut audits = Vec::new();
         for (index, subject) in subjects.iter().enumerate() {
             progress.tell_with(index, &format!(", {}", subject.name));

@@ -7,16 +7,16 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use serde_json::json;
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Offer, Way};
-use crate::engine::sweep::axes::{self, Axis};
+use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::engine::{Control, PreparedStore};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::Outcome;
+use crate::privacy::ledger::RunOutcome;
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
 /// What a choice is made under, so candidates cannot differ in it.
@@ -59,7 +59,7 @@ pub struct Choose {
     /// number of times, of which only the best leaves. The second costs less ε where there are
     /// many, more time, and may miss the best one.
     #[arg(long, value_enum, default_value_t)]
-    way: Trained,
+    way: HowTrained,
 
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
@@ -76,7 +76,7 @@ pub struct Choose {
 
 /// How the plans are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum Trained {
+enum HowTrained {
     /// Whichever leaves each training clearly more ε
     #[default]
     Auto,
@@ -86,12 +86,12 @@ enum Trained {
     Repeats,
 }
 
-impl From<Trained> for Way {
-    fn from(trained: Trained) -> Self {
+impl From<HowTrained> for Way {
+    fn from(trained: HowTrained) -> Self {
         match trained {
-            Trained::Auto => Self::Auto,
-            Trained::All => Self::All,
-            Trained::Repeats => Self::Repeats,
+            HowTrained::Auto => Self::Auto,
+            HowTrained::All => Self::All,
+            HowTrained::Repeats => Self::Repeats,
         }
     }
 }
@@ -116,7 +116,8 @@ impl Choose {
             return Err(Error::usage("--over varies one plan")
                 .cure("name it: --plans NAME --over KEY=VALUES"));
         };
-        let axes = self.over.iter().map(|over| Axis::parse(over)).collect::<Result<Vec<_>>>()?;
+        let axes =
+            self.over.iter().map(|over| SweepAxis::parse(over)).collect::<Result<Vec<_>>>()?;
         if let Some(axis) = axes.iter().find(|axis| SHARED.contains(&axis.key.as_str())) {
             return Err(Error::usage(format!(
                 "all candidates of a choice have the same {}",
@@ -164,7 +165,7 @@ impl Choose {
         if self.dry_run {
             return print_line(&offered(&job.offer()?));
         }
-        let mut progress: Option<(String, Progress)> = None;
+        let mut progress: Option<(String, ProgressLine)> = None;
         // Which plans are trained, and how often, must not stand in a log.
         let mut in_secret = false;
         let chosen = job.execute(&mut |moment| match moment {
@@ -186,7 +187,7 @@ impl Choose {
                     if let Some((_, before)) = progress.take() {
                         before.end();
                     }
-                    progress = Some((name.clone(), Progress::new(&name, of as usize)));
+                    progress = Some((name.clone(), ProgressLine::new(&name, of as usize)));
                 }
                 if let Some((_, bar)) = &mut progress {
                     bar.tell(step as usize);
@@ -204,7 +205,9 @@ impl Choose {
         }
         match chosen.trouble {
             Some(trouble) => Err(trouble),
-            None if chosen.outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) => {
+            None if chosen.outcome == RunOutcome::Stopped
+                && interrupted.load(Ordering::Relaxed) =>
+            {
                 Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"))
             }
             None => Ok(()),
@@ -245,7 +248,7 @@ fn as_text(chosen: &Chosen) -> String {
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}), for all candidates together",
-        if chosen.outcome == Outcome::Finished { "finished" } else { "ended early" },
+        if chosen.outcome == RunOutcome::Finished { "finished" } else { "ended early" },
         round_up(chosen.guarantee.epsilon, 4),
         chosen.guarantee.delta,
         chosen.guarantee.adjacency.words(),

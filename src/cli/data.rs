@@ -165,7 +165,7 @@ impl Data {
 
 /// Everything found out about the files or the session.
 #[derive(Default)]
-struct Report {
+struct DataReport {
     tables: Vec<Inspected>,
     compatibility: Vec<Compatibility>,
     plans: Vec<PlanReport>,
@@ -196,8 +196,8 @@ struct Clipped {
 }
 
 impl Inspect {
-    fn tables(&self) -> Result<Report> {
-        let mut report = Report::default();
+    fn tables(&self) -> Result<DataReport> {
+        let mut report = DataReport::default();
         let mut first: Option<Table> = None;
         let unknown = self.files.iter().map(|path| (path, None));
         let public = self.public.iter().map(|path| (path, Some(Role::Public)));
@@ -226,12 +226,12 @@ impl Inspect {
         Ok(report)
     }
 
-    fn session(&self, path: &Path) -> Result<Report> {
+    fn session(&self, path: &Path) -> Result<DataReport> {
         let session = Session::open(path)?;
         let workspace = Workspace::of_session(path)?;
-        // Whoever asks for this command is at the keyboard.
+        // The user of this command is at the keyboard.
         let watch = Watch::open();
-        let mut report = Report::default();
+        let mut report = DataReport::default();
         let mut all = Vec::new();
         for definition in &session.datasets {
             let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
@@ -327,7 +327,7 @@ fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
     })
 }
 
-impl Report {
+impl DataReport {
     fn is_public(&self, origin: &str) -> bool {
         let mut tables = self.tables.iter();
         tables.all(|table| table.is_public() || table.inspection.origin != origin)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::run::{Options, run_plans};
+use super::run::{RunOptions, run_plans};
 use crate::error::{Error, Result};
 use crate::session::{Workspace, demo};
 use crate::tui;
@@ -50,7 +50,7 @@ impl Demo {
             return write_new(directory, demo::practice_files());
         }
         if !self.plain && !self.json {
-            super::open::need_terminal()?;
+            super::interface::need_terminal()?;
             return interface(&self.name, self.workspace.as_deref());
         }
         let session = demo::session(&self.name)?;
@@ -58,14 +58,14 @@ impl Demo {
             Some(directory) => kept(directory)?,
             None => demo::workspace()?,
         };
-        let options = Options {
+        let options = RunOptions {
             json: self.json,
             pace: self.pace,
             note: Some(
                 "The demo's private data are public, so its exact numbers (◆) may be shown."
                     .to_owned(),
             ),
-            ..Options::default()
+            ..RunOptions::default()
         };
         run_plans(&session, &workspace, &options)
     }
@@ -96,7 +96,7 @@ fn kept(directory: &Path) -> Result<Workspace> {
 pub fn interface(name: &str, directory: Option<&Path>) -> Result<()> {
     let workspace = directory.map_or_else(demo::workspace, kept)?;
     let base = workspace.base().to_path_buf();
-    let mut app = super::open::app(demo::session(name)?, None)?;
+    let mut app = super::interface::app(demo::session(name)?, None)?;
     app.context.demo = Some(base.clone());
     app.context.pace = Some(DEMO_PACE);
     let ran = tui::run(app, workspace);

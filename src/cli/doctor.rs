@@ -21,7 +21,7 @@ use crate::memory;
 use crate::numeric::parallel;
 use crate::privacy::ledger::about_disk;
 use crate::session::Workspace;
-use crate::session::preferences::Places;
+use crate::session::preferences::UserDirectories;
 use crate::tui::theme::Glyphs;
 
 /// Say what a report of a fault needs to tell, and what this machine lacks.
@@ -73,7 +73,7 @@ const VARIABLES: [&str; 16] = [
 impl Doctor {
     pub fn execute(&self) -> Result<()> {
         let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let found = Findings::of(&environment, &self.workspace)?;
+        let found = DoctorFindings::of(&environment, &self.workspace)?;
         let problems = found.problems();
         if self.json {
             let mut value = serde_json::to_value(&found)
@@ -94,18 +94,18 @@ impl Doctor {
 }
 
 #[derive(Debug, Serialize)]
-struct Findings {
+struct DoctorFindings {
     version: &'static str,
     features: Vec<&'static str>,
     system: System,
-    terminal: Terminal,
+    terminal: TerminalFindings,
     locale: Locale,
     threads: usize,
     memory: Memory,
     /// `None` without a home directory.
-    configuration: Option<Place>,
-    workspace: Place,
-    temporary: Place,
+    configuration: Option<CheckedPlace>,
+    workspace: CheckedPlace,
+    temporary: CheckedPlace,
     /// `None` where there is no `python3`.
     python: Option<Python>,
     variables: Vec<&'static str>,
@@ -131,7 +131,7 @@ struct Python {
 
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-struct Terminal {
+struct TerminalFindings {
     input: bool,
     output: bool,
     messages: bool,
@@ -156,35 +156,35 @@ struct Memory {
 }
 
 #[derive(Debug, Serialize)]
-struct Place {
+struct CheckedPlace {
     path: String,
     disk: Option<String>,
     writable: bool,
-    locks: Locks,
+    locks: LockFinding,
     locks_reach: &'static str,
     ledger: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Locks {
+enum LockFinding {
     Works,
     Fails,
     Untried,
 }
 
 #[derive(Debug, Serialize)]
-struct Problem {
+struct DoctorProblem {
     what: String,
     cure: String,
 }
 
-impl Findings {
+impl DoctorFindings {
     fn of(environment: &dyn Fn(&str) -> Option<String>, workspace: &Path) -> Result<Self> {
         let home = environment("HOME").map(PathBuf::from);
         let folder = Workspace::of(workspace)?.folder().to_path_buf();
-        let place = |path: &Path| Place::of(path, home.as_deref());
-        let places = Places::new(
+        let place = |path: &Path| CheckedPlace::of(path, home.as_deref());
+        let places = UserDirectories::new(
             environment("XDG_CONFIG_HOME").as_deref(),
             environment("XDG_STATE_HOME").as_deref(),
             environment("HOME").as_deref(),
@@ -195,7 +195,7 @@ impl Findings {
             version: env!("CARGO_PKG_VERSION"),
             features: features(),
             system: System::of_this_machine(),
-            terminal: Terminal::of(environment),
+            terminal: TerminalFindings::of(environment),
             locale: Locale::of(environment),
             threads: parallel::threads(),
             memory: Memory { free, in_words: free.map(memory::words) },
@@ -207,10 +207,10 @@ impl Findings {
         })
     }
 
-    fn problems(&self) -> Vec<Problem> {
+    fn problems(&self) -> Vec<DoctorProblem> {
         let mut problems = Vec::new();
         let mut add = |what: &str, cure: &str| {
-            problems.push(Problem { what: what.to_owned(), cure: cure.to_owned() });
+            problems.push(DoctorProblem { what: what.to_owned(), cure: cure.to_owned() });
         };
         let terminal = &self.terminal;
         if !(terminal.input && terminal.output) {
@@ -271,7 +271,7 @@ impl Findings {
                 "change the permissions of the directory, or work in another one",
             );
         }
-        if self.workspace.locks == Locks::Fails {
+        if self.workspace.locks == LockFinding::Fails {
             add(
                 "locks do not work in the workspace: two programs could spend the same budget",
                 "mount the disk with locks (Lustre: the option 'flock'), or use a local disk",
@@ -368,7 +368,7 @@ impl Findings {
             ("temporary", Some(&self.temporary)),
         ];
         for (name, place) in places {
-            let words = place.map_or_else(|| "no place".to_owned(), Place::words);
+            let words = place.map_or_else(|| "no place".to_owned(), CheckedPlace::words);
             lines.push(format!("{name:<15} {words}"));
         }
         let python = self.python.as_ref().map_or_else(|| "none".to_owned(), Python::words);
@@ -441,7 +441,7 @@ fn features() -> Vec<&'static str> {
     parts.into_iter().filter(|part| part.1).map(|part| part.0).collect()
 }
 
-/// Of those for which kernels are built in.
+/// The widest vector instructions of this machine for which kernels are built in.
 fn instructions() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -455,7 +455,7 @@ fn instructions() -> &'static str {
     "the usual instructions"
 }
 
-impl Terminal {
+impl TerminalFindings {
     fn of(environment: &dyn Fn(&str) -> Option<String>) -> Self {
         let output = std::io::stdout().is_terminal();
         let size = output.then(crossterm::terminal::size).and_then(std::result::Result::ok);
@@ -487,7 +487,7 @@ impl Locale {
     }
 }
 
-impl Place {
+impl CheckedPlace {
     fn of(path: &Path, home: Option<&Path>) -> Self {
         let there = path.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
         let (writable, locks) = try_out(there);
@@ -498,9 +498,9 @@ impl Place {
 
     fn words(&self) -> String {
         let locks = match self.locks {
-            Locks::Works => "locks work",
-            Locks::Fails => "locks do not work",
-            Locks::Untried => "locks were not tried",
+            LockFinding::Works => "locks work",
+            LockFinding::Fails => "locks do not work",
+            LockFinding::Untried => "locks were not tried",
         };
         let reach = match self.locks_reach {
             "this machine alone" => " for this machine alone",
@@ -518,18 +518,18 @@ impl Place {
 }
 
 /// Whether a file can be made in this directory, and whether a lock on it keeps others out.
-fn try_out(folder: &Path) -> (bool, Locks) {
+fn try_out(folder: &Path) -> (bool, LockFinding) {
     let path = folder.join(format!(".halflight-doctor-{}", std::process::id()));
     let mut options = files::private();
     let Ok(first) = step::open(options.write(true).create_new(true), &path) else {
-        return (false, Locks::Untried);
+        return (false, LockFinding::Untried);
     };
     let second = std::fs::File::open(&path);
     let locked = first.try_lock().is_ok();
     let kept_out =
         second.is_ok_and(|second| matches!(second.try_lock(), Err(TryLockError::WouldBlock)));
     let _ = step::remove(&path);
-    (true, if locked && kept_out { Locks::Works } else { Locks::Fails })
+    (true, if locked && kept_out { LockFinding::Works } else { LockFinding::Fails })
 }
 
 /// Directories whose names tell nothing about anybody.
@@ -573,14 +573,14 @@ fn shortened(path: &Path, home: Option<&Path>) -> String {
 mod tests {
     use super::*;
 
-    fn found(environment: &[(&str, &str)], workspace: &Path) -> Findings {
+    fn found(environment: &[(&str, &str)], workspace: &Path) -> DoctorFindings {
         let value = |name: &str| {
             environment.iter().find(|(known, _)| *known == name).map(|it| it.1.to_owned())
         };
-        Findings::of(&value, workspace).unwrap()
+        DoctorFindings::of(&value, workspace).unwrap()
     }
 
-    fn whats(findings: &Findings) -> String {
+    fn whats(findings: &DoctorFindings) -> String {
         let problems = findings.problems().into_iter();
         problems.map(|problem| [problem.what, problem.cure].join(" | ") + "\n").collect()
     }
@@ -616,7 +616,7 @@ mod tests {
         let said = whats(&well);
         assert!(!said.contains("HOME") && !said.contains("UTF-8"), "{said}");
         assert_eq!(well.workspace.path, "~/.halflight");
-        assert_eq!(well.workspace.locks, Locks::Works);
+        assert_eq!(well.workspace.locks, LockFinding::Works);
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "it left a file");
     }
 
@@ -627,7 +627,7 @@ mod tests {
         assert!(whats(&findings).contains("the configuration cannot be written"));
         findings.memory = Memory { free: Some(64 << 20), in_words: Some("64.0 MiB".to_owned()) };
         findings.workspace.writable = false;
-        findings.workspace.locks = Locks::Fails;
+        findings.workspace.locks = LockFinding::Fails;
         findings.workspace.locks_reach = "this machine alone";
         findings.terminal.output = true;
         findings.terminal.columns = Some(40);

@@ -1,4 +1,4 @@
-//! `halflight explain WORD`: what a word means.
+//! `halflight explain WORD`: explains a word.
 
 use clap::Args;
 

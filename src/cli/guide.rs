@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{print_line, print_text};
 use crate::error::{Error, Result};
-use crate::guide::render::{Line, Tone, plain, render};
+use crate::guide::render::{TerminalLine, TextTone, plain, render};
 use crate::guide::{self, Topic};
 use crate::tui::theme::Glyphs;
 
@@ -104,14 +104,14 @@ fn glyphs() -> Glyphs {
 }
 
 /// Bold and, unless it is not wanted, one colour, in the codes that every terminal knows.
-fn coloured(line: &Line, no_color: bool) -> String {
+fn coloured(line: &TerminalLine, no_color: bool) -> String {
     let mut text = String::new();
     for piece in line {
         let code = match (piece.tone, no_color) {
-            (Tone::Plain, _) | (Tone::Code, true) => "",
-            (Tone::Strong, _) | (Tone::Heading, true) => "\x1b[1m",
-            (Tone::Code, false) => "\x1b[36m",
-            (Tone::Heading, false) => "\x1b[1;33m",
+            (TextTone::Plain, _) | (TextTone::Code, true) => "",
+            (TextTone::Strong, _) | (TextTone::Heading, true) => "\x1b[1m",
+            (TextTone::Code, false) => "\x1b[36m",
+            (TextTone::Heading, false) => "\x1b[1;33m",
         };
         let end = if code.is_empty() { "" } else { "\x1b[0m" };
         let _ = write!(text, "{code}{}{end}", piece.text);

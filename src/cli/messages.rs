@@ -1,8 +1,7 @@
 //! What a command says beside its result, on standard error: nothing but errors with
 //! `--quiet`, more with `--verbose`.
 //!
-//! A reader who has gone away (`2>&1 | head -1`) is no reason to stop, so nothing here
-//! fails.
+//! Nothing here fails: a reader that has gone away (`2>&1 | head -1`) does not stop a command.
 
 use std::fmt::Display;
 use std::io::{Write, stderr};

@@ -1,4 +1,4 @@
-//! `halflight methods`: what there is to choose from.
+//! `halflight methods`: the methods and their settings.
 
 use clap::Args;
 use serde_json::json;

@@ -46,6 +46,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod guide;
+mod interface;
 mod ledger;
 mod look;
 mod man;
@@ -77,10 +78,10 @@ mod written;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::numeric::parallel;
 
 /// The options that every command has stand under a head of their own in the help.
@@ -126,24 +127,24 @@ struct Arguments {
     max_memory: Option<u64>,
 
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Subcommands>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum Subcommands {
     /// Open the built-in demo, or run it here with --plain.
     Demo(demo::Demo),
     Tutorial(tutorial::TutorialCommand),
     /// Run the plans of a session without the interface.
-    Run(run::Run),
+    Run(run::RunCommand),
     Sweep(sweep::Sweep),
-    Watch(watch::Watch),
+    Watch(watch::WatchCommand),
     Rehearse(rehearse::Rehearse),
     Predict(predict::Predict),
-    Score(score::Score),
+    Score(score::ScoreCommand),
     Choose(choose::Choose),
     Report(report::ReportCommand),
-    Share(share::Share),
+    Share(share::ShareCommand),
     /// Rank a session's public datasets: which can stand in for the private one?
     Rank(rank::Rank),
     /// Look at data files: schema, label candidates, problems.
@@ -163,7 +164,7 @@ enum Command {
     Picture(picture::Picture),
     Completions(completions::Completions),
     Man(man::Man),
-    Schema(schema::Schema),
+    Schema(schema::SchemaCommand),
     Doctor(doctor::Doctor),
     Tidy(tidy::Tidy),
 }
@@ -186,8 +187,8 @@ fn keep_memory_to_itself() {
 /// More threads than any machine of today has cores.
 const MOST_THREADS: i64 = 1024;
 
-/// As many threads as were asked for, on the command line or else by the environment; refused
-/// where there is no room for them.
+/// Uses as many threads as the command line asks for, or else the environment. Fails if the
+/// machine has no room for them.
 fn use_threads(given: Option<u16>) -> Result<()> {
     let named = std::env::var(THREADS).ok().filter(|text| given.is_none() && !text.is_empty());
     let named = named.map(|text| {
@@ -217,7 +218,10 @@ fn with_hint(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(word)) => PathBuf::from(word),
         _ => return error,
     };
-    if of_data && error.kind() == ErrorKind::InvalidSubcommand && word.extension().is_some() {
+    if of_data
+        && error.kind() == clap::error::ErrorKind::InvalidSubcommand
+        && word.extension().is_some()
+    {
         let hint = format!("to look at a file, write: halflight data inspect {}", word.display());
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
@@ -242,33 +246,33 @@ pub fn main() -> ExitCode {
             Err(Error::usage("files to open and a command do not go together")
                 .cure("name the files after the command"))
         }
-        Some(Command::Demo(demo)) => demo.execute(),
-        Some(Command::Tutorial(tutorial)) => tutorial.execute(),
-        Some(Command::Run(run)) => run.execute(),
-        Some(Command::Sweep(sweep)) => sweep.execute(),
-        Some(Command::Watch(watch)) => watch.execute(),
-        Some(Command::Rehearse(rehearse)) => rehearse.execute(),
-        Some(Command::Predict(predict)) => predict.execute(),
-        Some(Command::Score(score)) => score.execute(),
-        Some(Command::Choose(choose)) => choose.execute(),
-        Some(Command::Report(report)) => report.execute(),
-        Some(Command::Share(share)) => share.execute(),
-        Some(Command::Rank(rank)) => rank.execute(),
-        Some(Command::Data(data)) => data.execute(),
-        Some(Command::Methods(methods)) => methods.execute(),
-        Some(Command::Explain(explain)) => explain.execute(),
-        Some(Command::Guide(guide)) => guide.execute(),
-        Some(Command::Ledger(ledger)) => ledger.execute(),
-        Some(Command::Account(account)) => account.execute(),
-        Some(Command::Verify(verify)) => verify.execute(),
-        Some(Command::Audit(audit)) => audit.execute(),
-        Some(Command::Reproduce(reproduce)) => reproduce.execute(),
-        Some(Command::Picture(picture)) => picture.execute(),
-        Some(Command::Completions(completions)) => completions.execute(),
-        Some(Command::Man(man)) => man.execute(),
-        Some(Command::Schema(schema)) => schema.execute(),
-        Some(Command::Doctor(doctor)) => doctor.execute(),
-        Some(Command::Tidy(tidy)) => tidy.execute(),
+        Some(Subcommands::Demo(demo)) => demo.execute(),
+        Some(Subcommands::Tutorial(tutorial)) => tutorial.execute(),
+        Some(Subcommands::Run(run)) => run.execute(),
+        Some(Subcommands::Sweep(sweep)) => sweep.execute(),
+        Some(Subcommands::Watch(watch)) => watch.execute(),
+        Some(Subcommands::Rehearse(rehearse)) => rehearse.execute(),
+        Some(Subcommands::Predict(predict)) => predict.execute(),
+        Some(Subcommands::Score(score)) => score.execute(),
+        Some(Subcommands::Choose(choose)) => choose.execute(),
+        Some(Subcommands::Report(report)) => report.execute(),
+        Some(Subcommands::Share(share)) => share.execute(),
+        Some(Subcommands::Rank(rank)) => rank.execute(),
+        Some(Subcommands::Data(data)) => data.execute(),
+        Some(Subcommands::Methods(methods)) => methods.execute(),
+        Some(Subcommands::Explain(explain)) => explain.execute(),
+        Some(Subcommands::Guide(guide)) => guide.execute(),
+        Some(Subcommands::Ledger(ledger)) => ledger.execute(),
+        Some(Subcommands::Account(account)) => account.execute(),
+        Some(Subcommands::Verify(verify)) => verify.execute(),
+        Some(Subcommands::Audit(audit)) => audit.execute(),
+        Some(Subcommands::Reproduce(reproduce)) => reproduce.execute(),
+        Some(Subcommands::Picture(picture)) => picture.execute(),
+        Some(Subcommands::Completions(completions)) => completions.execute(),
+        Some(Subcommands::Man(man)) => man.execute(),
+        Some(Subcommands::Schema(schema)) => schema.execute(),
+        Some(Subcommands::Doctor(doctor)) => doctor.execute(),
+        Some(Subcommands::Tidy(tidy)) => tidy.execute(),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -281,10 +285,10 @@ pub fn main() -> ExitCode {
 
 fn exit_code(error: &Error) -> ExitCode {
     ExitCode::from(match error.kind() {
-        Kind::Failed => 1,
-        Kind::Usage => 2,
-        Kind::Refused => 3,
-        Kind::Interrupted => 130,
+        ErrorKind::Failed => 1,
+        ErrorKind::Usage => 2,
+        ErrorKind::Refused => 3,
+        ErrorKind::Interrupted => 130,
     })
 }
 

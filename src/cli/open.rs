@@ -1,17 +1,14 @@
-//! `halflight [SESSION | FILES]`: the interface.
+//! `halflight [SESSION | FILES]`: opens the interface.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use super::interface::{app, need_terminal};
+use crate::error::Result;
 use crate::session::follow::Place;
-use crate::session::preferences::Places;
 use crate::session::trainer;
 use crate::session::{Session, Workspace, family};
 use crate::tui;
-use crate::tui::app::App;
 use crate::tui::tab::Tab;
-use crate::tui::theme::{BUILT_IN, Glyphs, Theme};
 
 /// The session that a bare `halflight` opens.
 const USUAL_SESSION: &str = "session.ron";
@@ -39,7 +36,7 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
     let found = files.iter().map(|path| {
         let table = crate::data::read::read_for_columns(path)?;
-        family::Found::of(path.display().to_string(), &table)
+        family::FamilyFile::of(path.display().to_string(), &table)
     });
     let found = found.collect::<Result<Vec<_>>>()?;
     let session = Session { datasets: family::definitions(&found), ..Session::default() };
@@ -66,51 +63,4 @@ pub fn watch(places: Vec<PathBuf>) -> Result<()> {
     }
     app.context.watched = places;
     tui::run(app, workspace)
-}
-
-/// The interface's state for this terminal and this user.
-pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
-    let set = |name: &str| std::env::var(name).ok();
-    let places = Places::of_environment();
-    let config = places.as_ref().map(Places::read_config).transpose()?.unwrap_or_default();
-    let no_color = set("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let (term, colorterm) = (set("TERM"), set("COLORTERM"));
-    let depth = Theme::depth_of(no_color, colorterm.as_deref(), term.as_deref());
-    let state = places.as_ref().map(Places::read_state).unwrap_or_default();
-    // What was chosen last in the interface, unless its file is gone.
-    let chosen = state.theme.as_deref().filter(|name| BUILT_IN.iter().any(|it| it.0 == *name));
-    let theme = match (chosen.or(config.theme.as_deref()).unwrap_or(BUILT_IN[0].0), &places) {
-        (name, Some(places)) if BUILT_IN.iter().all(|(known, _)| *known != name) => {
-            Theme::parse(&places.read_theme(name)?, name, depth)?
-        }
-        (name, _) => Theme::built_in(name, depth),
-    };
-    let (lc_all, lc_ctype, lang) = (set("LC_ALL"), set("LC_CTYPE"), set("LANG"));
-    let glyphs = if config.ascii {
-        Glyphs::ascii()
-    } else {
-        Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref())
-    };
-    let mut app = App::new(session, path, theme, glyphs);
-    if let Some(places) = places {
-        app.config_file = Some(places.config_file());
-        app.context.state = state;
-        app.screens.run.viewport.log = app.context.state.log_axis;
-        app.screens.compare.viewport.log = app.context.state.log_axis;
-        app.context.when_closed = config.when_closed;
-        app.mouse = config.mouse.unwrap_or(true);
-        app.screens.compare.width =
-            app.context.state.run_column.unwrap_or(app.screens.compare.width);
-    }
-    Ok(app)
-}
-
-pub fn need_terminal() -> Result<()> {
-    if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
-        return Ok(());
-    }
-    Err(Error::usage("the interface needs a terminal, and here is none").cure(
-        "use the commands for scripts: halflight demo --plain, halflight run SESSION.ron, \
-         halflight --help",
-    ))
 }

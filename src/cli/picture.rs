@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{messages, print_json};
 use crate::engine::desk::News;
-use crate::engine::pictured::run_for_pictures;
+use crate::engine::seeded_run::run_for_pictures;
 use crate::engine::{Control, Desk, Job, PreparedStore};
 use crate::error::{Error, Result};
 use crate::files;
@@ -25,7 +25,7 @@ use crate::tui::app::App;
 use crate::tui::canvas::Hits;
 use crate::tui::context::{DatasetStatus, Effect};
 use crate::tui::live_run::LiveRun;
-use crate::tui::screenshot::{Paper, svg};
+use crate::tui::screenshot::{TerminalColours, svg};
 use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
 use crate::tui::view::view;
@@ -72,20 +72,20 @@ const METHOD: &str = "public_shape";
 /// The pictures of README and guide by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
-    let pictures = Stage::open(&workspace)?.play(&workspace);
+    let pictures = PictureStage::open(&workspace)?.play(&workspace);
     // It held nothing but these runs.
     let _ = files::step::remove_folder(workspace.base());
     pictures
 }
 
 /// The interface without a terminal.
-struct Stage {
+struct PictureStage {
     app: App,
     desk: Desk,
     woken: std::sync::mpsc::Receiver<()>,
 }
 
-impl Stage {
+impl PictureStage {
     fn open(workspace: &Workspace) -> Result<Self> {
         let mut session = demo::session("bikeshare")?;
         // The pictures show the method that a new plan begins with.
@@ -203,7 +203,7 @@ impl Stage {
             })
             .map_err(failed)?;
         let title = format!("halflight: {}", self.app.context.tab.title());
-        Ok(svg(terminal.backend().buffer(), &title, &Paper::dark()))
+        Ok(svg(terminal.backend().buffer(), &title, &TerminalColours::dark()))
     }
 }
 

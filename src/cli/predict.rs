@@ -1,4 +1,4 @@
-//! `halflight predict MODEL DATA`: what a model says about raw rows.
+//! `halflight predict MODEL DATA`: what a model predicts for raw rows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{look, messages, print_json, print_line, print_text};
 use crate::data::read::{self, Format, Reading};
@@ -14,7 +14,7 @@ use crate::data::{Column, Missing, Source, Table, write};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::Watch;
-use crate::session::prediction::{Score, predict};
+use crate::session::prediction::{PredictionScore, predict};
 use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace, dataset};
 
 /// Predict the rows of a file with the model of a run.
@@ -61,7 +61,7 @@ pub struct Predict {
 
     /// What becomes of rows that lack a value, instead of what the model says.
     #[arg(long, value_enum)]
-    missing: Option<Rule>,
+    missing: Option<DecisionRule>,
 
     /// Compare with the label column: exact, so of private rows for your eyes only.
     #[arg(long)]
@@ -84,7 +84,7 @@ pub struct Predict {
 const SCORED: &str = "unprotected look: exact score of a model on the records";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Rule {
+enum DecisionRule {
     /// Predict nothing at all.
     Refuse,
     /// Leave such rows without a prediction.
@@ -100,11 +100,11 @@ fn pair(text: &str) -> std::result::Result<(String, String), String> {
 
 /// What is to be written, and what is said about it.
 #[derive(Clone)]
-struct Outcome {
+struct WrittenPredictions {
     origin: String,
     columns: Vec<(String, Column)>,
     predictions: Predictions,
-    score: Option<Score>,
+    score: Option<PredictionScore>,
     /// Whether counts and scores are for everybody.
     public: bool,
 }
@@ -116,9 +116,9 @@ impl Predict {
         model.remarks.iter().for_each(|remark| messages::tell(format_args!("note: {remark}")));
         if let Some(rule) = self.missing {
             model.preparation = model.preparation.with_missing(match rule {
-                Rule::Refuse => Missing::Refuse,
-                Rule::Drop => Missing::Drop,
-                Rule::PublicMean => Missing::PublicMean,
+                DecisionRule::Refuse => Missing::Refuse,
+                DecisionRule::Drop => Missing::Drop,
+                DecisionRule::PublicMean => Missing::PublicMean,
             });
         }
         let outcome = match &self.dataset {
@@ -140,11 +140,11 @@ impl Predict {
     }
 
     /// `None` for standard output. Refuses a file that is there before anything is read.
-    fn format(&self) -> Result<Option<write::Format>> {
+    fn format(&self) -> Result<Option<write::WriteFormat>> {
         if self.output == Path::new("-") {
             return Ok(None);
         }
-        let format = write::Format::of(&self.output)?;
+        let format = write::WriteFormat::of(&self.output)?;
         if self.output.exists() && !self.force {
             return Err(Error::usage("it is there already")
                 .at(self.output.display().to_string())
@@ -153,7 +153,7 @@ impl Predict {
         Ok(Some(format))
     }
 
-    fn of_file(&self, model: &SavedModel) -> Result<Outcome> {
+    fn of_file(&self, model: &SavedModel) -> Result<WrittenPredictions> {
         if self.data.extension().is_some_and(|extension| extension == "ron") {
             return Err(Error::usage("which dataset of the session is to be predicted?")
                 .at(self.data.display().to_string())
@@ -179,7 +179,7 @@ impl Predict {
 
     /// Exact predictions of private records are computed under an open watch, like every
     /// number about them that is for the curator.
-    fn of_dataset(&self, model: &SavedModel, name: &str) -> Result<Outcome> {
+    fn of_dataset(&self, model: &SavedModel, name: &str) -> Result<WrittenPredictions> {
         let session = Session::open(&self.data)?;
         let workspace = Workspace::of_session(&self.data)?;
         let definition = session.dataset(name)?;
@@ -202,11 +202,16 @@ impl Predict {
         }
     }
 
-    fn of_table(&self, model: &SavedModel, table: Table, public: bool) -> Result<Outcome> {
+    fn of_table(
+        &self,
+        model: &SavedModel,
+        table: Table,
+        public: bool,
+    ) -> Result<WrittenPredictions> {
         let origin = table.origin.clone();
         let rename: BTreeMap<_, _> = self.rename.iter().cloned().collect();
         let table = model.under_its_names(table, &rename)?;
-        let mut progress = Progress::new("rows", table.rows());
+        let mut progress = ProgressLine::new("rows", table.rows());
         let predictions = predict(model, &table, &mut |done| progress.tell(done));
         progress.end();
         let predictions = predictions.map_err(|error| match error.cure_text() {
@@ -226,11 +231,11 @@ impl Predict {
             }
             columns.push((name, column));
         }
-        Ok(Outcome { origin, columns, predictions, score, public })
+        Ok(WrittenPredictions { origin, columns, predictions, score, public })
     }
 
     /// What a reader of the predictions should know.
-    fn remark(outcome: &Outcome) {
+    fn remark(outcome: &WrittenPredictions) {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         let mark = if outcome.public { "" } else { " ◆" };
         if *without > 0 {
@@ -253,7 +258,7 @@ impl Predict {
     }
 
     /// Predictions on standard output; what is said about them must not be among them.
-    fn print(&self, model: &SavedModel, outcome: &Outcome) -> Result<()> {
+    fn print(&self, model: &SavedModel, outcome: &WrittenPredictions) -> Result<()> {
         if self.json {
             let mut summary = self.summary(model, outcome);
             let columns = outcome.columns.iter().map(|(name, column)| {
@@ -268,13 +273,13 @@ impl Predict {
             summary["columns"] = Value::Object(columns.collect());
             return print_json(&summary);
         }
-        let csv = write::bytes(write::Format::Csv, &outcome.columns)?;
+        let csv = write::bytes(write::WriteFormat::Csv, &outcome.columns)?;
         print_text(&csv)?;
         outcome.score.iter().for_each(|score| messages::tell(outcome.words(score)));
         Ok(())
     }
 
-    fn summary(&self, model: &SavedModel, outcome: &Outcome) -> Value {
+    fn summary(&self, model: &SavedModel, outcome: &WrittenPredictions) -> Value {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         let preparation = &model.preparation;
         let unknown: BTreeMap<_, _> = unknown.iter().cloned().collect();
@@ -302,8 +307,8 @@ impl Predict {
     }
 }
 
-impl Outcome {
-    fn words(&self, score: &Score) -> String {
+impl WrittenPredictions {
+    fn words(&self, score: &PredictionScore) -> String {
         let mark = if self.public {
             ""
         } else {

@@ -8,34 +8,34 @@ use super::messages;
 use crate::plot::number::duration;
 
 const BAR: usize = 28;
-/// Nobody waits for a bar that is full before it can be read …
+/// Work that takes less than this shows no bar: it would be gone before it can be read …
 const BEFORE_A_BAR: Duration = Duration::from_millis(200);
 /// … and a log needs no line about a moment.
 const BEFORE_LINES: Duration = Duration::from_secs(2);
 
-pub struct Progress {
+pub struct ProgressLine {
     what: String,
     total: usize,
     begun: Instant,
-    manner: Manner,
+    manner: ProgressStyle,
     /// Tenths that lines have told.
     told: usize,
     drawn: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum ProgressStyle {
     Bar,
     Lines,
     Quiet,
 }
 
-impl Progress {
+impl ProgressLine {
     pub fn new(what: &str, total: usize) -> Self {
         let manner = match (messages::is_quiet(), stderr().is_terminal()) {
-            (true, _) => Manner::Quiet,
-            (false, true) => Manner::Bar,
-            (false, false) => Manner::Lines,
+            (true, _) => ProgressStyle::Quiet,
+            (false, true) => ProgressStyle::Bar,
+            (false, false) => ProgressStyle::Lines,
         };
         let begun = Instant::now();
         Self { what: what.to_owned(), total, begun, manner, told: 0, drawn: false }
@@ -58,8 +58,8 @@ impl Progress {
         let worked = self.begun.elapsed();
         let tenth = done * 10 / self.total.max(1);
         match self.manner {
-            Manner::Bar if worked >= BEFORE_A_BAR => self.draw(done, more),
-            Manner::Lines if tenth > self.told && worked >= BEFORE_LINES => {
+            ProgressStyle::Bar if worked >= BEFORE_A_BAR => self.draw(done, more),
+            ProgressStyle::Lines if tenth > self.told && worked >= BEFORE_LINES => {
                 self.told = tenth;
                 messages::tell(format_args!("{}{more}", self.words(done)));
             }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn words_tell_what_is_done_and_what_is_left() {
-        let progress = Progress::new("runs", 4);
+        let progress = ProgressLine::new("runs", 4);
         assert_eq!(progress.words(0), "runs: 0 of 4");
         assert!(progress.words(1).starts_with("runs: 1 of 4, about "));
         assert!(progress.words(4).starts_with("runs: 4 of 4 in "));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn work_that_is_over_at_once_leaves_no_line_behind() {
-        let mut progress = Progress::new("runs", 4);
+        let mut progress = ProgressLine::new("runs", 4);
         progress.tell(4);
         assert!(!progress.drawn);
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::Control;
@@ -16,8 +16,8 @@ use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, Rankin
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Guarantee, Target, Watch};
+use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
-use crate::rank::line::{Line, Mean, MeanScores, Place};
 use crate::rank::{Disclosed, ReleasedError, ReleasedLine, Selector};
 use crate::session::{Session, Workspace, dataset};
 
@@ -51,7 +51,7 @@ pub struct Rank {
     /// What is released privately, and how; otherwise errors where the data have labels, and
     /// permute-and-flip where they have none.
     #[arg(long, value_enum, requires = "private")]
-    mechanism: Option<Mechanism>,
+    mechanism: Option<RankMechanism>,
 
     /// Repeats, in place of the session's.
     #[arg(long)]
@@ -67,7 +67,7 @@ pub struct Rank {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mechanism {
+enum RankMechanism {
     /// How wrong each dataset's own model is on the private records, with Gaussian noise: what
     /// says most about the error of a run to come. Needs labels.
     Errors,
@@ -133,7 +133,7 @@ impl Rank {
                 for remark in remarks {
                     messages::tell(format_args!("note: {remark}"));
                 }
-                progress = Some(Progress::new("ranking", total));
+                progress = Some(ProgressLine::new("ranking", total));
             }
             RankingMoment::Stepped { step, .. } => {
                 if let Some(progress) = &mut progress {
@@ -167,16 +167,16 @@ impl Rank {
         let delta = self.delta.or(of_budget).unwrap_or(1e-6);
         let target = Target::new(epsilon, delta)?;
         let fitting = if session.ranking.has_labels(session) {
-            Mechanism::Errors
+            RankMechanism::Errors
         } else {
-            Mechanism::PermuteAndFlip
+            RankMechanism::PermuteAndFlip
         };
         Ok(match self.mechanism.unwrap_or(fitting) {
-            Mechanism::Errors => Manner::Errors(target),
-            Mechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
-            Mechanism::Exponential => Manner::Winner(Selector::Exponential, target),
-            Mechanism::Table => Manner::Table(target),
-            Mechanism::Direction => Manner::Direction(target),
+            RankMechanism::Errors => Manner::Errors(target),
+            RankMechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
+            RankMechanism::Exponential => Manner::Winner(Selector::Exponential, target),
+            RankMechanism::Table => Manner::Table(target),
+            RankMechanism::Direction => Manner::Direction(target),
         })
     }
 }
@@ -264,7 +264,7 @@ pub fn table(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-fn row(rank: usize, line: &Line) -> String {
+fn row(rank: usize, line: &CandidateLine) -> String {
     let number = |number: Option<f64>| {
         number.map_or_else(|| format!("{:>13}", "–"), |number| format!("{number:>13.4}"))
     };
@@ -274,12 +274,13 @@ fn row(rank: usize, line: &Line) -> String {
         None => (format!("{:>15}", "–"), format!("{:>15}", "–")),
     };
     let behind = match (line.place, &line.behind) {
-        (Place::Behind | Place::Tied(_), Some(behind)) => {
+        (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
             format!("{:>7.4} ± {:.4}", behind.mean, behind.half_width)
         }
         _ => String::new(),
     };
-    let rank = if line.place == Place::Broken { "–".to_owned() } else { rank.to_string() };
+    let rank =
+        if line.place == CandidatePlace::Broken { "–".to_owned() } else { rank.to_string() };
     format!(
         "  {rank:>4} {:<22} {energy} {distance} {behind:>16} {} {} {}  {}",
         line.name,
@@ -421,8 +422,8 @@ fn comparison_json(comparison: &Comparison) -> Value {
             "name": line.name, "records": line.records,
             "scores": line.summary.as_ref().map(summary_json),
             "behind": line.behind.map(|it| json!({ "mean": it.mean, "half_width": it.half_width })),
-            "tied": matches!(line.place, Place::Tied(_)),
-            "more_repeats": match line.place { Place::Tied(more) => more, _ => None },
+            "tied": matches!(line.place, CandidatePlace::Tied(_)),
+            "more_repeats": match line.place { CandidatePlace::Tied(more) => more, _ => None },
             "no_better_than_noise": line.as_noise,
             "unlabelled_discrepancy": alongside.unlabelled,
             "labelled_discrepancy": alongside.labelled,

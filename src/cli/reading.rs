@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use crate::data::read;
 
 /// Smaller files are read before a bar could be seen.
@@ -12,10 +12,10 @@ const MEBIBYTE: u64 = 1 << 20;
 /// Shows how far a reading is; files follow one another.
 #[derive(Default)]
 pub struct Watched {
-    shown: Option<(u64, Progress)>,
+    shown: Option<(u64, ProgressLine)>,
 }
 
-impl read::Progress for Watched {
+impl read::ReadingProgress for Watched {
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()> {
         let other = self.shown.as_ref().is_some_and(|(size, _)| *size != of);
         if other || read >= of {
@@ -23,7 +23,7 @@ impl read::Progress for Watched {
         }
         if of >= WORTH_A_BAR && read < of {
             let (_, progress) = self.shown.get_or_insert_with(|| {
-                (of, Progress::new("reading, MiB", (of / MEBIBYTE) as usize))
+                (of, ProgressLine::new("reading, MiB", (of / MEBIBYTE) as usize))
             });
             progress.tell((read / MEBIBYTE) as usize);
         }

@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::rehearse::{self, RehearsalJob};
-use crate::engine::sweep::axes::Axis;
+use crate::engine::sweep::axes::SweepAxis;
 use crate::error::{Error, Result};
 use crate::rehearsal::Player;
-use crate::rehearsal::advice::{Advice, Line, Standing, odds};
+use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, odds};
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
 /// Find out which method to use, and what to expect, before anything is spent.
@@ -109,7 +109,7 @@ impl Rehearse {
         };
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {
-            let bar = progress.get_or_insert_with(|| Progress::new("trials", state.total));
+            let bar = progress.get_or_insert_with(|| ProgressLine::new("trials", state.total));
             bar.grow_to(state.total);
             bar.tell(state.done);
         });
@@ -156,7 +156,7 @@ impl Rehearse {
 
 /// The values of `epsilon=0.5,1,2`.
 fn epsilons(text: &str) -> Result<Vec<f64>> {
-    let axis = Axis::parse(text)?;
+    let axis = SweepAxis::parse(text)?;
     let numbers = axis.values.iter().map(|value| value.parse().ok().filter(|x: &f64| *x > 0.0));
     let numbers: Option<Vec<f64>> = numbers.collect();
     numbers.filter(|_| axis.key == "epsilon").ok_or_else(|| {
@@ -165,14 +165,14 @@ fn epsilons(text: &str) -> Result<Vec<f64>> {
     })
 }
 
-fn as_text(found: &rehearse::Progress, plan: &PlanDefinition) -> String {
+fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String {
     let advice = &found.advice;
     let count = advice.scenes.len();
     let s = if count == 1 { "" } else { "s" };
     let mut lines =
         vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.scenes.join(", "))];
     lines.push("Error relative to public data alone (below 1 is better):".to_owned());
-    let rows: Vec<&Line> = advice.sorted().collect();
+    let rows: Vec<&PlayerLine> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
     let head = advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e))));
     let head = head.collect::<Vec<_>>().concat();
@@ -216,7 +216,7 @@ fn round(x: f64) -> f64 {
 }
 
 fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
-    let standing = |found: &Option<Standing>| {
+    let standing = |found: &Option<PlayerStanding>| {
         found.map(|found| {
             json!({
                 "ratio": found.ratio, "least": found.least, "most": found.most,
@@ -224,7 +224,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
             })
         })
     };
-    let line = |line: &Line| {
+    let line = |line: &PlayerLine| {
         json!({
             "method": line.player.id(),
             "title": line.player.title(),

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::reading::Watched;
-use super::steps::Steps;
+use super::steps::StepPrinter;
 use super::{messages, print_json, print_line, signals};
 use crate::data::Role;
 use crate::data::persons::protected_words;
@@ -16,7 +16,7 @@ use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Outcome, RunId};
+use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Session, Workspace, dataset};
 use crate::verdict::Standing;
@@ -31,7 +31,7 @@ use crate::verdict::Standing;
   halflight run session.ron --plan 'winter from the other seasons' --sealed --json
   halflight run .halflight/runs/RUN/run.ron
   halflight run --resume .halflight/runs/RUN")]
-pub struct Run {
+pub struct RunCommand {
     /// Session file (.ron); a run's own run.ron repeats that run.
     #[arg(required_unless_present = "resume")]
     session: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub struct Run {
     /// Say on standard error how far the run is: as a line of JSON for each step (`halflight
     /// schema run progress`), after which nothing else stands there but notes and errors.
     #[arg(long, value_name = "FORM")]
-    progress: Option<Form>,
+    progress: Option<StepsForm>,
 
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
@@ -76,11 +76,11 @@ pub struct Run {
 
 /// How a program wants to hear of the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Form {
+pub enum StepsForm {
     Json,
 }
 
-impl Run {
+impl RunCommand {
     pub fn execute(&self) -> Result<()> {
         if self.sealed {
             messages::seal();
@@ -99,7 +99,7 @@ impl Run {
             (None, Some(path)) => (Session::open(path)?, self.workspace_of(path)?, None),
             (None, None) => return Err(Error::usage("no session is named")),
         };
-        let options = Options {
+        let options = RunOptions {
             plan: self.plan.clone(),
             sealed: self.sealed || stays_sealed,
             json: self.json,
@@ -122,7 +122,7 @@ impl Run {
 }
 
 #[derive(Debug, Default)]
-pub struct Options {
+pub struct RunOptions {
     pub plan: Option<String>,
     pub sealed: bool,
     pub json: bool,
@@ -133,11 +133,11 @@ pub struct Options {
     /// Go on with this run of the only plan.
     pub resume: Option<RunId>,
     pub insecure_noise_seed: Option<u64>,
-    pub progress: Option<Form>,
+    pub progress: Option<StepsForm>,
 }
 
 /// Runs the plans one after the other; the first failure ends it.
-pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) -> Result<()> {
+pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
     let plans = match &options.plan {
         Some(name) => vec![session.plan(name)?],
         None => session.plans.iter().collect(),
@@ -195,7 +195,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
                  expect",
             );
         }
-        let mut steps = Steps::new(&watch, options.progress.is_some());
+        let mut steps = StepPrinter::new(&watch, options.progress.is_some());
         let mut tell = |moment: Moment| steps.hear(&moment);
         let summary = match (&options.resume, options.insecure_noise_seed) {
             (Some(run), _) => resume::resume(&job, run, &mut tell),
@@ -231,7 +231,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             finish(options, &results)?;
             return Err(trouble);
         }
-        if outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
+        if outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
             finish(options, &results)?;
             return Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"));
         }
@@ -246,7 +246,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     Ok(())
 }
 
-fn finish(options: &Options, results: &[Value]) -> Result<()> {
+fn finish(options: &RunOptions, results: &[Value]) -> Result<()> {
     if options.json { print_json(&json!({ "runs": results })) } else { Ok(()) }
 }
 
@@ -310,12 +310,12 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     lines.join("\n")
 }
 
-fn outcome_word(outcome: Outcome) -> &'static str {
+fn outcome_word(outcome: RunOutcome) -> &'static str {
     match outcome {
-        Outcome::Finished => "finished",
-        Outcome::Stopped => "stopped",
-        Outcome::Failed => "failed",
-        Outcome::Abandoned => "abandoned",
+        RunOutcome::Finished => "finished",
+        RunOutcome::Stopped => "stopped",
+        RunOutcome::Failed => "failed",
+        RunOutcome::Abandoned => "abandoned",
     }
 }
 

@@ -23,7 +23,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
   halflight schema run
   halflight schema data inspect
   halflight schema steps --python > steps.py")]
-pub struct Schema {
+pub struct SchemaCommand {
     /// The command, such as `run` or `data inspect`; none lists those that there are. `steps` is
     /// what other trainers write.
     command: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Schema {
     python: bool,
 }
 
-impl Schema {
+impl SchemaCommand {
     pub fn execute(&self) -> Result<()> {
         if self.python {
             return match self.command.as_slice() {

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{messages, print_json, print_line};
-use crate::engine::score::{self, Records, Told};
+use crate::engine::score::{self, ScoredRecords, Told};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::files;
@@ -26,7 +26,7 @@ use crate::session::{Session, Workspace};
   halflight score .halflight/runs/RUN clinic.csv --epsilon 0.5 --largest-error 100
   halflight score .halflight/runs/RUN other.ron --dataset clinic --epsilon 0.5 -o score.json")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
-pub struct Score {
+pub struct ScoreCommand {
     /// Run directory, or with --dataset a model.ron.
     model: PathBuf,
 
@@ -69,7 +69,7 @@ pub struct Score {
     json: bool,
 }
 
-impl Score {
+impl ScoreCommand {
     pub fn execute(&self) -> Result<()> {
         if let Some(output) = self.output.as_ref().filter(|output| output.exists()) {
             return Err(Error::usage("it is there already")
@@ -79,7 +79,7 @@ impl Score {
         let (path, session, dataset) = self.records()?;
         let workspace = Workspace::of_session(&path)?;
         let records =
-            Records { session: &session, workspace: &workspace, dataset: dataset.as_deref() };
+            ScoredRecords { session: &session, workspace: &workspace, dataset: dataset.as_deref() };
         let asked = Evaluation {
             pay: Pay::Epsilon(self.epsilon),
             per_class: self.per_class,

@@ -20,7 +20,7 @@ use crate::session::report::directories;
 #[command(after_help = "Examples:
   halflight share .halflight/runs/RUN
   halflight share RUN_A RUN_B --into /srv/models")]
-pub struct Share {
+pub struct ShareCommand {
     /// Run directories, or names of runs in this workspace.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
@@ -34,7 +34,7 @@ pub struct Share {
     json: bool,
 }
 
-impl Share {
+impl ShareCommand {
     pub fn execute(&self) -> Result<()> {
         let mut shared = Vec::new();
         for named in &self.runs {

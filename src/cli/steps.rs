@@ -6,16 +6,16 @@ use std::io::{IsTerminal, stderr};
 use serde_json::json;
 
 use super::messages;
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use crate::engine::Moment;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
 
 /// Hears what one run tells.
-pub struct Steps {
+pub struct StepPrinter {
     watch: Watch,
-    bar: Option<Progress>,
+    bar: Option<ProgressLine>,
     /// Tenths that lines have told.
     told: u64,
     /// Programs listen.
@@ -23,7 +23,7 @@ pub struct Steps {
     run: Option<RunId>,
 }
 
-impl Steps {
+impl StepPrinter {
     pub fn new(watch: &Watch, as_json: bool) -> Self {
         Self { watch: watch.clone(), bar: None, told: 0, as_json, run: None }
     }
@@ -46,7 +46,7 @@ impl Steps {
                     messages::tell(format_args!("  note: ◆ {caution}"));
                 }
                 if !self.as_json && stderr().is_terminal() && !messages::is_verbose() {
-                    self.bar = Some(Progress::new("  steps", *steps as usize));
+                    self.bar = Some(ProgressLine::new("  steps", *steps as usize));
                 }
             }
             Moment::Stepped(progress) => {

@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::adapt::Series;
-use crate::engine::sweep::axes::{self, Axis};
-use crate::engine::sweep::{self, Order, Planned};
+use crate::engine::sweep::axes::{self, SweepAxis};
+use crate::engine::sweep::{self, Planned, SweepOrder};
 use crate::engine::{Control, PreparedStore, Summary};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 use crate::plot::number::five_digits;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::Outcome;
+use crate::privacy::ledger::RunOutcome;
 use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, archive, dataset, slurm};
 
@@ -47,7 +47,7 @@ pub struct Sweep {
     #[arg(long, value_name = "KEY=VALUES")]
     over: Vec<String>,
 
-    /// Who carries the tasks out.
+    /// Where the tasks are carried out.
     #[arg(long, value_enum, default_value_t = On::Here)]
     on: On,
 
@@ -98,7 +98,7 @@ enum On {
     Here,
     /// A Slurm cluster, as a job array.
     Slurm,
-    /// Nobody yet: print one command for each task.
+    /// Nowhere yet: print one command for each task.
     List,
 }
 
@@ -124,7 +124,8 @@ impl Sweep {
         };
         let session = Session::open(path)?;
         let base = self.base(&session)?;
-        let axes = self.over.iter().map(|axis| Axis::parse(axis)).collect::<Result<Vec<_>>>()?;
+        let axes =
+            self.over.iter().map(|axis| SweepAxis::parse(axis)).collect::<Result<Vec<_>>>()?;
         let variants = axes::variants(&session, base, &axes)?;
         if self.on == On::Slurm
             && !self.dry_run
@@ -141,7 +142,7 @@ impl Sweep {
                 datasets.push(Arc::new(dataset::load(definition, &workspace)?));
             }
         }
-        let order = Order {
+        let order = SweepOrder {
             session: &session,
             base,
             workspace: &workspace,
@@ -204,7 +205,7 @@ impl Sweep {
         let stopped = control.clone();
         let interrupted = signals::on_first(move || stopped.end())?;
         let cores = parallel::threads();
-        let progress = Mutex::new((Progress::new("tasks", sweep.manifest.tasks.len()), 0));
+        let progress = Mutex::new((ProgressLine::new("tasks", sweep.manifest.tasks.len()), 0));
         let told = |index: usize, done: &Result<Summary>| {
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
             let trouble = match done {
@@ -308,7 +309,7 @@ impl Sweep {
 
     fn tell_collected(&self, sweep: &SweepDirectory) -> Result<()> {
         let states = sweep::collect(sweep, self.give_up)?;
-        let tally = Tally::of(&states);
+        let tally = TaskTally::of(&states);
         if self.json {
             let each = states.iter().enumerate().map(|(index, state)| {
                 let entry = &sweep.manifest.tasks[index];
@@ -330,7 +331,7 @@ impl Sweep {
             for (index, state) in states.iter().enumerate() {
                 let why = match state {
                     TaskState::Ended(result)
-                        if matches!(result.outcome, Outcome::Finished | Outcome::Stopped) =>
+                        if matches!(result.outcome, RunOutcome::Finished | RunOutcome::Stopped) =>
                     {
                         let run = &sweep.manifest.tasks[index].run.0;
                         result_of(&sweep.manifest.workspace.join("runs").join(run), &watch)
@@ -391,7 +392,7 @@ fn tell_planned(planned: &[Planned]) {
 
 /// How many tasks stand where.
 #[derive(Default)]
-struct Tally {
+struct TaskTally {
     done: usize,
     failed: usize,
     missing: usize,
@@ -400,15 +401,15 @@ struct Tally {
     given_up: usize,
 }
 
-impl Tally {
+impl TaskTally {
     fn of(states: &[TaskState]) -> Self {
         let mut tally = Self::default();
         for state in states {
             *match state {
                 TaskState::Ended(result) => match result.outcome {
-                    Outcome::Finished | Outcome::Stopped => &mut tally.done,
-                    Outcome::Failed => &mut tally.failed,
-                    Outcome::Abandoned => &mut tally.given_up,
+                    RunOutcome::Finished | RunOutcome::Stopped => &mut tally.done,
+                    RunOutcome::Failed => &mut tally.failed,
+                    RunOutcome::Abandoned => &mut tally.given_up,
                 },
                 TaskState::Missing { .. } => &mut tally.missing,
                 TaskState::Running => &mut tally.running,
@@ -419,7 +420,7 @@ impl Tally {
     }
 }
 
-impl std::fmt::Display for Tally {
+impl std::fmt::Display for TaskTally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let parts = [
             (self.missing, "missing"),
@@ -437,10 +438,10 @@ impl std::fmt::Display for Tally {
 fn word(state: &TaskState) -> &'static str {
     match state {
         TaskState::Ended(result) => match result.outcome {
-            Outcome::Finished => "finished",
-            Outcome::Stopped => "stopped",
-            Outcome::Failed => "failed",
-            Outcome::Abandoned => "given up",
+            RunOutcome::Finished => "finished",
+            RunOutcome::Stopped => "stopped",
+            RunOutcome::Failed => "failed",
+            RunOutcome::Abandoned => "given up",
         },
         TaskState::Missing { .. } => "missing",
         TaskState::Running => "running",
@@ -466,7 +467,7 @@ fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
     } else {
         messages::tell(format_args!("{}: {} steps", summary.plan, summary.steps));
     }
-    if summary.outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
+    if summary.outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
         return Err(Error::interrupted("stopped by a signal; the model so far was kept"));
     }
     Ok(())
@@ -506,6 +507,6 @@ mod tests {
             TaskState::Missing { claim: String::new() },
             TaskState::Missing { claim: String::new() },
         ];
-        assert_eq!(Tally::of(&states).to_string(), "2 missing, 1 not begun");
+        assert_eq!(TaskTally::of(&states).to_string(), "2 missing, 1 not begun");
     }
 }

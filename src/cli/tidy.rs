@@ -1,4 +1,4 @@
-//! `halflight tidy`: what programs that were killed left behind.
+//! `halflight tidy`: removes what killed programs left behind.
 
 use std::path::PathBuf;
 

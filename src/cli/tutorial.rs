@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::session::{Workspace, demo};
 use crate::tui;
-use crate::tui::tutorial::Tutorial;
+use crate::tui::context::Tutorial;
 
 /// Learn halflight in ten minutes, inside the interface.
 ///
@@ -32,7 +32,7 @@ impl TutorialCommand {
         if let Some(directory) = &self.files {
             return super::demo::write_new(directory, demo::tutorial_files());
         }
-        super::open::need_terminal()?;
+        super::interface::need_terminal()?;
         let workspace = demo::workspace()?;
         let base = workspace.base().to_path_buf();
         let ran = write_files(&workspace).and_then(|()| run(workspace));
@@ -54,7 +54,7 @@ fn write_files(workspace: &Workspace) -> Result<()> {
 }
 
 fn run(workspace: Workspace) -> Result<()> {
-    let mut app = super::open::app(demo::tutorial_session()?, None)?;
+    let mut app = super::interface::app(demo::tutorial_session()?, None)?;
     app.context.demo = Some(workspace.base().to_path_buf());
     app.context.tutorial = Some(Tutorial::default());
     tui::run(app, workspace)

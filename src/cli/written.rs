@@ -1,4 +1,4 @@
-//! What guide, README and help tell people to type is understood.
+//! Tests that the program understands every command in the guide, the README and the help.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use super::Arguments;
 use crate::guide::{PROOFS, TOPICS};
 
 /// What a page writes, in the order in which it is met.
-struct Written {
+struct WrittenPage {
     /// Within a sentence, where a command may be named without what it takes.
     named: bool,
     words: String,
 }
 
 /// The commands of a page: lines of its blocks, fenced or indented, and code within its sentences.
-fn commands(page: &str) -> Vec<Written> {
+fn commands(page: &str) -> Vec<WrittenPage> {
     let mut found = Vec::new();
     let mut fenced = None;
     let mut begun = String::new();
@@ -39,11 +39,14 @@ fn commands(page: &str) -> Vec<Written> {
             let is_word =
                 |at: &usize| line[..*at].chars().last().is_none_or(|c| " (;$".contains(c));
             let starts = at.filter(is_word);
-            found.extend(starts.map(|at| Written { named: false, words: line[at..].to_owned() }));
+            found.extend(
+                starts.map(|at| WrittenPage { named: false, words: line[at..].to_owned() }),
+            );
         } else {
             let code = line.split('`').skip(1).step_by(2);
             let ours = code.filter(|code| code.starts_with("halflight "));
-            found.extend(ours.map(|code| Written { named: true, words: without_choices(code) }));
+            found
+                .extend(ours.map(|code| WrittenPage { named: true, words: without_choices(code) }));
         }
     }
     found
@@ -96,7 +99,7 @@ fn stands_for_something(word: &str) -> bool {
 }
 
 /// Why the program would not understand it.
-fn flaw(written: &Written) -> Option<String> {
+fn flaw(written: &WrittenPage) -> Option<String> {
     match Arguments::try_parse_from(words(&written.words)) {
         Ok(arguments) => {
             let unlike_file = |file: &&std::path::PathBuf| {

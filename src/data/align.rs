@@ -6,8 +6,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::column::Column;
 use super::names::{self, shortened};
-use super::table::{Column, Table};
+use super::table::Table;
 use crate::error::{Error, Result};
 
 /// One row per column, in the order of the first table; then those that only
@@ -29,9 +30,10 @@ pub struct AlignedColumn {
     pub name: String,
     /// What the column holds in the first table, such as "numbers".
     pub in_first: Option<String>,
+    /// The same for the second table.
     pub in_second: Option<String>,
     /// Whether they fit.
-    pub verdict: Verdict,
+    pub verdict: Alignment,
     /// A name of the other table that may mean the same.
     pub perhaps: Option<String>,
 }
@@ -39,7 +41,7 @@ pub struct AlignedColumn {
 /// Whether two columns can be used as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Alignment {
     /// Both tables have it, with the same kind of values.
     Same,
     /// The same column at another place: columns are found by name, so it does no harm.
@@ -63,18 +65,18 @@ impl Compatibility {
         let common = |name: &String, column: &Column| {
             let other = kinds.get(name.as_str())?;
             let verdict = if column.kind() != other.kind() {
-                Verdict::OtherKind
+                Alignment::OtherKind
             } else if places.get(name.as_str()) == other_places.get(name.as_str()) {
-                Verdict::Same
+                Alignment::Same
             } else {
-                Verdict::Moved
+                Alignment::Moved
             };
             Some((Some(other.kind()), verdict, None))
         };
         let mut columns = Vec::new();
         for (name, column) in first.names.iter().zip(&first.columns) {
             let (in_second, verdict, perhaps) = common(name, column)
-                .unwrap_or_else(|| (None, Verdict::OnlyInFirst, near(name, &only_second)));
+                .unwrap_or_else(|| (None, Alignment::OnlyInFirst, near(name, &only_second)));
             let in_first = Some(column.kind());
             columns.push(AlignedColumn {
                 name: name.clone(),
@@ -89,7 +91,7 @@ impl Compatibility {
                 name: name.clone(),
                 in_first: None,
                 in_second: kinds.get(name.as_str()).map(|column| column.kind()),
-                verdict: Verdict::OnlyInSecond,
+                verdict: Alignment::OnlyInSecond,
                 perhaps: near(name, &only_first),
             });
         }
@@ -98,7 +100,7 @@ impl Compatibility {
 
     /// The columns that are not simply the same.
     pub fn differences(&self) -> impl Iterator<Item = &AlignedColumn> {
-        self.columns.iter().filter(|column| column.verdict != Verdict::Same)
+        self.columns.iter().filter(|column| column.verdict != Alignment::Same)
     }
 
     /// Both have the same columns, of kinds that go together.
@@ -147,9 +149,9 @@ impl AlignedColumn {
         let vectors =
             |kind: &Option<String>| kind.as_ref().is_some_and(|kind| kind.contains("vec"));
         match self.verdict {
-            Verdict::Same | Verdict::Moved => false,
-            Verdict::OtherKind => vectors(&self.in_first) || vectors(&self.in_second),
-            Verdict::OnlyInFirst | Verdict::OnlyInSecond => true,
+            Alignment::Same | Alignment::Moved => false,
+            Alignment::OtherKind => vectors(&self.in_first) || vectors(&self.in_second),
+            Alignment::OnlyInFirst | Alignment::OnlyInSecond => true,
         }
     }
 }
@@ -172,7 +174,7 @@ fn near(name: &str, others: &[String]) -> Option<String> {
     near?.first().map(|&near| near.to_owned())
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Alignment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Same => "same",
@@ -190,7 +192,7 @@ impl fmt::Display for Compatibility {
         let none = || "missing".to_owned();
         let mut columns: Vec<&AlignedColumn> = self.columns.iter().collect();
         if columns.len() > SHOWN {
-            columns.sort_by_key(|column| column.verdict == Verdict::Same);
+            columns.sort_by_key(|column| column.verdict == Alignment::Same);
         }
         columns.truncate(SHOWN);
         let rows: Vec<[String; 3]> = columns
@@ -221,6 +223,19 @@ impl fmt::Display for Compatibility {
             0 => Ok(()),
             more => write!(f, "\n  and {more} more"),
         }
+    }
+}
+
+impl Table {
+    /// The rows of all `tables`, one after the other, under the columns of the
+    /// first, which are those of all. A column that is text in one of them
+    /// becomes text.
+    pub fn concat(tables: &[&Self]) -> Result<Self> {
+        let Some((first, others)) = tables.split_first() else {
+            return Err(Error::usage("there is no table to put together"));
+        };
+        others.iter().try_for_each(|other| Compatibility::between(first, other).check())?;
+        Self::concat_columns(tables, &first.names)
     }
 }
 
@@ -256,12 +271,12 @@ mod tests {
             .map(|column| (column.name.as_str(), column.verdict, column.perhaps.as_deref()))
             .collect();
         let expected = [
-            ("x", Verdict::Moved, None),
-            ("temp", Verdict::OnlyInFirst, Some("temps")),
-            ("k", Verdict::OtherKind, None),
-            ("z", Verdict::Moved, None),
-            ("e", Verdict::OtherKind, None),
-            ("temps", Verdict::OnlyInSecond, Some("temp")),
+            ("x", Alignment::Moved, None),
+            ("temp", Alignment::OnlyInFirst, Some("temps")),
+            ("k", Alignment::OtherKind, None),
+            ("z", Alignment::Moved, None),
+            ("e", Alignment::OtherKind, None),
+            ("temps", Alignment::OnlyInSecond, Some("temp")),
         ];
         assert_eq!(verdicts, expected);
         let shown = compatibility.to_string();
@@ -301,7 +316,7 @@ mod tests {
             shuffled.retain(|(name, _)| *name != names[gone]);
             let b = table("b", &shuffled);
             for (one, other, verdict) in
-                [(&a, &b, Verdict::OnlyInFirst), (&b, &a, Verdict::OnlyInSecond)]
+                [(&a, &b, Alignment::OnlyInFirst), (&b, &a, Alignment::OnlyInSecond)]
             {
                 let compatibility = Compatibility::between(one, other);
                 prop_assert!(compatibility.check().is_err());

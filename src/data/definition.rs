@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Task;
+use super::declared::{class_of, declared_classes};
 use super::extraction::Extraction;
-use super::missing::Missing;
+use super::names::{is_pattern, matches};
 use super::persons::{USUAL_RECORDS, Unit, WithoutUnit};
-use super::preparation::{class_of, declared_classes};
-use super::selection::{is_pattern, matches};
+use super::table::Sample;
 use crate::error::{Error, Result};
 
 /// Whose records they are.
@@ -53,7 +53,7 @@ pub enum Source {
     /// The papers' synthetic setup; `part` is `source` or `target`.
     Synthetic {
         /// Which of the two distributions.
-        part: super::synthetic::Part,
+        part: super::synthetic::SyntheticPart,
         /// How many records.
         rows: usize,
         /// How many features.
@@ -102,6 +102,7 @@ pub enum Columns {
     All,
     /// By name or by pattern, such as `px*`.
     Only(Vec<String>),
+    /// All but these.
     Except(Vec<String>),
 }
 
@@ -116,16 +117,17 @@ pub enum UnknownLabels {
     CountAs(String),
 }
 
-/// A random part of the rows, after filtering: which rows is a matter of their
-/// number and the seed alone, so that it is safe for private data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sample {
-    /// How many rows are kept.
-    pub rows: usize,
-    /// Of the generator that chooses them.
-    #[serde(default)]
-    pub seed: u64,
+/// What becomes of a record in which a value is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// A gap is an error.
+    #[default]
+    Refuse,
+    /// Rows with gaps are left out.
+    Drop,
+    /// Gaps are filled with the mean of public records.
+    PublicMean,
 }
 
 /// The least that `records` may be.
@@ -177,7 +179,7 @@ pub struct DatasetDefinition {
     /// are then protected together. Without it the guarantee is for single records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
-    /// So many records of a person are used at most, taken by chance.
+    /// How many records of a person are used at most; they are taken at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_records: Option<usize>,
     /// What becomes of rows in which the unit is missing.

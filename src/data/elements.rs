@@ -2,13 +2,14 @@
 //!
 //! An array without names, such as an NPY file of features with the label in its last
 //! column, is one column of vectors called `x`. Its numbers have the names that they have
-//! as features, `x[0]`, `x[1]` and so on; whoever speaks of one of them gets them all as
+//! as features, `x[0]`, `x[1]` and so on. If a definition names one of them, all of them become
 //! columns.
 
 use std::collections::HashSet;
 
+use super::column::Column;
 use super::definition::{Columns, DatasetDefinition};
-use super::table::{Column, Table};
+use super::table::Table;
 
 impl DatasetDefinition {
     /// Whether something here speaks of a number of the vectors in `column`.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::table::{Cell, Column};
+use super::column::{Cell, Column};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 
@@ -74,7 +74,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Of a table with these columns.
+    /// The fingerprint of a table with these columns.
     pub fn of(names: &[String]) -> Self {
         let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by(|&a, &b| names[a].cmp(&names[b]));

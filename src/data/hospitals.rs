@@ -18,7 +18,7 @@
 //!
 //! The hospitals differ in their patients, and in `start` and `wait`, their habits. Patients of the
 //! county hospital are like those of the city's, whose emergencies stay longer; the coast takes few
-//! emergencies; children are otherwise.
+//! emergencies; children differ in everything.
 
 use std::fmt::Write as _;
 

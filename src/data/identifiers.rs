@@ -1,7 +1,7 @@
-//! Columns that look by their values as if they said whose record a row is.
+//! Columns whose values look as if they named the person of each row.
 //!
-//! What names a person comes again, and what belongs to the person comes again with it: wherever
-//! two rows have the same patient, they have the same sex. So a column (or two together, such as
+//! A name of a person repeats, and what belongs to the person repeats with it: two rows of the same
+//! patient have the same sex. So a column (or two together, such as
 //! ward and bed) is proposed if its values repeat and some other columns never differ between
 //! rows in which it is the same. Long codes that repeat are proposed without such a witness.
 //!
@@ -9,7 +9,8 @@
 
 use std::collections::HashMap;
 
-use super::table::{Cell, Column, Table, is_missing};
+use super::column::{Cell, Column, is_missing};
+use super::table::Table;
 
 /// Rows that are looked at, from the first on; of pairs of columns fewer.
 const ROWS: usize = 200_000;
@@ -21,7 +22,7 @@ const IN_PAIRS: usize = 12;
 const PAIRS: usize = 3;
 /// With fewer persons there is nothing to protect them by, and classes look the same.
 const LEAST_PERSONS: usize = 20;
-/// So many rows must come again before it means something that nothing else differs in them.
+/// How many rows must repeat before it means something that they differ in nothing else.
 const LEAST_AGAIN: usize = 30;
 /// A column in which two rows agree more often than that goes with anything.
 const COMMON: f64 = 0.8;
@@ -45,7 +46,7 @@ pub struct Identifier {
 }
 
 /// A column as numbers: equal cells have equal ones.
-struct Coded {
+struct CodedColumn {
     at: usize,
     of: Vec<u32>,
     distinct: usize,
@@ -60,7 +61,7 @@ struct Coded {
 /// Code of a cell without a value.
 const MISSING: u32 = 0;
 
-impl Coded {
+impl CodedColumn {
     fn of(table: &Table, at: usize) -> Option<Self> {
         let column = &table.columns[at];
         let rows = table.rows().min(ROWS);
@@ -119,12 +120,12 @@ struct Groups {
 }
 
 impl Groups {
-    fn of_one(column: &Coded) -> Self {
+    fn of_one(column: &CodedColumn) -> Self {
         let rows = column.of.iter().filter(|code| **code != MISSING).count();
         Self { of: column.of.clone(), count: column.distinct, rows }
     }
 
-    fn of_two(one: &Coded, other: &Coded) -> Self {
+    fn of_two(one: &CodedColumn, other: &CodedColumn) -> Self {
         let mut codes: HashMap<(u32, u32), u32> = HashMap::new();
         let both = one.of.iter().zip(&other.of).take(ROWS_OF_PAIRS);
         let of: Vec<u32> = both
@@ -146,15 +147,15 @@ impl Groups {
     }
 
     /// Whether a column is the same in all rows of each.
-    fn decide(&self, column: &Coded) -> bool {
+    fn decide(&self, column: &CodedColumn) -> bool {
         let mut first: Vec<Option<u32>> = vec![None; self.count + 1];
         self.of.iter().zip(&column.of).all(|(group, code)| {
             *group == MISSING || *first[*group as usize].get_or_insert(*code) == *code
         })
     }
 
-    fn witnesses<'a>(&self, columns: &'a [Coded], but: &[usize]) -> Vec<&'a Coded> {
-        let telling = |column: &&Coded| {
+    fn witnesses<'a>(&self, columns: &'a [CodedColumn], but: &[usize]) -> Vec<&'a CodedColumn> {
+        let telling = |column: &&CodedColumn| {
             column.distinct > 1
                 && column.common <= COMMON
                 && (column.distinct as f64) < OTHER_NAME * self.count as f64
@@ -167,7 +168,7 @@ impl Groups {
             .collect()
     }
 
-    fn identifier(&self, columns: Vec<usize>, witnesses: &[&Coded]) -> Identifier {
+    fn identifier(&self, columns: Vec<usize>, witnesses: &[&CodedColumn]) -> Identifier {
         let witnesses = witnesses.iter().map(|column| column.at).collect();
         Identifier { columns, persons: self.count, rows: self.rows, witnesses }
     }
@@ -175,8 +176,8 @@ impl Groups {
 
 /// Columns, and pairs of the others, that may say whose record a row is.
 pub fn in_table(table: &Table) -> Vec<Identifier> {
-    let columns: Vec<Coded> =
-        (0..table.columns.len().min(COLUMNS)).filter_map(|at| Coded::of(table, at)).collect();
+    let columns: Vec<CodedColumn> =
+        (0..table.columns.len().min(COLUMNS)).filter_map(|at| CodedColumn::of(table, at)).collect();
     let mut found = Vec::new();
     for column in columns.iter().filter(|column| column.names) {
         let groups = Groups::of_one(column);
@@ -194,13 +195,13 @@ pub fn in_table(table: &Table) -> Vec<Identifier> {
     let alone: Vec<usize> =
         found.iter().flat_map(|it| it.columns.iter().chain(&it.witnesses).copied()).collect();
     let rows = table.rows().min(ROWS);
-    let of_pairs = |column: &&Coded| {
+    let of_pairs = |column: &&CodedColumn| {
         column.names
             && column.distinct > 1
             && 2 * column.distinct <= rows
             && !alone.contains(&column.at)
     };
-    let candidates: Vec<&Coded> = columns.iter().filter(of_pairs).take(IN_PAIRS).collect();
+    let candidates: Vec<&CodedColumn> = columns.iter().filter(of_pairs).take(IN_PAIRS).collect();
     let mut pairs = 0;
     for (k, one) in candidates.iter().enumerate() {
         for other in &candidates[k + 1..] {

@@ -1,10 +1,10 @@
 //! Images of one size made into another: what makes two families of images comparable.
 
 /// Channels, height and width of an image laid out channel by channel, row by row.
-pub type Shape = (usize, usize, usize);
+pub type ImageShape = (usize, usize, usize);
 
 /// The shape of a square image with one or three channels of so many numbers.
-pub fn square(numbers: usize) -> Option<Shape> {
+pub fn square(numbers: usize) -> Option<ImageShape> {
     [1, 3].into_iter().find_map(|channels| {
         let side = ((numbers / channels) as f64).sqrt().round() as usize;
         (side > 0 && channels * side * side == numbers).then_some((channels, side, side))
@@ -13,7 +13,7 @@ pub fn square(numbers: usize) -> Option<Shape> {
 
 /// Bilinear, with the pixels as points in the middle of their squares; the mean of all
 /// channels where their numbers differ.
-pub fn resized(image: &[f64], from: Shape, to: Shape) -> Vec<f64> {
+pub fn resized(image: &[f64], from: ImageShape, to: ImageShape) -> Vec<f64> {
     let (channels, height, width) = from;
     let pixel = |channel: usize, y: usize, x: usize| {
         let at = |channel: usize| image[(channel * height + y) * width + x];

@@ -1,20 +1,21 @@
-//! What a table is, before anybody has said what it is for: its schema, what
-//! could be its label, what could go wrong with it, and a definition to start from.
+//! A first look at a table: its schema, which column could be its label, what could go wrong with
+//! it, and a definition to start from.
 //!
-//! Everything here is exact. Of a file that may be private it is for the eyes of
-//! the person at the keyboard; values of cells are looked up only on demand.
+//! Everything here is exact. If the file may be private, it is for the eyes of the person at the
+//! keyboard; values of cells are looked up only on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::column::{Cell, Column, finite, is_missing};
 use super::definition::{Columns, DatasetDefinition, Role, Source};
 use super::identifiers::{self, Identifier};
 use super::missing::lacks_value;
 use super::persons::seems_to_name_persons;
 use super::preparation::MOST_VALUES;
 use super::read::in_turn::{self, in_turn};
-use super::table::{Cell, Column, Table, finite, is_missing};
+use super::table::Table;
 use super::vectors::Vectors;
 use super::{Missing, Task};
 use crate::error::Result;
@@ -61,7 +62,7 @@ pub struct Inspection {
     /// Best first.
     pub label_candidates: Vec<LabelCandidate>,
     /// What has to be decided or mended.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DataProblem>,
 }
 
 /// What one column holds.
@@ -117,7 +118,7 @@ impl LabelCandidate {
 
 /// Something to be decided or mended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Problem {
+pub struct DataProblem {
     /// The column that it is about; of none, all rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
@@ -153,7 +154,7 @@ impl Inspection {
                 Ok(looked.at < table.columns.len())
             },
             |looked| {
-                looked.found = Some(Found::in_column(table, looked.at, show_values));
+                looked.found = Some(ColumnFindings::in_column(table, looked.at, show_values));
                 Ok(())
             },
             |looked| {
@@ -168,7 +169,7 @@ impl Inspection {
         // A label alone repeats itself.
         let alone = table.columns.iter().map(Column::width).sum::<usize>() == 1;
         let duplicated_rows = table.duplicated_rows();
-        let general = |what| Problem { column: None, what, as_feature: AsFeature::Fine };
+        let general = |what| DataProblem { column: None, what, as_feature: AsFeature::Fine };
         if duplicated_rows > 0 && !alone {
             problems.push(general(format!(
                 "{duplicated_rows} rows are copies of others: a person in several rows is \
@@ -210,7 +211,7 @@ impl Inspection {
 
     /// Another problem of the table as a whole.
     pub fn note(&mut self, what: String) {
-        self.problems.push(Problem { column: None, what, as_feature: AsFeature::Fine });
+        self.problems.push(DataProblem { column: None, what, as_feature: AsFeature::Fine });
     }
 
     /// A definition to start from: the best label, and what cannot be a feature
@@ -219,8 +220,8 @@ impl Inspection {
         Self::definition_of_all(&[self], None, name, source)
     }
 
-    /// The same for tables with the same columns, of which there is one at least. Of a private
-    /// one among them only what most of its cells are is looked at.
+    /// The same for one or more tables with the same columns. For a private table it only looks at
+    /// what most cells of a column are.
     pub fn definition_of_all(
         all: &[&Self],
         private: Option<&Self>,
@@ -281,17 +282,17 @@ impl Inspection {
 #[derive(Default)]
 struct Looked {
     at: usize,
-    found: Option<Found>,
+    found: Option<ColumnFindings>,
 }
 
 /// What was found out about one column.
-struct Found {
+struct ColumnFindings {
     facts: ColumnFacts,
-    problem: Option<Problem>,
+    problem: Option<DataProblem>,
     candidate: Option<LabelCandidate>,
 }
 
-impl Found {
+impl ColumnFindings {
     fn in_column(table: &Table, at: usize, show_values: bool) -> Self {
         let (name, column) = (&table.names[at], &table.columns[at]);
         let missing = column.cells().filter(|cell| lacks_value(*cell)).count();
@@ -304,8 +305,8 @@ impl Found {
             values
         });
         let distinct = values.as_ref().map(Vec::len);
-        let counts = Counts { rows: table.rows(), missing, distinct };
-        let problem = counts.problem(table, at).map(|(what, as_feature)| Problem {
+        let counts = CellCounts { rows: table.rows(), missing, distinct };
+        let problem = counts.problem(table, at).map(|(what, as_feature)| DataProblem {
             column: Some(name.clone()),
             what,
             as_feature,
@@ -330,13 +331,13 @@ impl Found {
 }
 
 #[derive(Clone, Copy)]
-struct Counts {
+struct CellCounts {
     rows: usize,
     missing: usize,
     distinct: Option<usize>,
 }
 
-impl Counts {
+impl CellCounts {
     /// What is wrong with a column, and whether it can be a feature nevertheless.
     fn problem(self, table: &Table, at: usize) -> Option<(String, AsFeature)> {
         let (name, column) = (&table.names[at], &table.columns[at]);
@@ -394,7 +395,7 @@ const WITHOUT_UNIT: &str = "Without it the guarantee is for single rows: somebod
                             k times the ε";
 
 /// What looks by its values as if it said whose record a row is.
-fn proposed(table: &Table, found: &Identifier) -> Problem {
+fn proposed(table: &Table, found: &Identifier) -> DataProblem {
     let quoted = |at: &usize| format!("'{}'", table.names[*at]);
     let names: Vec<_> =
         found.columns.iter().map(|at| format!("\"{}\"", table.names[*at])).collect();
@@ -417,7 +418,7 @@ fn proposed(table: &Table, found: &Identifier) -> Problem {
          together. {WITHOUT_UNIT}",
         found.persons, found.rows
     );
-    Problem { column, what, as_feature: AsFeature::Fine }
+    DataProblem { column, what, as_feature: AsFeature::Fine }
 }
 
 /// Names are text or whole numbers.
@@ -454,7 +455,7 @@ fn counts_up(column: &Column) -> bool {
 }
 
 /// Whether and how a column may be the label.
-fn candidate(name: &str, column: &Column, counts: Counts) -> Option<LabelCandidate> {
+fn candidate(name: &str, column: &Column, counts: CellCounts) -> Option<LabelCandidate> {
     let distinct = counts.distinct.filter(|&distinct| distinct >= 2)?;
     let (whole, lowest) = match column {
         Column::Numbers(cells) => {

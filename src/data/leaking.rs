@@ -7,9 +7,10 @@
 //! the same value, or, where a number occurs once, from the two beside it. What is left of the
 //! error that the best constant makes says how much the column gives away.
 
+use super::column::{Cell, Column};
 use super::missing::lacks_value;
 use super::selection::used_columns;
-use super::table::{Cell, Column, Table};
+use super::table::Table;
 use super::{DatasetDefinition, Task};
 use crate::error::Result;
 
@@ -17,7 +18,7 @@ use crate::error::Result;
 const SUSPICIOUS: f64 = 0.02;
 /// With fewer records chance does it.
 const FEWEST: usize = 30;
-/// So many records tell enough, and in a table of many columns fewer.
+/// This many records tell enough; in a table of many columns fewer do.
 const MOST: usize = 4_000;
 const MOST_CELLS: usize = 2_000_000;
 

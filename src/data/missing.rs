@@ -20,28 +20,14 @@
 //! Whatever else makes a private record useless makes it empty, too: see
 //! `preparation::usable`.
 //!
-//! A missing category is a value like any other unless the policy is `drop`, and
-//! then too where it was declared as one. A missing label is never made up.
+//! A missing category is a value like any other, unless the policy is `drop` and it is not among the
+//! declared categories. A missing label is never made up.
 
-use serde::{Deserialize, Serialize};
-
+use super::column::{Cell, Column, is_missing};
 use super::definition::DatasetDefinition;
 use super::selection::feature_columns;
-use super::table::{Cell, Column, Table, is_missing};
+use super::table::Table;
 use crate::error::Result;
-
-/// What becomes of a record in which a value is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Missing {
-    /// A gap is an error.
-    #[default]
-    Refuse,
-    /// Rows with gaps are left out.
-    Drop,
-    /// Gaps are filled with the mean of public records.
-    PublicMean,
-}
 
 /// Whether a cell has no value; a vector, where any of its numbers has none.
 pub(crate) fn lacks_value(cell: Cell<'_>) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`table`] | named, typed columns as they stand in a file, with their fingerprint |
+//! | [`column`] | typed columns and their cells |
+//! | [`table`] | rows of named columns, as they stand in a file, with their fingerprint |
 //! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
 //! | [`overlap`] | how many rows two tables have in common, told by a few kilobytes about each |
@@ -29,6 +30,8 @@
 
 pub mod align;
 pub mod bounded;
+pub mod column;
+pub(crate) mod declared;
 pub mod definition;
 pub mod elements;
 pub mod extraction;
@@ -42,6 +45,7 @@ pub mod leaking;
 pub mod missing;
 pub(crate) mod names;
 pub mod overlap;
+mod person_rows;
 pub mod persons;
 pub mod preparation;
 mod public_records;
@@ -60,14 +64,15 @@ use crate::numeric::Matrix;
 
 pub use align::Compatibility;
 pub use bounded::Bounded;
-pub use definition::{Columns, DatasetDefinition, Role, Sample, Source, UnknownLabels};
+pub use column::Column;
+pub use definition::{Columns, DatasetDefinition, Missing, Role, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
-pub use missing::Missing;
-pub use persons::{Persons, Unit, WithoutUnit};
+pub use person_rows::Persons;
+pub use persons::{Unit, WithoutUnit};
 pub use preparation::{Preparation, PreparationSettings};
 pub use public_records::PublicRecords;
 pub use read::csv;
-pub use table::{Column, Table};
+pub use table::{Sample, Table};
 pub use vectors::{Values, Vectors};
 
 /// Limits that every prepared record obeys because it was clipped to them.
@@ -289,7 +294,7 @@ mod tests {
         assert_eq!(filled.features.as_slice(), [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]);
         assert_eq!(filled.target.unwrap(), [0.1, 0.0, 0.0, 0.2, 0.3, 0.4]);
         assert!(filled.persons.is_none());
-        // Of a person with more, the first ones stay.
+        // A person with more records keeps the first ones.
         assert_eq!(data.filled_up(2).features.as_slice(), [1.0, 0.0, 2.0, 3.0]);
     }
 }

@@ -1,6 +1,6 @@
 //! Near misses of names, for messages that help.
 
-use super::table::finite;
+use super::column::finite;
 
 /// How many names a message lists before it says "and … more".
 const LISTED: usize = 12;
@@ -100,6 +100,40 @@ fn edit_distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// Whether a name in a definition stands for several: `*` for any letters, `?`
+/// for one. A column whose name has these letters in it is meant by its name.
+pub fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?'])
+}
+
+/// Whether `name` is what `pattern` describes.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    let (mut at, mut read) = (0, 0);
+    // Where the last star stands, and up to where the name was read for it.
+    let mut star = None;
+    while read < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(&letter) if letter == '?' || letter == name[read] => {
+                at += 1;
+                read += 1;
+            }
+            _ => {
+                // The star takes one letter more.
+                let Some((star_at, taken)) = star else { return false };
+                star = Some((star_at, taken + 1));
+                (at, read) = (star_at + 1, taken + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|&letter| letter == '*')
 }
 
 #[cfg(test)]

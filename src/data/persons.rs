@@ -1,10 +1,10 @@
-//! Whom a guarantee protects: single records, or the persons to whom they belong.
+//! What a guarantee protects: single records, or the persons to whom they belong.
 //!
 //! A definition may name the columns that say whose record a row is: a patient, a customer, a
 //! plane. We call whoever it is a *person*. The rows of such a table stand person by person, in
-//! the order in which the file first has them. Of each person at most `most_records` rows are
-//! kept, and they stand in random order; which rows that are depends on how many rows the person
-//! has and on the person's place, on nothing else.
+//! the order in which the file first has them. At most `most_records` rows of each person are kept,
+//! in random order. Which rows are kept depends only on how many rows the person has and on the
+//! person's place.
 //!
 //! *Neighbours.* A file is a list of persons, each with a list of rows. All rows of one person are
 //! replaced by those of another, or by none that can be used; everybody else's rows stay as they
@@ -19,13 +19,13 @@
 //! mean.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{Cell, Table, is_missing, shuffled};
+use super::column::{Cell, is_missing};
+use super::person_rows::Persons;
+use super::table::{Table, shuffled};
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
 
 /// How many records of a person are kept where nobody says it. No private record has a say in
 /// it. A person's mean hardly changes with more, and every row of the table takes memory.
@@ -125,82 +125,6 @@ pub fn seems_to_name_persons(column: &str) -> bool {
     words.iter().any(|word| PERSONS.contains(&word.as_str()))
 }
 
-/// Where the records of each person stand: one person's after the other's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Persons {
-    /// Where each begins, and the end.
-    starts: Vec<u32>,
-    /// Rows that are not used, because their persons have too many; for the curator.
-    pub left_out: usize,
-    /// Rows that name nobody and are not used; for the curator.
-    pub nameless: usize,
-}
-
-impl Persons {
-    /// So many records of each.
-    pub fn of_counts(counts: impl IntoIterator<Item = usize>) -> Self {
-        let mut starts = vec![0];
-        let mut end = 0;
-        for count in counts {
-            end += count as u32;
-            starts.push(end);
-        }
-        Self { starts, left_out: 0, nameless: 0 }
-    }
-
-    /// How many persons there are.
-    pub fn count(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Of all persons together.
-    pub fn records(&self) -> usize {
-        self.starts[self.count()] as usize
-    }
-
-    /// The records of one.
-    pub fn of(&self, person: usize) -> Range<usize> {
-        self.starts[person] as usize..self.starts[person + 1] as usize
-    }
-
-    /// The records of each person.
-    pub fn iter(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        self.starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
-    }
-
-    /// All records of these persons, and where they stand then.
-    pub fn chosen(&self, persons: &[usize]) -> (Vec<usize>, Self) {
-        let rows = persons.iter().flat_map(|person| self.of(*person)).collect();
-        let counts = persons.iter().map(|person| self.of(*person).len());
-        let Self { left_out, nameless, .. } = *self;
-        (rows, Self { left_out, nameless, ..Self::of_counts(counts) })
-    }
-
-    /// One record of each of these persons. Records of a person stand in random order.
-    pub fn one_of_each(&self, persons: impl IntoIterator<Item = usize>) -> Vec<usize> {
-        persons
-            .into_iter()
-            .map(|person| self.of(person))
-            .filter(|it| !it.is_empty())
-            .map(|it| it.start)
-            .collect()
-    }
-
-    /// The weight of each record in its person's mean. Records of zeros, which cannot be used,
-    /// have none.
-    pub fn shares(&self, features: &Matrix) -> Vec<f64> {
-        let mut shares: Vec<f64> = features
-            .column_iter()
-            .map(|record| f64::from(u8::from(record.iter().any(|x| *x != 0.0))))
-            .collect();
-        for range in self.iter() {
-            let usable: f64 = shares[range.clone()].iter().sum();
-            shares[range].iter_mut().for_each(|share| *share /= usable.max(1.0));
-        }
-        shares
-    }
-}
-
 /// Puts the rows of a table person by person.
 pub fn by_person(
     table: &Table,
@@ -242,11 +166,9 @@ pub fn by_person(
         counts.push(rows.len() - before);
     }
     let all: usize = rows_of.iter().map(Vec::len).sum();
-    let persons = Persons {
-        left_out: all - rows.len(),
-        nameless: table.rows() - all,
-        ..Persons::of_counts(counts)
-    };
+    let mut persons = Persons::of_counts(counts);
+    persons.left_out = all - rows.len();
+    persons.nameless = table.rows() - all;
     Ok(table.excerpt(&rows).of_persons(persons))
 }
 
@@ -279,10 +201,13 @@ pub fn share_a_person(one: &Table, other: &Table, unit: &Unit) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use proptest::prelude::*;
 
     use super::*;
     use crate::data::Column;
+    use crate::numeric::Matrix;
 
     fn table(who: &[&str], x: &[f64]) -> Table {
         let who = Column::Text(who.iter().map(|it| (*it).to_owned()).collect());

@@ -1,8 +1,8 @@
-//! The public records of a problem, with what was worked out of them.
+//! The public records of a problem, with what was computed from them.
 //!
 //! Every edit of a plan asks what it would cost, and few edits change the records. What a plan
-//! needs of all of them, such as their largest norm, is therefore noted beside them. A note is
-//! made of public records and of one setting, by a function that captures nothing: private
+//! needs to know of all of them, such as their largest norm, is therefore noted beside them. A note is
+//! made from public records and one setting, by a function that captures nothing: private
 //! records have no way into it (`tests/whole/boundary.rs` counts the places that ask for notes). What
 //! takes seconds, such as teaching trees, is noted too, for all runs and rehearsals on the same
 //! records.
@@ -20,21 +20,21 @@ const MOST: usize = 16;
 #[derive(Clone)]
 pub struct PublicRecords {
     data: Arc<Dataset>,
-    /// Whose records they are, where the private ones are protected by person and the public
-    /// ones name persons, too: for guesses of how much a person's records have in common.
+    /// The persons whose records they are, if the private ones are protected by person and the
+    /// public ones name persons, too. They show how much a person's records have in common.
     persons: Option<Arc<Persons>>,
-    notes: Arc<Mutex<Vec<Note>>>,
+    notes: Arc<Mutex<Vec<PublicNote>>>,
 }
 
-struct Note {
+struct PublicNote {
     what: &'static str,
     /// The bits of the setting that it depends on.
     setting: u64,
     /// Empty until somebody's work is done; who asks meanwhile waits for it.
-    value: Arc<Value>,
+    value: Arc<LearnedValue>,
 }
 
-type Value = Mutex<Option<Arc<dyn Any + Send + Sync>>>;
+type LearnedValue = Mutex<Option<Arc<dyn Any + Send + Sync>>>;
 
 impl PublicRecords {
     /// The records without their notes.
@@ -47,7 +47,7 @@ impl PublicRecords {
         Self { persons: persons.map(Arc::new), ..self }
     }
 
-    /// Whose records they are, where that is known.
+    /// The persons whose records they are, if they are known.
     pub fn persons(&self) -> Option<&Persons> {
         self.persons.as_deref()
     }
@@ -69,7 +69,7 @@ impl PublicRecords {
         Ok(value)
     }
 
-    fn note(&self, what: &'static str, setting: u64) -> Arc<Value> {
+    fn note(&self, what: &'static str, setting: u64) -> Arc<LearnedValue> {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = notes.iter().find(|note| note.what == what && note.setting == setting);
         if let Some(note) = known {
@@ -78,8 +78,8 @@ impl PublicRecords {
         if notes.len() == MOST {
             notes.remove(0);
         }
-        let value = Arc::<Value>::default();
-        notes.push(Note { what, setting, value: Arc::clone(&value) });
+        let value = Arc::<LearnedValue>::default();
+        notes.push(PublicNote { what, setting, value: Arc::clone(&value) });
         value
     }
 }
@@ -107,12 +107,12 @@ impl std::fmt::Debug for PublicRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::synthetic::{self, Part};
+    use crate::data::synthetic::{self, SyntheticPart};
     use crate::error::Error;
 
     #[test]
     fn the_same_is_worked_out_once_for_each_setting_and_a_failure_is_not_kept() {
-        let public = synthetic::dataset(Part::Source, 30, 2, 0.2, 1).unwrap();
+        let public = synthetic::dataset(SyntheticPart::Source, 30, 2, 0.2, 1).unwrap();
         let records = PublicRecords::from(public);
         let length = |setting: f64| {
             let length = |data: &Dataset, setting: f64| Ok(setting * data.len() as f64);

@@ -12,7 +12,8 @@ use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::table::{Column, Table};
+use super::column::Column;
+use super::table::Table;
 use super::{Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
@@ -27,7 +28,7 @@ const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
 /// Which of the two distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum SyntheticPart {
     /// That of the public records.
     Source,
     /// That of the private records.
@@ -37,7 +38,7 @@ pub enum Part {
 /// Columns `x1` … `xd`, and `y`. The two parts are drawn from independent streams of the seed.
 /// The target does not depend on `mixture`.
 pub fn generate(
-    part: Part,
+    part: SyntheticPart,
     rows: usize,
     dimension: usize,
     mixture: f64,
@@ -58,7 +59,7 @@ pub fn generate(
 
 /// The same records within ‖x‖ ≤ 1 and |y| ≤ 1, without the preparation that files get.
 pub fn dataset(
-    part: Part,
+    part: SyntheticPart,
     rows: usize,
     dimension: usize,
     mixture: f64,
@@ -85,7 +86,7 @@ pub fn dataset(
     })
 }
 
-impl Part {
+impl SyntheticPart {
     fn name(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -107,7 +108,7 @@ fn names(dimension: usize) -> impl Iterator<Item = String> {
 
 /// Features, one record per column, and labels.
 fn draw(
-    part: Part,
+    part: SyntheticPart,
     rows: usize,
     dimension: usize,
     mixture: f64,
@@ -130,7 +131,7 @@ fn draw(
     let mut features = Matrix::zeros(dimension, rows);
     let mut target = Vec::with_capacity(rows);
     for mut x in features.column_iter_mut() {
-        let elsewhere = part == Part::Source && uniform(&mut generator) >= mixture;
+        let elsewhere = part == SyntheticPart::Source && uniform(&mut generator) >= mixture;
         x.copy_from(if elsewhere { &there } else { &here });
         for entry in x.iter_mut() {
             let normal: f64 = StandardNormal.sample(&mut generator);
@@ -181,7 +182,7 @@ mod tests {
         (Matrix::from_columns(x), y.clone())
     }
 
-    fn data(part: Part, rows: usize, seed: u64) -> (Matrix, Vector) {
+    fn data(part: SyntheticPart, rows: usize, seed: u64) -> (Matrix, Vector) {
         numbers(&generate(part, rows, 10, DEFAULT_MIXTURE, seed).ok().unwrap())
     }
 
@@ -202,15 +203,15 @@ mod tests {
         (value / wanted - 1.0).abs() < tolerance
     }
 
-    /// Of an independent program of a few lines in numpy, which draws by the paper's text.
+    /// The figures come from an independent program of a few lines in numpy, written by the paper's text.
     #[test]
     fn the_figures_of_an_independent_program_are_met() {
         let mut sums = [0.0; 3];
         let seeds = 0..20;
         let count = seeds.clone().count() as f64;
         for seed in seeds {
-            let (source, source_y) = data(Part::Source, 1000, seed);
-            let (target, target_y) = data(Part::Target, 8000, seed);
+            let (source, source_y) = data(SyntheticPart::Source, 1000, seed);
+            let (target, target_y) = data(SyntheticPart::Target, 8000, seed);
             let difference = second_moment(&target) - second_moment(&source);
             let norm = difference.symmetric_eigenvalues().amax();
             let source_only = error(&least_squares(&source, &source_y), &target, &target_y);
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn records_have_the_centres_the_spread_and_the_labels_of_the_paper() {
-        let (x, y) = data(Part::Target, 8000, 3);
+        let (x, y) = data(SyntheticPart::Target, 8000, 3);
         let expected = 1.0 / 20.0_f64.sqrt();
         for (k, column) in x.column_iter().enumerate() {
             let sign = if k % 2 == 0 { -1.0 } else { 1.0 };
@@ -237,7 +238,7 @@ mod tests {
         for (z, y) in z.iter().zip(&y) {
             assert_eq!(*y, if *z > 0.0 { *z } else { 0.5 * z });
         }
-        let (source, _) = data(Part::Source, 8000, 3);
+        let (source, _) = data(SyntheticPart::Source, 8000, 3);
         let elsewhere = source.row_iter().filter(|x| x.sum() > 1.0).count();
         assert!(near(elsewhere as f64 / 8000.0, 0.75, 0.03));
     }
@@ -245,11 +246,14 @@ mod tests {
     #[test]
     fn a_seed_fixes_the_parts_and_they_are_independent() {
         let table = |part, rows, seed| generate(part, rows, 4, 1.0, seed).ok().unwrap();
-        assert!(table(Part::Source, 50, 1) == table(Part::Source, 50, 1));
-        assert_ne!(table(Part::Source, 50, 1).view, table(Part::Source, 50, 2).view);
+        assert!(table(SyntheticPart::Source, 50, 1) == table(SyntheticPart::Source, 50, 1));
+        assert_ne!(
+            table(SyntheticPart::Source, 50, 1).view,
+            table(SyntheticPart::Source, 50, 2).view
+        );
         // With the whole source like the target, their records have nothing to do with each other.
-        let (source, _) = numbers(&table(Part::Source, 4000, 1));
-        let (target, _) = numbers(&table(Part::Target, 4000, 1));
+        let (source, _) = numbers(&table(SyntheticPart::Source, 4000, 1));
+        let (target, _) = numbers(&table(SyntheticPart::Target, 4000, 1));
         let centred = |x: &Matrix| x.column(0).add_scalar(-x.column(0).mean());
         let (a, b) = (centred(&source), centred(&target));
         assert!((a.dot(&b) / (a.norm() * b.norm())).abs() < 0.06);
@@ -257,15 +261,15 @@ mod tests {
 
     #[test]
     fn more_rows_continue_the_same_stream() {
-        let few = generate(Part::Target, 5, 3, 0.5, 9).ok().unwrap();
-        let many = generate(Part::Target, 50, 3, 0.1, 9).ok().unwrap();
+        let few = generate(SyntheticPart::Target, 5, 3, 0.5, 9).ok().unwrap();
+        let many = generate(SyntheticPart::Target, 50, 3, 0.1, 9).ok().unwrap();
         assert_eq!(many.select(&[0, 1, 2, 3, 4]).view, few.view);
     }
 
     #[test]
     fn a_dataset_holds_the_records_of_the_table_within_its_bounds() {
-        let data = dataset(Part::Source, 300, 3, 0.5, 9).unwrap();
-        let (x, y) = numbers(&generate(Part::Source, 300, 3, 0.5, 9).unwrap());
+        let data = dataset(SyntheticPart::Source, 300, 3, 0.5, 9).unwrap();
+        let (x, y) = numbers(&generate(SyntheticPart::Source, 300, 3, 0.5, 9).unwrap());
         let mut outside = 0;
         for (k, (ours, x)) in data.features.column_iter().zip(x.row_iter()).enumerate() {
             let norm = x.norm();
@@ -279,7 +283,7 @@ mod tests {
     #[test]
     fn impossible_requests_are_refused() {
         let refusal = |rows, dimension, mixture| {
-            generate(Part::Source, rows, dimension, mixture, 0).err().unwrap().to_string()
+            generate(SyntheticPart::Source, rows, dimension, mixture, 0).err().unwrap().to_string()
         };
         assert!(refusal(0, 10, 0.2).contains("at least one row"));
         assert!(refusal(5, 1, 0.2).contains("at least 2"));
@@ -293,7 +297,7 @@ mod tests {
         fn a_dataset_lies_in_the_unit_ball_with_labels_within_1(
             dimension in 2_usize..30, mixture in 0.0..=1.0, seed in any::<u64>(), source in any::<bool>()
         ) {
-            let part = if source { Part::Source } else { Part::Target };
+            let part = if source { SyntheticPart::Source } else { SyntheticPart::Target };
             let table = generate(part, 30, dimension, mixture, seed).ok().unwrap();
             prop_assert_eq!(&table.names[dimension], "y");
             let data = dataset(part, 30, dimension, mixture, seed).ok().unwrap();

@@ -1,282 +1,23 @@
-//! Named, typed columns as they stand in a file.
+//! Rows of named columns, as they stand in a file.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
 
-use super::align::Compatibility;
-use super::definition::Sample;
+use super::column::{Cell, Column};
 use super::fingerprint::{self, Fingerprint};
 use super::names;
-use super::persons::Persons;
-use super::vectors::{Vector, Vectors};
+use super::person_rows::Persons;
 use crate::error::{Error, Result};
-
-/// One column of a file.
-#[derive(Clone)]
-pub enum Column {
-    /// Finite numbers, and NaN where one is missing.
-    Numbers(Vec<f64>),
-    /// Text as it stands in the file, trimmed.
-    Text(Vec<String>),
-    /// A vector of one length for every row.
-    Vectors(Vectors),
-}
-
-/// By value, so that a missing number equals a missing number.
-impl PartialEq for Column {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Numbers(a), Self::Numbers(b)) => {
-                a.len() == b.len()
-                    && a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()))
-            }
-            (Self::Text(a), Self::Text(b)) => a == b,
-            (Self::Vectors(a), Self::Vectors(b)) => a == b,
-            _ => false,
-        }
-    }
-}
-
-/// One cell by what it means: `1`, `1.0` and `+1` are the same number, whether
-/// or not some other cell made their column text.
-#[derive(Clone, Copy)]
-pub enum Cell<'a> {
-    /// Finite, and never −0.
-    Number(f64),
-    /// A missing number is the empty text, as it is in most files.
-    Text(&'a str),
-    /// Several numbers.
-    Vector(Vector<'a>),
-}
-
-impl<'a> Cell<'a> {
-    /// A cell that holds a number; what is no number is missing.
-    pub fn number(number: f64) -> Self {
-        if number.is_nan() {
-            return Self::Text("");
-        }
-        Self::Number(if number == 0.0 { 0.0 } else { number })
-    }
-
-    /// A cell as text files write it.
-    pub fn parse(text: &'a str) -> Self {
-        let text = text.trim();
-        finite(text).map_or(Self::Text(text), Self::number)
-    }
-}
-
-impl PartialEq for Cell<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Cell<'_> {}
-
-impl PartialOrd for Cell<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Numbers by size, then text by letter, then vectors.
-impl Ord for Cell<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
-            (Self::Text(a), Self::Text(b)) => a.cmp(b),
-            (Self::Vector(a), Self::Vector(b)) => a.cmp(b),
-            (Self::Number(_), _) | (Self::Text(_), Self::Vector(_)) => Ordering::Less,
-            (Self::Vector(_), _) | (Self::Text(_), Self::Number(_)) => Ordering::Greater,
-        }
-    }
-}
-
-impl Hash for Cell<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Number(number) => number.to_bits().hash(state),
-            Self::Text(text) => text.hash(state),
-            Self::Vector(vector) => vector.hash(state),
-        }
-    }
-}
-
-/// The canonical text.
-impl fmt::Display for Cell<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Text(text) => f.write_str(text),
-            Self::Vector(vector) => vector.fmt(f),
-        }
-    }
-}
-
-/// The finite number that `text` writes.
-pub(super) fn finite(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-/// What stands for a missing value in a file.
-pub(super) fn is_missing(text: &str) -> bool {
-    const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
-    text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
-}
-
-impl Column {
-    /// How many rows it has.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Numbers(cells) => cells.len(),
-            Self::Text(cells) => cells.len(),
-            Self::Vectors(vectors) => vectors.len(),
-        }
-    }
-
-    /// Whether it has no row.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// A cell without a value, of a column that holds no vectors.
-    pub(super) fn push_missing(&mut self) {
-        match self {
-            Self::Numbers(cells) => cells.push(f64::NAN),
-            Self::Text(cells) => cells.push(String::new()),
-            Self::Vectors(_) => {}
-        }
-    }
-
-    /// Whether most of its cells that have a value are numbers.
-    pub fn is_mostly_numbers(&self) -> bool {
-        match self {
-            Self::Numbers(_) => true,
-            Self::Text(cells) => {
-                let present = cells.iter().filter(|cell| !is_missing(cell));
-                let count = |total: (usize, usize), cell: &String| {
-                    (total.0 + usize::from(finite(cell).is_some()), total.1 + 1)
-                };
-                let (numbers, present) = present.fold((0, 0), count);
-                2 * numbers > present
-            }
-            Self::Vectors(_) => false,
-        }
-    }
-
-    /// What stands in a row.
-    pub fn cell(&self, row: usize) -> Cell<'_> {
-        match self {
-            Self::Numbers(cells) => Cell::number(cells[row]),
-            Self::Text(cells) => Cell::parse(&cells[row]),
-            Self::Vectors(vectors) => Cell::Vector(vectors.row(row)),
-        }
-    }
-
-    /// What stands in all rows.
-    pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
-        (0..self.len()).map(|row| self.cell(row))
-    }
-
-    /// The distinct values in order, with how often each occurs.
-    pub fn values(&self) -> Vec<(Cell<'_>, usize)> {
-        if let Self::Numbers(cells) = self {
-            return values_of_numbers(cells);
-        }
-        let mut counts = HashMap::new();
-        for cell in self.cells() {
-            *counts.entry(cell).or_insert(0) += 1;
-        }
-        let mut values: Vec<_> = counts.into_iter().collect();
-        values.sort_unstable();
-        values
-    }
-
-    fn select(&self, rows: &[usize]) -> Self {
-        match self {
-            Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
-            Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
-            Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)),
-        }
-    }
-
-    /// These rows; cells without a value stand for a row that there is not.
-    fn select_or_missing(&self, rows: &[usize]) -> Self {
-        let number = |cells: &[f64], row: usize| cells.get(row).copied().unwrap_or(f64::NAN);
-        match self {
-            Self::Numbers(cells) => {
-                Self::Numbers(rows.iter().map(|&row| number(cells, row)).collect())
-            }
-            Self::Text(cells) => Self::Text(
-                rows.iter().map(|&row| cells.get(row).cloned().unwrap_or_default()).collect(),
-            ),
-            Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)),
-        }
-    }
-
-    /// How many features it makes where its cells are numbers.
-    pub fn width(&self) -> usize {
-        match self {
-            Self::Vectors(vectors) => vectors.width(),
-            Self::Numbers(_) | Self::Text(_) => 1,
-        }
-    }
-
-    /// What its cells are, for messages.
-    pub fn kind(&self) -> String {
-        match self {
-            Self::Numbers(_) => "numbers".to_owned(),
-            Self::Text(_) => "text".to_owned(),
-            Self::Vectors(vectors) => format!("vectors of {} numbers", vectors.width()),
-        }
-    }
-
-    /// The cells of all parts, one after the other; `None` where vectors would
-    /// meet other cells or vectors of another length.
-    fn concat(parts: &[&Self]) -> Option<Self> {
-        let vectors: Vec<&Vectors> = parts
-            .iter()
-            .filter_map(|part| match part {
-                Self::Vectors(vectors) => Some(vectors),
-                _ => None,
-            })
-            .collect();
-        if !vectors.is_empty() {
-            let all = vectors.len() == parts.len();
-            return Vectors::concat(&vectors).filter(|_| all).map(Self::Vectors);
-        }
-        let numbers: Option<Vec<&[f64]>> = parts
-            .iter()
-            .map(|part| match part {
-                Self::Numbers(cells) => Some(cells.as_slice()),
-                _ => None,
-            })
-            .collect();
-        if let Some(numbers) = numbers {
-            return Some(Self::Numbers(numbers.concat()));
-        }
-        let mut text = Vec::new();
-        for part in parts {
-            match part {
-                Self::Text(cells) => text.extend_from_slice(cells),
-                _ => text.extend(part.cells().map(|cell| cell.to_string())),
-            }
-        }
-        Some(Self::Text(text))
-    }
-}
 
 /// What a row's number in `Table::lines` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
+pub enum LineNumbering {
     /// Lines of a text file, from 1.
     Lines,
     /// Rows of a file without lines, from 1.
@@ -287,14 +28,14 @@ pub enum Counted {
 #[derive(Debug, Clone, PartialEq)]
 struct FileOfRows {
     origin: String,
-    counted: Counted,
+    counted: LineNumbering,
     content: Fingerprint,
 }
 
 /// How a private text file ends, which is for the curator's eyes: one that was cut off reads
 /// like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Ending {
+pub enum FileEnding {
     /// It ends where its format says.
     #[default]
     Whole,
@@ -314,7 +55,7 @@ impl Places {
         let noted = self.0.get_or_init(|| {
             names.iter().enumerate().map(|(place, name)| (name.clone(), place)).collect()
         });
-        // Whoever changed the names since is found out here.
+        // Names that were changed since are noticed here.
         let noted =
             noted.get(name).copied().filter(|place| names.get(*place).is_some_and(|it| it == name));
         noted.or_else(|| names.iter().position(|known| known == name))
@@ -325,6 +66,18 @@ impl PartialEq for Places {
     fn eq(&self, _: &Self) -> bool {
         true
     }
+}
+
+/// A random part of the rows, after filtering: which rows is a matter of their
+/// number and the seed alone, so that it is safe for private data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// How many rows are kept.
+    pub rows: usize,
+    /// Of the generator that chooses them.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
@@ -348,11 +101,11 @@ pub struct Table {
     /// What its reader wants the user to know; nothing about single cells.
     pub remarks: Vec<String>,
     /// Whether the file was whole.
-    pub ending: Ending,
+    pub ending: FileEnding,
     /// How many rows of a private text file have no usable cell, and the line of the first: for the
     /// curator's eyes, as such a row of a public file is an error.
     pub unusable: Option<(usize, u64)>,
-    counted: Counted,
+    counted: LineNumbering,
     /// The files that were put together, where there are several.
     files: Vec<FileOfRows>,
     /// For every row its place in `files`; empty where there is only one.
@@ -370,7 +123,7 @@ impl Table {
     ) -> Result<Self> {
         let rows = columns.first().map_or(0, Column::len) as u64;
         let table = Self::new(origin, names, columns, (1..=rows).collect())?;
-        Ok(Self { counted: Counted::Rows, ..table })
+        Ok(Self { counted: LineNumbering::Rows, ..table })
     }
 
     /// A whole text file. `lines` says where each row starts.
@@ -415,9 +168,9 @@ impl Table {
             content,
             view: content,
             remarks: Vec::new(),
-            ending: Ending::Whole,
+            ending: FileEnding::Whole,
             unusable: None,
-            counted: Counted::Lines,
+            counted: LineNumbering::Lines,
             files: Vec::new(),
             file_of_row: Vec::new(),
             persons: None,
@@ -462,8 +215,8 @@ impl Table {
             None => (&self.origin, self.counted),
         };
         match counted {
-            Counted::Lines => format!("{file}:{}", self.lines[row]),
-            Counted::Rows => format!("{file}, row {}", self.lines[row]),
+            LineNumbering::Lines => format!("{file}:{}", self.lines[row]),
+            LineNumbering::Rows => format!("{file}, row {}", self.lines[row]),
         }
     }
 
@@ -534,17 +287,6 @@ impl Table {
             file_of_row: if several { order.iter().map(file).collect() } else { Vec::new() },
             ..self.excerpt(&[])
         }
-    }
-
-    /// The rows of all `tables`, one after the other, under the columns of the
-    /// first, which are those of all. A column that is text in one of them
-    /// becomes text.
-    pub fn concat(tables: &[&Self]) -> Result<Self> {
-        let Some((first, others)) = tables.split_first() else {
-            return Err(Error::usage("there is no table to put together"));
-        };
-        others.iter().try_for_each(|other| Compatibility::between(first, other).check())?;
-        Self::concat_columns(tables, &first.names)
     }
 
     /// Like [`Self::concat`], of these columns alone, which each table has.
@@ -668,8 +410,8 @@ impl Table {
         Ok((train, test))
     }
 
-    /// So many of these rows, in their order. Of two numbers with one seed the smaller one's are
-    /// among the larger one's.
+    /// A random choice of `count` of these rows, in their order. With the same seed, a smaller
+    /// choice is a part of a larger one.
     pub fn some_of(rows: &[usize], count: usize, seed: u64) -> Vec<usize> {
         let mut order = shuffled(rows.len(), seed);
         order.truncate(count);
@@ -695,8 +437,8 @@ impl Table {
         Ok(self)
     }
 
-    /// So many rows, chosen at random and in the order of the file. Which ones is
-    /// a matter of their number and the seed, not of what stands in them.
+    /// A random choice of rows, in the order of the file. It depends on their number and the seed,
+    /// and not on what they hold.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
         if rows == 0 || rows > self.rows() {
             return Err(Error::usage(format!(
@@ -776,18 +518,6 @@ fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> R
     Ok(())
 }
 
-/// In order, without a table of all that was seen.
-fn values_of_numbers(cells: &[f64]) -> Vec<(Cell<'_>, usize)> {
-    let present = cells.iter().filter(|cell| !cell.is_nan());
-    // −0 is 0.
-    let mut present: Vec<f64> = present.map(|cell| cell + 0.0).collect();
-    present.sort_unstable_by(f64::total_cmp);
-    let equal = present.chunk_by(|a, b| a == b);
-    let numbers = equal.map(|equal| (Cell::number(equal[0]), equal.len()));
-    let missing = cells.len() - present.len();
-    numbers.chain((missing > 0).then_some((Cell::Text(""), missing))).collect()
-}
-
 /// Looked for in pieces, without a question after each cell: many at once.
 fn first_infinite(cells: &[f64]) -> Option<usize> {
     const PIECE: usize = 1 << 10;
@@ -823,7 +553,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::vectors::Values;
+    use crate::data::vectors::{Values, Vectors};
 
     fn numbers(cells: &[f64]) -> Column {
         Column::Numbers(cells.to_vec())

@@ -17,7 +17,7 @@ pub enum Values {
     F64(Vec<f64>),
 }
 
-/// As many vectors as rows, each of `width` numbers, one after the other.
+/// One vector of `width` numbers for each row, one after the other.
 #[derive(Clone)]
 pub struct Vectors {
     width: usize,
@@ -32,7 +32,7 @@ enum Stored {
 
 /// One row's vector.
 #[derive(Clone, Copy)]
-pub enum Vector<'a> {
+pub enum RowVector<'a> {
     /// Bytes.
     U8(&'a [u8]),
     /// Single precision.
@@ -133,12 +133,12 @@ impl Vectors {
     }
 
     /// All numbers of one row.
-    pub fn row(&self, row: usize) -> Vector<'_> {
+    pub fn row(&self, row: usize) -> RowVector<'_> {
         let range = row * self.width..(row + 1) * self.width;
         match &self.stored {
-            Stored::Numbers(Values::F32(values)) => Vector::F32(&values[range]),
-            Stored::Numbers(Values::F64(values)) => Vector::F64(&values[range]),
-            Stored::Bytes(bytes) => Vector::U8(&bytes[range]),
+            Stored::Numbers(Values::F32(values)) => RowVector::F32(&values[range]),
+            Stored::Numbers(Values::F64(values)) => RowVector::F64(&values[range]),
+            Stored::Bytes(bytes) => RowVector::U8(&bytes[range]),
         }
     }
 
@@ -258,9 +258,9 @@ impl Vectors {
             let mut values = Vec::with_capacity(parts.iter().map(|part| part.stored.len()).sum());
             for row in all {
                 match row {
-                    Vector::U8(row) => values.extend(row.iter().copied().map(f64::from)),
-                    Vector::F32(row) => values.extend(row.iter().copied().map(f64::from)),
-                    Vector::F64(row) => values.extend_from_slice(row),
+                    RowVector::U8(row) => values.extend(row.iter().copied().map(f64::from)),
+                    RowVector::F32(row) => values.extend(row.iter().copied().map(f64::from)),
+                    RowVector::F64(row) => values.extend_from_slice(row),
                 }
             }
             Values::F64(values)
@@ -268,10 +268,10 @@ impl Vectors {
             let mut values = Vec::with_capacity(parts.iter().map(|part| part.stored.len()).sum());
             for row in all {
                 match row {
-                    Vector::U8(row) => values.extend(row.iter().copied().map(f32::from)),
-                    Vector::F32(row) => values.extend_from_slice(row),
+                    RowVector::U8(row) => values.extend(row.iter().copied().map(f32::from)),
+                    RowVector::F32(row) => values.extend_from_slice(row),
                     // Not here: then all are double.
-                    Vector::F64(_) => {}
+                    RowVector::F64(_) => {}
                 }
             }
             Values::F32(values)
@@ -299,7 +299,7 @@ impl PartialEq for Vectors {
     }
 }
 
-impl<'a> Vector<'a> {
+impl<'a> RowVector<'a> {
     /// How many numbers a row has.
     pub fn width(self) -> usize {
         match self {
@@ -328,21 +328,21 @@ impl<'a> Vector<'a> {
     }
 }
 
-impl PartialEq for Vector<'_> {
+impl PartialEq for RowVector<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Vector<'_> {}
+impl Eq for RowVector<'_> {}
 
-impl PartialOrd for Vector<'_> {
+impl PartialOrd for RowVector<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Vector<'_> {
+impl Ord for RowVector<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         let mut others = other.numbers();
         for number in self.numbers() {
@@ -356,7 +356,7 @@ impl Ord for Vector<'_> {
     }
 }
 
-impl Hash for Vector<'_> {
+impl Hash for RowVector<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for number in self.numbers() {
             number.to_bits().hash(state);
@@ -365,7 +365,7 @@ impl Hash for Vector<'_> {
 }
 
 /// What it is, not its numbers.
-impl fmt::Display for Vector<'_> {
+impl fmt::Display for RowVector<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "(a vector of {} numbers)", self.width())
     }

@@ -7,10 +7,11 @@ use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use super::score::Test;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
+use crate::data::declared::declared_classes;
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::preparation::{
-    FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
+    FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of,
 };
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
@@ -340,7 +341,7 @@ impl<'a> Parts<'a> {
         let Self { private, publics, foreign, .. } = self;
         let (own, label) = (&publics[0].definition, private.definition.label.as_ref());
         let mut definition = own.clone();
-        // Who somebody is, is no feature.
+        // Columns that name persons are not features.
         definition.unit.clone_from(&private.definition.unit);
         if *foreign {
             definition.label.clone_from(&private.definition.label);

@@ -1,5 +1,5 @@
-//! What the curator should know about the private records before believing a run's numbers:
-//! exact, so for open eyes alone.
+//! What the curator should know about the private records before believing a run's numbers. These
+//! are exact numbers, so they are for the curator alone.
 
 use crate::data::{Bounded, Dataset, Table};
 use crate::privacy::{CuratorOnly, Private, Watch};

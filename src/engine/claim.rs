@@ -42,7 +42,7 @@ pub struct Charged {
     pub trainer: String,
     pub draws: u64,
     /// The claim beside what our accountant finds for a plan made beforehand.
-    pub checked: trainer::Account,
+    pub checked: trainer::TrainerCost,
     /// At which the trainer states its ε.
     pub delta: f64,
     /// As it counts, at the δ of `total`.

@@ -1,10 +1,10 @@
 //! What a run is compared with, made beside it: public data alone, and private data without
 //! privacy.
 //!
-//! It begins when the run has taken its first step, so it holds up no start, and goes on beside the
-//! others. How much work it may be is bounded by the shape of the data (`is_quick`) and not by a
-//! clock: what a run writes must not depend on what else the machine does. Whoever has to end the
-//! process does not wait for it.
+//! The work begins when the run has taken its first step, so that it does not delay the start, and
+//! goes on beside the other steps. It is bounded by the shape of the data (`is_quick`) and not by a
+//! clock: what a run writes must not depend on what else the machine does. A process that is told to
+//! end does not wait for it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -62,7 +62,7 @@ fn make(
     public: &Sender<Option<Model>>,
     private: &Sender<Baselines>,
 ) {
-    // Whoever does not listen any more has gone on.
+    // The receiver may have gone on and not listen any more.
     let _ = public.send(public_alone(problem, method));
     let _ = private.send(of_private());
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Wish {
+enum ControlWish {
     #[default]
     Go,
     Pause,
@@ -15,27 +15,27 @@ enum Wish {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    wish: Wish,
+struct ControlState {
+    wish: ControlWish,
     /// Steps per second at most; `None` as fast as it can.
     pace: Option<f64>,
     last_step: Option<Instant>,
     /// The process has to end: only what must be done still is.
     hurried: bool,
     /// Runs that stop with this one.
-    each: Vec<Weak<(Mutex<State>, Condvar)>>,
+    each: Vec<Weak<(Mutex<ControlState>, Condvar)>>,
 }
 
 /// Shared between a run and whoever steers it. A run looks at it between steps.
 #[derive(Debug, Clone, Default)]
-pub struct Control(Arc<(Mutex<State>, Condvar)>);
+pub struct Control(Arc<(Mutex<ControlState>, Condvar)>);
 
 impl Control {
     /// For one of several runs: stops with all of them, and is steered by itself otherwise.
     pub fn of_one(&self) -> Self {
         let mut all = self.lock();
-        let State { wish, pace, hurried, .. } = *all;
-        let state = State { wish, pace, hurried, ..State::default() };
+        let ControlState { wish, pace, hurried, .. } = *all;
+        let state = ControlState { wish, pace, hurried, ..ControlState::default() };
         let one = Self(Arc::new((Mutex::new(state), Condvar::new())));
         all.each.retain(|each| each.strong_count() > 0);
         all.each.push(Arc::downgrade(&one.0));
@@ -44,16 +44,16 @@ impl Control {
 
     pub fn pause(&self) {
         self.set(|state| {
-            if state.wish == Wish::Go {
-                state.wish = Wish::Pause;
+            if state.wish == ControlWish::Go {
+                state.wish = ControlWish::Pause;
             }
         });
     }
 
     pub fn resume(&self) {
         self.set(|state| {
-            if state.wish == Wish::Pause {
-                state.wish = Wish::Go;
+            if state.wish == ControlWish::Pause {
+                state.wish = ControlWish::Go;
             }
         });
     }
@@ -61,14 +61,14 @@ impl Control {
     /// Final: the run ends here without being settled, so that another process can go on with it.
     pub fn leave(&self) {
         self.set(|state| {
-            if state.wish != Wish::Stop {
-                state.wish = Wish::Leave;
+            if state.wish != ControlWish::Stop {
+                state.wish = ControlWish::Leave;
             }
         });
     }
 
     pub fn is_left(&self) -> bool {
-        self.lock().wish == Wish::Leave
+        self.lock().wish == ControlWish::Leave
     }
 
     /// Final: a stopped run does not resume.
@@ -85,7 +85,7 @@ impl Control {
     fn stop_all(&self, hurried: bool) {
         let mut each = Vec::new();
         self.set(|state| {
-            state.wish = Wish::Stop;
+            state.wish = ControlWish::Stop;
             state.hurried |= hurried;
             each.clone_from(&state.each);
         });
@@ -97,7 +97,7 @@ impl Control {
     }
 
     pub fn is_stopped(&self) -> bool {
-        self.lock().wish == Wish::Stop
+        self.lock().wish == ControlWish::Stop
     }
 
     /// An error where somebody has stopped it: asked before anything is granted.
@@ -111,7 +111,7 @@ impl Control {
     }
 
     pub fn is_paused(&self) -> bool {
-        self.lock().wish == Wish::Pause
+        self.lock().wish == ControlWish::Pause
     }
 
     /// Steps per second at most, to watch a short run or to leave the machine
@@ -129,16 +129,16 @@ impl Control {
         let mut state = self.lock();
         loop {
             let wait = match (state.wish, state.pace, state.last_step) {
-                (Wish::Stop | Wish::Leave, ..) => return false,
-                (Wish::Pause, ..) => None,
-                (Wish::Go, Some(pace), Some(last)) => {
+                (ControlWish::Stop | ControlWish::Leave, ..) => return false,
+                (ControlWish::Pause, ..) => None,
+                (ControlWish::Go, Some(pace), Some(last)) => {
                     let due = last + Duration::from_secs_f64((1.0 / pace).min(60.0));
                     match due.checked_duration_since(Instant::now()) {
                         Some(wait) if !wait.is_zero() => Some(wait),
                         _ => break,
                     }
                 }
-                (Wish::Go, ..) => break,
+                (ControlWish::Go, ..) => break,
             };
             let changed = &self.0.1;
             state = match wait {
@@ -152,11 +152,11 @@ impl Control {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ControlState> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, change: impl FnOnce(&mut State)) {
+    fn set(&self, change: impl FnOnce(&mut ControlState)) {
         change(&mut self.lock());
         self.0.1.notify_all();
     }

@@ -1,4 +1,4 @@
-//! How many private records there are, released: for those who may not say it.
+//! The number of private records, released with noise where it may not be told.
 //!
 //! Everything else takes the number of private records as public. Where it is not, two things
 //! hide it:
@@ -18,7 +18,7 @@
 //! record) and the second is not, so N must be at least n: [`proposal`] adds so much to the
 //! noisy count that it is less than n with probability [`TOO_SMALL`] at most, by which δ grows.
 
-use super::order::Order;
+use super::single_release::Order;
 use crate::data::Role;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;

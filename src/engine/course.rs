@@ -1,4 +1,4 @@
-//! An opened run from its first step to its settlement: it draws, it is certified, it is settled.
+//! An opened run: its steps, its certificate, and its settlement in the ledger.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use super::cautions;
 use super::comparisons::Comparisons;
 use super::job::{Job, Moment, Summary, private, renamed_columns};
 use super::judge::{Judge, Scores};
-use super::steps::{Steps, catch};
+use super::steps::{StepRecorder, catch};
 use super::steward::Steward;
 use crate::data::Preparation;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
-use crate::evaluation::scoring::Scene;
+use crate::evaluation::scoring::ScoringNeeds;
 use crate::model::Model;
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Outcome, RunId};
+use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
 use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
 use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
 use crate::session::resumption::{self, Recorded};
-use crate::session::{Lineage, Loaded, RunDirectory, signature};
+use crate::session::{Lineage, Loaded, RunDirectory, report, signature};
 
 /// A run that may draw, and where it writes.
 pub(super) struct Opening {
@@ -37,11 +37,11 @@ pub(super) struct Opening {
     pub known: Vec<String>,
     pub noise: NoiseSource,
     /// How the account stood when the run was granted.
-    pub standing: certificate::Standing,
+    pub standing: certificate::AccountStanding,
 }
 
 /// How a run went, and how often it drew each event.
-pub(super) struct Ended {
+pub(super) struct CourseResult {
     pub summary: Summary,
     pub used: Vec<u64>,
 }
@@ -52,7 +52,7 @@ pub(super) fn perform(
     assembly: Assembly,
     opening: Opening,
     tell: &mut dyn FnMut(Moment),
-) -> Result<Ended> {
+) -> Result<CourseResult> {
     announce(job, &assembly, &opening, tell);
     let mut drawn = Drawn::by(job, assembly, opening, tell)?;
     let with_start = drawn.certify();
@@ -94,7 +94,7 @@ struct Drawn<'a> {
     mechanisms: Vec<Event>,
     guarantee: Guarantee,
     peeked: bool,
-    ending: Ending,
+    ending: CourseEnding,
 }
 
 impl<'a> Drawn<'a> {
@@ -124,7 +124,7 @@ impl<'a> Drawn<'a> {
         };
         let steward = Steward::of(opening.directory.path(), &job.control);
         let recorded = opening.recorded.take();
-        let mut steps = Steps::new(
+        let mut steps = StepRecorder::new(
             &job.control,
             &judge,
             &calibrated,
@@ -135,18 +135,18 @@ impl<'a> Drawn<'a> {
         let start = || prepared.start(private.share(), &calibrated);
         let (model, mut ended) = steps.take(start, &mut opening.spender);
         drop(steward);
-        let Steps { taken, worked, mut resumable, .. } = steps;
+        let StepRecorder { taken, worked, mut resumable, .. } = steps;
 
         let comparisons = comparisons.unwrap_or_else(compare);
         let alone = comparisons.public(&job.control);
         // What a run that ended early did not draw covers no score; with noise that is no secret
         // there is nothing that may be told.
         let mut told = None;
-        if let (true, Some(model), Ok(Outcome::Finished)) =
+        if let (true, Some(model), Ok(RunOutcome::Finished)) =
             (opening.noise.is_secret(), &model, &ended)
         {
             let label = |raw: f64| preparation.label_from_prediction(raw);
-            let scene = Scene {
+            let scene = ScoringNeeds {
                 public_alone: alone.as_ref(),
                 public_holdout: Some(&assembly.public_holdout),
                 classes: &problem.shape.classes,
@@ -185,7 +185,7 @@ impl<'a> Drawn<'a> {
             lineage: assembly.lineage,
             taken_as_public: assembly.taken_as_public,
             peeked: opening.peeked || job.watch.has_peeked(),
-            ending: Ending::new(ended, resumable),
+            ending: CourseEnding::new(ended, resumable),
             job,
             opening,
             preparation,
@@ -234,12 +234,12 @@ impl<'a> Drawn<'a> {
             let certificate = Certificate::of(facts)?;
             directory.record_errors(self.taken, self.scores.exact(&self.job.watch))?;
             directory.write_certificate(&certificate)?;
-            directory.leave_report()?;
+            report::leave(directory.path())?;
             Ok(certificate.of_this_run.and(certificate.guarantee))
         })
     }
 
-    fn settle(self, with_start: Option<Guarantee>) -> Ended {
+    fn settle(self, with_start: Option<Guarantee>) -> CourseResult {
         let (opening, mut ending) = (self.opening, self.ending);
         let used = opening.spender.counts().to_vec();
         let directory = opening.directory.path().to_path_buf();
@@ -263,23 +263,23 @@ impl<'a> Drawn<'a> {
             peeked: self.peeked,
             trouble: ending.trouble,
         };
-        Ended { summary, used }
+        CourseResult { summary, used }
     }
 }
 
 /// How a run ends, before and after its files are written.
-pub(super) struct Ending {
-    pub outcome: Outcome,
+pub(super) struct CourseEnding {
+    pub outcome: RunOutcome,
     pub trouble: Option<Error>,
     /// It is not settled: another program can go on with it.
     resumable: bool,
 }
 
-impl Ending {
-    pub fn new(ended: Result<Outcome>, resumable: bool) -> Self {
+impl CourseEnding {
+    pub fn new(ended: Result<RunOutcome>, resumable: bool) -> Self {
         let (outcome, trouble) = match ended {
             Ok(outcome) => (outcome, None),
-            Err(error) => (Outcome::Failed, Some(error)),
+            Err(error) => (RunOutcome::Failed, Some(error)),
         };
         Self { outcome, trouble, resumable }
     }
@@ -299,12 +299,12 @@ impl Ending {
     /// Tells the ledger what was drawn, unless the run is to go on.
     pub fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
         if self.resumable {
-            self.outcome = Outcome::Failed;
+            self.outcome = RunOutcome::Failed;
             if !spender.is_carried() {
                 self.trouble = self.trouble.take().map(|error| to_be_resumed(&error, directory));
             }
         } else if let Err(error) = spender.settle(self.outcome, peeked) {
-            self.outcome = Outcome::Failed;
+            self.outcome = RunOutcome::Failed;
             self.trouble.get_or_insert(error);
         } else {
             resumption::forget(directory);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::privacy::ledger::RunId;
 use crate::privacy::spender::{self, Settled};
 
-/// So long the work of a process that is told to end may take to stop by itself.
+/// How long work may take to stop by itself when the process is told to end.
 pub const PATIENCE: Duration = Duration::from_millis(1600);
 
 /// And so long its runs may take to be settled from outside: the ledger may be held by others.

@@ -13,7 +13,7 @@ use super::{overlap, rehearse};
 use crate::adapt::Step;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
-use crate::privacy::ledger::{Outcome, RunId};
+use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::Player;
 use crate::session::resumption::{self, Origin};
@@ -67,9 +67,9 @@ pub struct Summary {
     /// Records, or persons.
     pub private_records: usize,
     pub public_records: usize,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     pub target: Target,
-    /// Of what was drawn.
+    /// What everything that was drawn guarantees.
     pub guarantee: Guarantee,
     /// Of the model, where it started from others on the same account.
     pub with_start: Option<Guarantee>,

@@ -1,7 +1,7 @@
 //! How good a model is on the records held out of training.
 
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
-use crate::adapt::{Measure, ProblemShape, Run, Series, Standing, Step};
+use crate::adapt::{Measure, MeasureStanding, ProblemShape, Run, Series, Step};
 use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::model::{Classifier, Model};
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
@@ -26,7 +26,7 @@ pub struct Scores {
     pub source_only: Option<CuratorOnly<f64>>,
     /// Of the reference model of the private training records: not private at all.
     pub target_only: Option<CuratorOnly<f64>>,
-    /// Of always answering what is usual among the private training records.
+    /// The error of always giving the usual label of the private training records.
     pub trivial: Option<CuratorOnly<f64>>,
     /// Private records that were held out.
     pub held_out: Option<CuratorOnly<usize>>,
@@ -137,10 +137,10 @@ impl Judge<'_> {
         }
         if let Some(error) = self.private_error(model.get()) {
             if matches!(model.get(), Model::Classifier(_)) {
-                let value = Standing::Curator(error.clone().map(accuracy));
+                let value = MeasureStanding::Curator(error.clone().map(accuracy));
                 step.measures.push(Measure { series: Series::PrivateAccuracy, value });
             }
-            let value = Standing::Curator(error);
+            let value = MeasureStanding::Curator(error);
             step.measures.push(Measure { series: Series::PrivateError, value });
         }
     }

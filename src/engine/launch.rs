@@ -105,8 +105,8 @@ fn refuse_known_records(assembly: &Assembly, book: &Book, account: &AccountId) -
 }
 
 /// How an account stands in the ledger now.
-pub(super) fn standing_of(book: &Book, account: &AccountId) -> certificate::Standing {
-    book.account(account).map(certificate::Standing::of).unwrap_or_default()
+pub(super) fn standing_of(book: &Book, account: &AccountId) -> certificate::AccountStanding {
+    book.account(account).map(certificate::AccountStanding::of).unwrap_or_default()
 }
 
 /// Whether the ledger has a run whose start failed, a full disk being one cause: then it counts, and

@@ -9,8 +9,8 @@ use crate::data::read::{self, Format, Reading};
 use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
-use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Standing, Total};
-use crate::privacy::{CuratorOnly, Ledger, NoiseSource, Private, Watch};
+use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Total, TotalStanding};
+use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch};
 use crate::session::Workspace;
 use crate::session::dataset::{ColumnKind, column_kinds};
 
@@ -37,11 +37,11 @@ pub enum Wanted {
 pub struct Listing {
     pub wanted: Wanted,
     pub directory: PathBuf,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DirectoryEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     pub name: String,
     pub is_directory: bool,
     pub bytes: u64,
@@ -56,14 +56,18 @@ pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
     let failed = |error: std::io::Error| Error::io("list the directory", directory, &error);
     let directory = directory.canonicalize().map_err(failed)?;
     let entries = std::fs::read_dir(&directory).map_err(failed)?;
-    let mut entries: Vec<Entry> = entries
+    let mut entries: Vec<DirectoryEntry> = entries
         .flatten()
         .filter_map(|entry| {
             let about = std::fs::metadata(entry.path()).ok()?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let (is_directory, bytes) = (about.is_dir(), about.len());
             let is_wanted = wanted == Wanted::Data || is_directory || is_session(&name);
-            (is_wanted && !name.starts_with('.')).then_some(Entry { name, is_directory, bytes })
+            (is_wanted && !name.starts_with('.')).then_some(DirectoryEntry {
+                name,
+                is_directory,
+                bytes,
+            })
         })
         .collect();
     entries.sort_by(|a, b| (!a.is_directory, &a.name).cmp(&(!b.is_directory, &b.name)));
@@ -99,13 +103,13 @@ pub struct Schema {
     pub rows: usize,
     /// The whole file was looked at, not only its beginning.
     pub whole: bool,
-    pub cells: Cells,
+    pub cells: FirstCells,
 }
 
 /// The first cells of a file, as far as they may be seen.
 #[derive(Debug, Clone)]
-pub enum Cells {
-    /// Nobody has said that they are public.
+pub enum FirstCells {
+    /// They are not shown, because nobody has said that they are public.
     Hidden,
     Public(Rows),
     /// Somebody wanted to look.
@@ -119,11 +123,11 @@ impl Schema {
         let (columns, rows) = (column_kinds(&table), table.rows());
         let first = |table: &Table| Rows::of(table, GLANCED);
         let cells = match (role, look) {
-            (Some(Role::Public), _) => Cells::Public(first(&table)),
-            (_, Some(watch)) => {
-                Private::new(table).curator(watch, first).map_or(Cells::Hidden, Cells::Exact)
-            }
-            _ => Cells::Hidden,
+            (Some(Role::Public), _) => FirstCells::Public(first(&table)),
+            (_, Some(watch)) => Private::new(table)
+                .curator(watch, first)
+                .map_or(FirstCells::Hidden, FirstCells::Exact),
+            _ => FirstCells::Hidden,
         };
         Self { columns, rows, whole, cells }
     }
@@ -155,12 +159,21 @@ pub fn glance(path: &Path, role: Option<Role>, look: Option<&Watch>) -> Result<S
 }
 
 /// How many more runs with these events fit into the account's budget, up to
-/// [`MOST_RUNS`]; `None` without a budget.
-pub fn how_many_fit(account: &Account, events: &[Event]) -> Option<u64> {
+/// [`MOST_RUNS`]; `None` without a budget. `with_one` is what is spent with one of them, at the
+/// budget's δ.
+pub fn how_many_fit(
+    account: &Account,
+    events: &[Event],
+    with_one: Option<&Guarantee>,
+) -> Option<u64> {
     let budget = account.budget?;
+    let is_within = |total: &Guarantee| total.epsilon <= budget.epsilon;
     let fits = |runs: u64| {
+        if runs == 1 {
+            return with_one.is_some_and(is_within);
+        }
         let total = account.spent_with_runs(events, runs, budget.delta).ok().flatten();
-        total.is_some_and(|total| total.epsilon <= budget.epsilon)
+        total.as_ref().is_some_and(is_within)
     };
     let (mut fitting, mut too_many) = (0, 1);
     while too_many < MOST_RUNS && fits(too_many) {
@@ -196,7 +209,7 @@ pub struct Digest {
 
 /// What has become of a run that the ledger granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum RunLife {
     /// A program carries it out now.
     Running,
     /// Its program is gone; what it drew is in its directory.
@@ -206,8 +219,8 @@ pub enum Life {
     Over,
 }
 
-impl Life {
-    /// Of a run in the ledger of this workspace.
+impl RunLife {
+    /// The life of a run in the ledger of this workspace.
     pub fn of(run: &RunRecord, ledger: &Ledger, workspace: &Workspace) -> Self {
         let planned = run.grant.events.iter().map(|event| event.count);
         let announced = planned.eq(run.reserved.iter().copied());
@@ -225,7 +238,7 @@ impl Life {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EntryDigest {
-    pub life: Life,
+    pub life: RunLife,
     /// ε of what this run is charged, at its own δ; `None` where unknown, or where its noise is
     /// no secret.
     pub spent: Option<f64>,
@@ -234,7 +247,7 @@ pub struct EntryDigest {
 }
 
 impl Digest {
-    pub fn of(account: &Account, life: &dyn Fn(&RunRecord) -> Life) -> Self {
+    pub fn of(account: &Account, life: &dyn Fn(&RunRecord) -> RunLife) -> Self {
         let delta = account.budget.map_or(1e-6, |budget| budget.delta);
         let entry = |run: &RunRecord| EntryDigest {
             life: life(run),
@@ -259,7 +272,7 @@ impl Digest {
 
     /// ε to draw beside a budget; not a number where there is no total.
     pub fn gauge(&self) -> f64 {
-        let total = self.total.as_ref().filter(|total| total.standing != Standing::Nothing);
+        let total = self.total.as_ref().filter(|total| total.standing != TotalStanding::Nothing);
         total.map_or(f64::NAN, Total::epsilon)
     }
 }
@@ -291,9 +304,9 @@ pub fn certificate(account: &Account) -> Result<String> {
         let under = |standing| epsilon.clone().filter(|_| total.standing == standing);
         json!({
             "holds_for": adjacency.words(), "delta": delta,
-            "epsilon_at_most": under(Standing::AtMost),
-            "epsilon_at_least": under(Standing::AtLeast),
-            "epsilon_if_claims_are_true": under(Standing::Claimed),
+            "epsilon_at_most": under(TotalStanding::AtMost),
+            "epsilon_at_least": under(TotalStanding::AtLeast),
+            "epsilon_if_claims_are_true": under(TotalStanding::Claimed),
         })
     });
     let entries: Vec<_> = account
@@ -392,15 +405,19 @@ mod tests {
     #[test]
     fn as_many_runs_fit_as_the_budget_bears_and_one_more_does_not() {
         let (mut account, events) = (account(2.0), [event(20.0)]);
-        let fitting = how_many_fit(&account, &events).unwrap();
+        let fit = |account: &Account, events: &[Event]| {
+            let one = account.spent_with(events, 1e-6).unwrap();
+            how_many_fit(account, events, one.as_ref())
+        };
+        let fitting = fit(&account, &events).unwrap();
         assert!(fitting > 1 && fitting < MOST_RUNS, "{fitting}");
         let total =
             |runs: u64| account.spent_with_runs(&events, runs, 1e-6).unwrap().unwrap().epsilon;
         assert!(total(fitting) <= 2.0 && total(fitting + 1) > 2.0);
-        assert_eq!(how_many_fit(&account, &[event(1e-3)]), Some(0));
-        assert_eq!(how_many_fit(&account, &[event(1e6)]), Some(MOST_RUNS));
+        assert_eq!(fit(&account, &[event(1e-3)]), Some(0));
+        assert_eq!(fit(&account, &[event(1e6)]), Some(MOST_RUNS));
         account.budget = None;
-        assert_eq!(how_many_fit(&account, &events), None);
+        assert_eq!(fit(&account, &events), None);
     }
 
     #[test]
@@ -458,13 +475,13 @@ mod tests {
         let account = spent_from(directory.path(), NoiseSource::Secret);
         assert!(!certificate(&account).unwrap().contains("\"epsilon_at_most\": null"));
         assert!(
-            Digest::of(&account, &|_| Life::Over).gauge() > 0.0
-                && Digest::of(&account, &|_| Life::Over).largest.is_some()
+            Digest::of(&account, &|_| RunLife::Over).gauge() > 0.0
+                && Digest::of(&account, &|_| RunLife::Over).largest.is_some()
         );
 
         let directory = tempfile::tempdir().unwrap();
         let mut account = spent_from(directory.path(), NoiseSource::Seeded(7));
-        let digest = Digest::of(&account, &|_| Life::Over);
+        let digest = Digest::of(&account, &|_| RunLife::Over);
         assert!(digest.gauge().is_nan() && digest.largest.is_none());
         assert_eq!(digest.entries[0].spent, None);
         for accepted in [false, true] {
@@ -477,7 +494,7 @@ mod tests {
             account = ledger.book().unwrap().account(&account.id).unwrap().clone();
         }
         assert!(
-            Digest::of(&account, &|_| Life::Over).closed.is_none(),
+            Digest::of(&account, &|_| RunLife::Over).closed.is_none(),
             "accepted: further runs are granted"
         );
     }
@@ -490,12 +507,12 @@ mod tests {
         let cells = |role, look| glance(&path, role, look).unwrap().cells;
         let (open, sealed) = (Watch::open(), Watch::sealed());
         assert!(
-            matches!(cells(Some(Role::Public), None), Cells::Public(rows) if rows.rows.len() == 2)
+            matches!(cells(Some(Role::Public), None), FirstCells::Public(rows) if rows.rows.len() == 2)
         );
         for role in [None, Some(Role::Private)] {
-            assert!(matches!(cells(role, None), Cells::Hidden));
-            assert!(matches!(cells(role, Some(&sealed)), Cells::Hidden));
-            let Cells::Exact(rows) = cells(role, Some(&open)) else { panic!("{role:?}") };
+            assert!(matches!(cells(role, None), FirstCells::Hidden));
+            assert!(matches!(cells(role, Some(&sealed)), FirstCells::Hidden));
+            let FirstCells::Exact(rows) = cells(role, Some(&open)) else { panic!("{role:?}") };
             assert_eq!(rows.reveal(&open).unwrap().rows[0], ["61", "secret"]);
             assert!(rows.reveal(&sealed).is_none());
         }

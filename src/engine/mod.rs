@@ -46,9 +46,7 @@ pub mod launch;
 pub mod lookup;
 #[cfg(test)]
 mod null_records;
-mod order;
 pub mod overlap;
-pub(crate) mod pictured;
 mod predict;
 pub mod prepared;
 pub mod preview;
@@ -57,13 +55,15 @@ pub mod ranking;
 pub mod rehearse;
 pub mod resume;
 pub mod score;
+pub(crate) mod seeded_run;
+mod single_release;
 mod steps;
 mod steward;
 pub mod sweep;
 
 pub use assembly::Assembly;
 pub use control::Control;
-pub use desk::{Desk, Report, Request};
+pub use desk::{Desk, DeskReport, Request};
 pub use job::{Job, Moment, Summary};
 pub use prepared::PreparedStore;
 pub use ranking::{RankingJob, RankingMoment, RankingSummary};

@@ -1,5 +1,5 @@
-//! A private record that cannot be used counts for nothing and is seen by nobody: in every
-//! format, under every method.
+//! Tests that an unusable private record counts for nothing and cannot be noticed, in every format
+//! and under every method.
 
 use std::path::Path;
 
@@ -295,7 +295,7 @@ fn no_record_of_an_array_or_of_parquet_shows_that_it_cannot_be_used() {
         }
         let column = |at: usize| Column::Numbers(rows.iter().map(|row| row[at]).collect());
         let columns = ["a", "b", "y"].map(str::to_owned).into_iter().zip([0, 1, 2].map(column));
-        write::bytes(write::Format::Parquet, &columns.collect::<Vec<_>>()).unwrap()
+        write::bytes(write::WriteFormat::Parquet, &columns.collect::<Vec<_>>()).unwrap()
     };
     let all: Vec<_> =
         places().map(|((row, at), number)| parquet(&ours, Some((row, at, *number)))).collect();

@@ -1,8 +1,8 @@
 //! Rows that are known already: private ones in data that are declared public, and private
 //! data whose rows have an account under another name.
 //!
-//! What is refused is refused for every view: nothing else keeps the promise that was made to
-//! these people. How many rows it is about is exact, so it is told under an open watch alone.
+//! The refusal does not depend on who is looking: only so is the promise kept that was made to these
+//! people. How many rows are concerned is an exact number, so only an open watch is told.
 
 use std::collections::HashSet;
 

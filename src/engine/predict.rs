@@ -12,7 +12,7 @@ use crate::session::prediction::predict;
 
 /// Writes the predictions; returns how many rows there are. A file that is there stays.
 pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize> {
-    let format = write::Format::of(output)?;
+    let format = write::WriteFormat::of(output)?;
     if output.exists() {
         return Err(Error::usage("it is there already")
             .at(output.display().to_string())

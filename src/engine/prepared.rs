@@ -7,7 +7,7 @@
 //! *Memory.* A [`PreparedStore`] holds the records of one plan and of one ranking, public and
 //! private, each number once: of either at most as much as the datasets themselves in doubles.
 //! What was there is dropped before others are prepared, and when a dataset is read again
-//! ([`PreparedStore::clear`]); who still works on it keeps it until the end. Private records of
+//! ([`PreparedStore::clear`]); work that still uses it keeps it until the end. Private records of
 //! a plan are prepared when the first run asks for them. All private ones stay [`Private`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! What a plan would cost, worked out beside everything else.
 //!
 //! The first preview of a plan prepares its records, which may take seconds. So previews have a
-//! thread of their own: launches, and whoever leaves, do not wait for it.
+//! thread of their own: neither a launch nor quitting waits for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::adapt::{Plan, ProblemShape};
 use crate::data::Table;
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
-use crate::privacy::ledger::{Account, AccountId, Budget, Gap, Standing};
+use crate::privacy::ledger::{Account, AccountId, Budget, Gap, TotalStanding};
 use crate::privacy::{Calibrated, Guarantee, Watch};
 use crate::rehearsal::advice::Advice;
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
@@ -34,7 +34,7 @@ pub struct Preview {
     pub unit: Option<String>,
     pub budget: Option<Budget>,
     /// Whether what is spent is a total.
-    pub standing: Standing,
+    pub standing: TotalStanding,
     /// Everything charged so far and with this plan, at the budget's δ.
     pub spent: Option<Guarantee>,
     pub after: Option<Guarantee>,
@@ -51,7 +51,7 @@ pub struct Preview {
 }
 
 /// A plan whose preview is asked for, with its datasets.
-struct Asked {
+struct PreviewRequest {
     session: Session,
     plan: PlanDefinition,
     datasets: Vec<Arc<Loaded>>,
@@ -60,15 +60,15 @@ struct Asked {
 
 /// The thread that works previews out, one after the other. Only the newest of several waiting
 /// is answered.
-pub(super) struct Previewer(Sender<Asked>);
+pub(super) struct Previewer(Sender<PreviewRequest>);
 
 impl Previewer {
     pub fn start(store: PreparedStore, answer: impl Fn(Result<Preview>) + Send + 'static) -> Self {
-        let (sender, inbox) = channel::<Asked>();
+        let (sender, inbox) = channel::<PreviewRequest>();
         thread::spawn(move || {
             while let Ok(first) = inbox.recv() {
                 let asked = inbox.try_iter().last().unwrap_or(first);
-                let Asked { session, plan, datasets, workspace } = asked;
+                let PreviewRequest { session, plan, datasets, workspace } = asked;
                 let work = || preview(&session, plan, &datasets, &workspace, &store);
                 let told = catch_unwind(AssertUnwindSafe(work));
                 answer(told.unwrap_or_else(|_| {
@@ -86,7 +86,7 @@ impl Previewer {
         datasets: Vec<Arc<Loaded>>,
         workspace: &Workspace,
     ) {
-        let asked = Asked { session, plan, datasets, workspace: workspace.clone() };
+        let asked = PreviewRequest { session, plan, datasets, workspace: workspace.clone() };
         // The thread ends only with its owner.
         let _ = self.0.send(asked);
     }
@@ -155,6 +155,7 @@ pub fn preview(
     });
     let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
     let total = account.total(at)?;
+    let after = account.spent_with(events, at).ok().flatten();
     let score = match (&proposal.scoring, &proposal.test) {
         (Some(scoring), _) => Some(scoring.expected(&proposal.calibrated)),
         (None, Some(test)) => Some(test.expected()),
@@ -170,8 +171,8 @@ pub fn preview(
         budget: account.budget,
         standing: total.standing,
         spent: total.known,
-        fits: lookup::how_many_fit(&account, events),
-        after: account.spent_with(events, at).ok().flatten(),
+        fits: lookup::how_many_fit(&account, events, after.as_ref()),
+        after,
         refusal: account
             .check_unit(private.unit().as_deref())
             .and_then(|()| account.admit(events, plan.target))

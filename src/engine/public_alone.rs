@@ -1,4 +1,4 @@
-//! What public data alone answer: what every private model is compared with.
+//! The model of public data alone, with which every private model is compared.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
 //! The public datasets of a session put in order, on the calling thread: for the curator, or
 //! privately through the ledger.
 //!
-//! A ranking for the curator is made of exact numbers. Whoever chooses a dataset by them acts
-//! outside every guarantee, so the ledger gets an *unprotected* entry, without an ε, before
-//! the first number is computed. A private one asks the ledger whether there is room, adds up
-//! what it needs, and reserves its release when it is about to draw: what comes before leaves
-//! nothing, so a ranking that is stopped or killed costs nothing.
+//! A ranking for the curator is made of exact numbers. A choice by them is outside every guarantee,
+//! so the ledger gets an *unprotected* entry, without an ε, before the first number is computed. A
+//! private ranking asks the ledger whether there is room, adds up what it needs, and reserves its
+//! release just before it draws. Nothing before that leaves the process, so a ranking that is
+//! stopped or killed earlier costs nothing.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ use super::launch::{new_run_id, open_budget};
 use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
 use super::steps::panic_message;
-use crate::data::images::Shape;
+use crate::data::images::ImageShape;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
     Column, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, PreparationSettings,
@@ -29,7 +29,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, Outcome, RunId, delta};
+use crate::privacy::ledger::{Grant, RunId, RunOutcome, delta};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
@@ -134,7 +134,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let name = definition.private_name(&job.session)?.to_owned();
     let private = find(&job.datasets, &name)?;
     let publics = definition.public_names(&job.session).into_iter();
-    // Who has rows of the private dataset itself is left out below, with the reason.
+    // A dataset with rows of the private one is left out below, with the reason.
     let apart = |public: &&Loaded| {
         let rows =
             public.public().and_then(|rows| overlap::refuse_overlap(private, &[rows], &name));
@@ -277,7 +277,7 @@ fn privately(
         .watched(&Watch::sealed(), false)?;
     let disclosed = guarded(|| work.finish(&mut spender));
     let drawn = spender.drawn();
-    let outcome = if disclosed.is_ok() { Outcome::Finished } else { Outcome::Failed };
+    let outcome = if disclosed.is_ok() { RunOutcome::Finished } else { RunOutcome::Failed };
     spender.settle(outcome, false)?;
     let disclosed = disclosed?;
     let guarantee = Composition::of_run(&drawn, &calibrated.events, target.delta)?;
@@ -331,7 +331,7 @@ fn in_steps<W: Send + 'static, S: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    // Whoever stops it during the last step does not get its result either.
+    // A ranking that is stopped during its last step gives no result either.
     if control.is_stopped() {
         return Ok(None);
     }
@@ -406,7 +406,7 @@ fn prepared(
     publics: &[&Arc<Loaded>],
 ) -> Result<RankingRecords> {
     let mut reference = reference(private, publics)?;
-    // Who somebody is, is no feature.
+    // Columns that name persons are not features.
     reference.unit.clone_from(&private.definition.unit);
     let task = reference.task;
     let label = reference.label.clone().unwrap_or_default();
@@ -419,7 +419,7 @@ fn prepared(
         Compatibility::between(table, private).check_for(|name| needed.contains(name))
     })?;
 
-    // Who has all columns of the right kinds and no row of the private dataset.
+    // A dataset fits if it has all columns, of the right kinds, and no row of the private one.
     let fits = publics.iter().map(|public| {
         let other = public.public()?;
         let resizing = alike(table, other, &features, definition.resize)?;
@@ -519,8 +519,8 @@ fn prepared(
 struct Resizing {
     /// Number of the column.
     column: usize,
-    from: Shape,
-    to: Shape,
+    from: ImageShape,
+    to: ImageShape,
 }
 
 /// What has to be done to a candidate's images, where that is asked for; `None` where nothing

@@ -1,7 +1,7 @@
 //! A plan rehearsed: its public datasets play the private one, on all cores, and what was found
 //! is kept in the workspace.
 //!
-//! Of the private dataset [`stage_of`] takes its number of records and its definition. What
+//! [`stage_of`] takes only the number of records and the definition of the private dataset. What
 //! stands in its rows has no way in: a [`Stage`] is made of public tables and [`Declared`].
 
 use std::collections::BTreeMap;
@@ -24,9 +24,9 @@ use crate::error::{Error, Result};
 use crate::evaluation::{Pay, Scoring};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
-use crate::rehearsal::advice::{Advice, Entry, Results};
-use crate::rehearsal::{Declared, Player, Stage, Terms, player};
-use crate::session::notebook::{self, Key, Notebook};
+use crate::rehearsal::advice::{Advice, Results, TrialResult};
+use crate::rehearsal::{Declared, Player, RunTerms, Stage, player};
+use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
 /// Raised whenever other public rows play, or losses are reckoned otherwise: what was kept before is
@@ -53,7 +53,7 @@ pub struct RehearsalJob {
     pub epsilons: Vec<f64>,
     /// Empty for all that fit.
     pub methods: Vec<String>,
-    /// None for as many as the number of records asks for.
+    /// `None`: as many as the number of records asks for.
     pub repetitions: Option<u64>,
     /// Which share of the trials is this process's, of how many.
     pub part: (usize, usize),
@@ -105,14 +105,17 @@ impl RehearsalJob {
 
 /// How far it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
+pub struct RehearsalProgress {
     pub done: usize,
     pub total: usize,
     pub advice: Advice,
 }
 
 /// Rehearses until all is done or `stop` is set; `tell` hears after every trial.
-pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<Progress> {
+pub fn rehearse(
+    job: &RehearsalJob,
+    tell: &mut dyn FnMut(&RehearsalProgress),
+) -> Result<RehearsalProgress> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
     if job.plan.start.is_some() {
         return Err(Error::usage(
@@ -129,7 +132,7 @@ pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<P
     let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
     let results = Results::new(&stage, &players);
     let repetitions = job.repetitions.unwrap_or_else(|| stage.repetitions());
-    let entries = Entry::all(&stage, &players, repetitions);
+    let entries = TrialResult::all(&stage, &players, repetitions);
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // What is advised may do better with other settings: for who knows all of it.
@@ -137,7 +140,7 @@ pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<P
         let more = work.results.vary(job.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
-    // Who has only some of the methods or of the trials has no advice for others.
+    // Only a whole rehearsal, of all methods and trials, is advice to keep.
     if job.methods.is_empty() && job.part == WHOLE {
         let summary = serde_json::to_string(&progress.advice)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
@@ -158,7 +161,11 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Plays what is not known yet and this process's share.
-    fn play(&mut self, entries: Vec<Entry>, tell: &mut dyn FnMut(&Progress)) -> Result<Progress> {
+    fn play(
+        &mut self,
+        entries: Vec<TrialResult>,
+        tell: &mut dyn FnMut(&RehearsalProgress),
+    ) -> Result<RehearsalProgress> {
         let epsilon = self.job.plan.target.epsilon;
         let players = self.results.players().to_vec();
         let mut waiting = Vec::new();
@@ -174,7 +181,7 @@ impl Work<'_> {
             }
         }
         let total = self.played + waiting.len();
-        let state = |work: &Self| Progress {
+        let state = |work: &Self| RehearsalProgress {
             done: work.played,
             total,
             advice: work.results.advice(epsilon),
@@ -202,13 +209,17 @@ impl Work<'_> {
         Ok(progress)
     }
 
-    /// Threads that play, and tell of every trial. Nobody waits for them to end: who stops need
-    /// not wait for a trial.
-    fn begin(&self, players: &[Player], waiting: Vec<Entry>) -> Receiver<(Entry, Result<f64>)> {
+    /// Starts the threads that play; they tell of every trial. Nothing waits for them to end, so
+    /// that stopping takes no longer than it must.
+    fn begin(
+        &self,
+        players: &[Player],
+        waiting: Vec<TrialResult>,
+    ) -> Receiver<(TrialResult, Result<f64>)> {
         let trials = Arc::new(Trials {
             stage: Arc::clone(&self.stage),
             players: players.to_vec(),
-            queue: Mutex::new(Queue { waiting, costs: BTreeMap::new() }),
+            queue: Mutex::new(TrialQueue { waiting, costs: BTreeMap::new() }),
             stop: Arc::clone(&self.job.stop),
         });
         let (sender, receiver) = channel();
@@ -234,7 +245,7 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
         .cure("give the private and the public datasets the same label column"));
     };
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-    // Who somebody is, is no feature.
+    // Columns that name persons are not features.
     let own = DatasetDefinition { unit: private.definition.unit.clone(), ..own.clone() };
     let mut definition = resolved(&own, tables[0])?;
     let used = used_columns(&definition, tables[0])?;
@@ -259,7 +270,7 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     };
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
-    let terms = Terms {
+    let terms = RunTerms {
         delta: plan.target.delta,
         epsilons,
         preparation: plan.preparation.clone(),
@@ -365,7 +376,7 @@ fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Resu
     Ok(names)
 }
 
-/// Who is tried: all that fit, or those asked for, and the plan itself where it is not one of them.
+/// The methods that are tried: those asked for, or all that fit, and the plan itself.
 fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
     let task = private.map_or(Task::Regression, |private| private.definition.task);
@@ -382,8 +393,8 @@ fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
     Ok(players)
 }
 
-fn key_of(entry: &Entry, stage: &Stage, players: &[Player]) -> Key {
-    Key {
+fn key_of(entry: &TrialResult, stage: &Stage, players: &[Player]) -> TrialKey {
+    TrialKey {
         scene: stage.scenes()[entry.scene].name(),
         player: players[entry.player].id(),
         repetition: entry.repetition,
@@ -394,20 +405,20 @@ fn key_of(entry: &Entry, stage: &Stage, players: &[Player]) -> Key {
 struct Trials {
     stage: Arc<Stage>,
     players: Vec<Player>,
-    queue: Mutex<Queue>,
+    queue: Mutex<TrialQueue>,
     stop: Arc<AtomicBool>,
 }
 
-struct Queue {
-    waiting: Vec<Entry>,
+struct TrialQueue {
+    waiting: Vec<TrialResult>,
     /// Seconds that a player's last trial took.
     costs: BTreeMap<usize, f64>,
 }
 
-impl Queue {
+impl TrialQueue {
     /// The first of the next repetition; what takes long comes later.
-    fn next(&mut self) -> Option<Entry> {
-        let cost = |entry: &Entry| {
+    fn next(&mut self) -> Option<TrialResult> {
+        let cost = |entry: &TrialResult| {
             let seconds = self.costs.get(&entry.player).copied().unwrap_or(0.0);
             (entry.repetition, seconds > 0.5, seconds > 2.0)
         };
@@ -416,10 +427,10 @@ impl Queue {
     }
 }
 
-impl Queue {
+impl TrialQueue {
     /// Takes out the other trials of the same player in the same scene.
-    fn withdraw(&mut self, of: Entry) -> Vec<Entry> {
-        let same = |other: &Entry| (other.scene, other.player) == (of.scene, of.player);
+    fn withdraw(&mut self, of: TrialResult) -> Vec<TrialResult> {
+        let same = |other: &TrialResult| (other.scene, other.player) == (of.scene, of.player);
         let (out, rest) = std::mem::take(&mut self.waiting).into_iter().partition(same);
         self.waiting = rest;
         out
@@ -427,7 +438,7 @@ impl Queue {
 }
 
 impl Trials {
-    fn work(&self, sender: &Sender<(Entry, Result<f64>)>) {
+    fn work(&self, sender: &Sender<(TrialResult, Result<f64>)>) {
         let queue = || self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         while !self.stop.load(Ordering::Relaxed) {
             let Some(entry) = queue().next() else { return };
@@ -502,7 +513,7 @@ mod tests {
         }
     }
 
-    fn run(job: &RehearsalJob) -> Progress {
+    fn run(job: &RehearsalJob) -> RehearsalProgress {
         rehearse(job, &mut |_| {}).unwrap()
     }
 

@@ -1,4 +1,4 @@
-//! A run whose program died goes on.
+//! Resumes a run whose program died.
 //!
 //! It is the same run under the same grant: its steps are taken again with the values
 //! that were released before (see [`crate::privacy::transcript`]), then it draws fresh

@@ -2,16 +2,16 @@
 //! their account.
 
 use super::assembly::assemble;
-use super::order::Order;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
+use super::single_release::Order;
 use crate::adapt::Problem;
 use crate::data::persons::share_a_person;
 use crate::data::{Dataset, DatasetDefinition, Preparation, Role, Source, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::score::Elsewhere;
-use crate::evaluation::scoring::{Scene, Scoring};
+use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Pay, Scored};
 use crate::model::Model;
 use crate::privacy::accountant::calibrate;
@@ -39,7 +39,7 @@ pub struct Told {
 }
 
 /// Which records score the model.
-pub struct Records<'a> {
+pub struct ScoredRecords<'a> {
     /// Of this session in its workspace.
     pub session: &'a Session,
     pub workspace: &'a Workspace,
@@ -84,7 +84,12 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
 
 /// Releases the score of the model in `directory`, a run directory or its `model.ron`, with
 /// Laplace noise of ε.
-pub fn score(directory: &Path, records: &Records, epsilon: f64, asked: Evaluation) -> Result<Told> {
+pub fn score(
+    directory: &Path,
+    records: &ScoredRecords,
+    epsilon: f64,
+    asked: Evaluation,
+) -> Result<Told> {
     let model = SavedModel::open(directory)?;
     let folder = model.path.parent().unwrap_or(directory).to_path_buf();
     let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
@@ -95,14 +100,14 @@ pub fn score(directory: &Path, records: &Records, epsilon: f64, asked: Evaluatio
     of_holdout(&model, records, asked)
 }
 
-impl Records<'_> {
+impl ScoredRecords<'_> {
     fn release(
         &self,
         private: &Loaded,
         scoring: &Scoring,
         holdout: &Private<Dataset>,
         model: &SavedModel,
-        scene: &Scene,
+        scene: &ScoringNeeds,
     ) -> Result<Told> {
         let calibrated = by_itself(scoring)?;
         let target = calibrated.target;
@@ -140,7 +145,7 @@ fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<Datas
 }
 
 /// By the records that the model's own run held out.
-fn of_holdout(model: &SavedModel, records: &Records, asked: Evaluation) -> Result<Told> {
+fn of_holdout(model: &SavedModel, records: &ScoredRecords, asked: Evaluation) -> Result<Told> {
     let [plan] = records.session.plans.as_slice() else {
         return Err(Error::usage("which records are meant is not said")
             .cure("name a run directory, or a session and a dataset of it"));
@@ -175,7 +180,7 @@ fn of_holdout(model: &SavedModel, records: &Records, asked: Evaluation) -> Resul
     let rows = Table::holdout_rows(private.rows, plan.holdout);
     let scoring = Scoring::of(asked, &private.definition, rows, classes.len(), comparable)?;
     let label = |raw: f64| model.preparation.label_from_prediction(raw);
-    let scene = Scene {
+    let scene = ScoringNeeds {
         public_alone: alone.as_ref(),
         public_holdout: Some(&assembly.public_holdout),
         classes,
@@ -188,7 +193,7 @@ fn of_holdout(model: &SavedModel, records: &Records, asked: Evaluation) -> Resul
 fn of_dataset(
     model: &SavedModel,
     folder: &Path,
-    records: &Records,
+    records: &ScoredRecords,
     name: &str,
     asked: Evaluation,
 ) -> Result<Told> {
@@ -205,7 +210,7 @@ fn of_dataset(
     let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)
         .map_err(|error| error.within(&format!("dataset '{name}'")))?;
     let label = |raw: f64| preparation.label_from_prediction(raw);
-    let scene = Scene { public_alone: None, public_holdout: None, classes, label: &label };
+    let scene = ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
     records.release(&private, &scoring, &holdout, model, &scene)
 }
 
@@ -369,13 +374,13 @@ impl Test {
         (session, workspace): (&Session, &Workspace),
         loaded: &[&Loaded],
         (model, preparation): (&Model, &Preparation),
-        scene: &Scene,
+        scene: &ScoringNeeds,
     ) -> Result<Scored> {
         let private = named(loaded, &self.dataset)?;
         let preparation = preparation.under(&private.definition);
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
-        let scene = Scene { label: &label, ..*scene };
+        let scene = ScoringNeeds { label: &label, ..*scene };
         let budget = session.budgets.get(&self.dataset).copied();
         let target = self.calibrated.target;
         let order = Order { workspace, private, budget, method: METHOD, target };

@@ -10,13 +10,13 @@ use crate::adapt::{Companion, Run, Step};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::Outcome;
+use crate::privacy::ledger::RunOutcome;
 use crate::privacy::{Calibrated, Released, Spender, Watch};
 use crate::session::RunDirectory;
 use crate::session::resumption::Recorded;
 
 /// Goes along with a run, writes its steps down and tells of them.
-pub(super) struct Steps<'a> {
+pub(super) struct StepRecorder<'a> {
     control: &'a Control,
     judge: &'a Judge<'a>,
     calibrated: &'a Calibrated,
@@ -26,7 +26,7 @@ pub(super) struct Steps<'a> {
     tell: &'a mut dyn FnMut(Moment),
     /// The next step was taken before: it is only taken again to get beyond it.
     again: bool,
-    /// Nobody looks at such a step.
+    /// The watch of steps that nobody looks at.
     unseen: Watch,
     /// How often each event was drawn before the step, and when the step began.
     drawn: Vec<u64>,
@@ -39,7 +39,7 @@ pub(super) struct Steps<'a> {
     pub resumable: bool,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> StepRecorder<'a> {
     pub fn new(
         control: &'a Control,
         judge: &'a Judge<'a>,
@@ -71,14 +71,14 @@ impl<'a> Steps<'a> {
         &mut self,
         start: impl FnOnce() -> Result<Box<dyn Run>>,
         spender: &mut Spender,
-    ) -> (Option<Released<Model>>, Result<Outcome>) {
+    ) -> (Option<Released<Model>>, Result<RunOutcome>) {
         let mut model = None;
         let ended = catch(|| {
             let mut run = start()?;
             match run.drive_with(spender, self) {
                 Ok(true) => {
                     model = Some(run.finish()?);
-                    Ok(Outcome::Finished)
+                    Ok(RunOutcome::Finished)
                 }
                 Ok(false) if self.control.is_left() => {
                     self.resumable = true;
@@ -86,11 +86,11 @@ impl<'a> Steps<'a> {
                 }
                 Ok(false) => {
                     model = run.model();
-                    Ok(Outcome::Stopped)
+                    Ok(RunOutcome::Stopped)
                 }
                 Err(_) if spender.ran_out() && run.model().is_some() => {
                     model = run.model();
-                    Ok(Outcome::Stopped)
+                    Ok(RunOutcome::Stopped)
                 }
                 Err(error) => {
                     self.resumable |= self.again || spender.is_broken();
@@ -115,7 +115,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-impl Companion for Steps<'_> {
+impl Companion for StepRecorder<'_> {
     fn watch(&mut self, spender: &Spender) -> Option<&Watch> {
         self.again &= self.taken < self.before().unwrap_or(0) && spender.is_replaying();
         if !self.again && !self.control.proceed() {

@@ -1,4 +1,4 @@
-//! Looks after the wishes of other processes while a run is carried out.
+//! Carries out what other processes ask of a run under way.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -33,7 +33,7 @@ pub struct Evaluation {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pay {
-    /// As much noise as costs nothing: a record is in training or held out, never both, and the
+    /// The least noise that costs nothing: a record is in training or held out, never both, and the
     /// noise of training covers that of the score.
     #[default]
     Covered,

@@ -97,12 +97,12 @@ fn last(inside: f64, end: f64, excess: impl Fn(f64) -> f64) -> f64 {
     0.5 * (near.0 + far.0)
 }
 
-/// Of a noisy count among so many records.
+/// The share that a noisy count has of this many records.
 pub fn share(count: f64, records: usize, law: &Law, tail: f64) -> Score {
     ratio(count, records as f64, records, |_| *law, tail)
 }
 
-/// Of a noisy count among noisily many records, at most `most`. `law` is that of the noise of
+/// The share that a noisy count has of a noisy number of records, at most `most`. `law` is that of the noise of
 /// count − p·records.
 pub fn ratio(count: f64, records: f64, most: usize, law: impl Fn(f64) -> Law, tail: f64) -> Score {
     let among = records.clamp(1.0, most.max(1) as f64);

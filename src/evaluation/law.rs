@@ -12,7 +12,7 @@ pub enum Law {
     },
     /// A sum of so many independent Laplace variables of one scale.
     Laplace {
-        /// Of each term.
+        /// The scale of each term.
         scale: f64,
         /// How many are added.
         terms: usize,
@@ -96,7 +96,7 @@ mod tests {
         }
         let normal = Law::Gaussian { sd: 3.0 };
         assert!((normal.above(3.0 * 1.959_964) - 0.025).abs() < 1e-7);
-        // Of many it is nearly normal.
+        // The sum of many is nearly normal.
         let many = Law::Laplace { scale: 1.0, terms: 64 };
         assert!((many.above(many.sd()) - 0.158_66).abs() < 2e-3);
     }

@@ -54,7 +54,7 @@ pub struct ClassScore {
 pub struct Scored {
     /// Held-out rows.
     pub records: usize,
-    /// Whose rows they are, where another private dataset than the run's scores the model.
+    /// The private dataset whose rows they are, if it is not the one of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
     /// About how many of them could be used, where gaps count for themselves; without it, a row
@@ -92,7 +92,7 @@ pub struct Elsewhere {
     pub dataset: String,
     /// ε of the score.
     pub epsilon: f64,
-    /// Who paid it.
+    /// The account that paid for it.
     pub account: String,
     /// The entry of the ledger.
     pub run: String,
@@ -102,13 +102,13 @@ pub struct Elsewhere {
 const FEW: f64 = 3.0;
 
 /// Released counts and how to read them.
-struct Cells<'a> {
+struct ReleasedCounts<'a> {
     tally: &'a Tally,
     counts: Vec<f64>,
     scale: f64,
 }
 
-impl Cells<'_> {
+impl ReleasedCounts<'_> {
     /// Number, class, outcome of the model, and whether public data alone are wrong, of every
     /// cell of usable rows.
     fn cells(&self) -> impl Iterator<Item = (usize, usize, usize, bool)> {
@@ -276,7 +276,7 @@ impl Scored {
         let missing = (rows - released.iter().sum::<f64>()) / released.len() as f64;
         let counts = released.iter().map(|count| count + missing).collect();
         let Kind::Classes { classes, binned } = tally.kind else { unreachable!("counted cells") };
-        let cells = Cells { tally, counts, scale };
+        let cells = ReleasedCounts { tally, counts, scale };
         let wrong_in = |class: usize, outcome: usize| {
             if binned { (outcome >= threshold) != (class == 1) } else { outcome == 1 }
         };
@@ -292,7 +292,7 @@ impl Scored {
             let records = counted.unwrap_or(rows).max(1.0);
             let sum = cells.sum(&gap);
             let either: Vec<f64> = gap.iter().map(|it| it.abs()).collect();
-            // As many as noise may hide are added.
+            // As many records are added as the noise may hide.
             let differ = cells.sum(&either) + cells.law(&either).sd();
             let differ = differ.clamp(sum.abs().clamp(1.0, records), records) / records;
             let variance = differ - (sum / records).powi(2);
@@ -315,7 +315,7 @@ impl Scored {
 }
 
 /// From the counts of both classes in every bin; the variance is DeLong's, and noise is added.
-fn auc(cells: &Cells) -> Option<Score> {
+fn auc(cells: &ReleasedCounts) -> Option<Score> {
     let mut counts = [[0.0; BINS]; 2];
     for (cell, class, bin, _) in cells.cells() {
         counts[class][bin] += cells.counts[cell];

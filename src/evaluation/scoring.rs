@@ -32,7 +32,7 @@ pub struct Scoring {
 
 /// What the score of a model needs beside the held-out records.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct ScoringNeeds<'a> {
     /// What public data alone answer, where the two are compared.
     pub public_alone: Option<&'a Model>,
     /// Says how large errors usually are, and which probabilities are usual.
@@ -255,7 +255,7 @@ impl Scoring {
         &self,
         holdout: &Private<Dataset>,
         model: &Model,
-        scene: &Scene,
+        scene: &ScoringNeeds,
         spender: &mut Spender,
     ) -> Result<Released<Scored>> {
         let judges = Judges::new(self, model, scene)?;
@@ -294,7 +294,7 @@ pub(crate) struct Judges<'a> {
 }
 
 impl<'a> Judges<'a> {
-    pub fn new(scoring: &Scoring, model: &'a Model, scene: &Scene<'a>) -> Result<Self> {
+    pub fn new(scoring: &Scoring, model: &'a Model, scene: &ScoringNeeds<'a>) -> Result<Self> {
         let mut judges = Self {
             model,
             public: scene.public_alone,

@@ -20,7 +20,7 @@ fn scaled(score: &Score, factor: f64) -> Score {
     Score { value: factor * score.value, low: factor * score.low, high: factor * score.high }
 }
 
-/// Such as `22.5 % (17.1 to 28.4)`.
+/// A score in words, such as `22.5 % (17.1 to 28.4)`.
 fn told(score: &Score, unit: &str) -> String {
     let digits = decimals(score).min(if unit.is_empty() { 6 } else { 1 });
     let Score { value, low, high } = score;
@@ -130,7 +130,7 @@ impl Scored {
         }
         let mut share = scaled(&gap, 100.0 / size);
         if !more {
-            // Nobody has less than none.
+            // No share is below 0 or above all.
             share.value = share.value.min(100.0);
             share.high = share.high.min(100.0);
         }

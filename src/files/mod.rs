@@ -1,12 +1,12 @@
-//! Files that are either the old or the new one, never half of each, and that only those
-//! may read whom they concern.
+//! Writes files so that a reader finds the old one or the new one, never half of each, and so that
+//! private ones can be read by their owner alone.
 //!
 //! | who may read it | functions |
 //! |---|---|
 //! | the owner alone (0600, folders 0700), whatever the umask says | [`write_private`], [`private`], [`create_private_folder`] |
 //! | whoever the user's umask lets read it: files that the user named | [`write()`], [`write_keeping_previous`] |
 //!
-//! Each [`step`] by which that happens can be made to fail by a test.
+//! A test can make each [`step`] of this fail.
 
 #[cfg(debug_assertions)]
 mod planted;

@@ -1,4 +1,4 @@
-//! Steps that fail because a test wants it, and an account of all of them.
+//! Makes steps fail where a test asks for it, and lists all steps.
 //!
 //! Only a build with debug assertions has this module, and only the environment switches it on:
 //!
@@ -19,32 +19,32 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::step::Step;
+use super::step::DiskStep;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum PlantedKind {
     Crash,
     Tear,
     Fail,
     Full,
 }
 
-struct Plan {
-    stop: Option<(Kind, u64)>,
+struct PlantedPlan {
+    stop: Option<(PlantedKind, u64)>,
     record: Option<File>,
     /// Steps so far. Steps follow one another while they are counted.
     count: Mutex<u64>,
 }
 
-impl Plan {
+impl PlantedPlan {
     fn of_environment() -> Option<Self> {
         let stop = std::env::var("HALFLIGHT_TEST_STOP").ok().and_then(|text| {
             let (kind, at) = text.split_once(':')?;
             let kind = match kind {
-                "crash" => Kind::Crash,
-                "tear" => Kind::Tear,
-                "fail" => Kind::Fail,
-                "full" => Kind::Full,
+                "crash" => PlantedKind::Crash,
+                "tear" => PlantedKind::Tear,
+                "fail" => PlantedKind::Fail,
+                "full" => PlantedKind::Full,
                 _ => return None,
             };
             Some((kind, at.parse().ok()?))
@@ -55,24 +55,29 @@ impl Plan {
     }
 }
 
-pub(super) fn carry_out<T>(step: Step<'_>, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
-    let Some(plan) = PLAN.get_or_init(Plan::of_environment) else { return work() };
+pub(super) fn carry_out<T>(
+    step: DiskStep<'_>,
+    work: impl FnOnce() -> io::Result<T>,
+) -> io::Result<T> {
+    static PLAN: OnceLock<Option<PlantedPlan>> = OnceLock::new();
+    let Some(plan) = PLAN.get_or_init(PlantedPlan::of_environment) else { return work() };
     let mut count = plan.count.lock().unwrap_or_else(PoisonError::into_inner);
     *count += 1;
     match plan.stop {
-        Some((Kind::Crash, at)) if *count == at => std::process::abort(),
-        Some((Kind::Tear, at)) if *count == at => {
+        Some((PlantedKind::Crash, at)) if *count == at => std::process::abort(),
+        Some((PlantedKind::Tear, at)) if *count == at => {
             tear(step);
             std::process::abort()
         }
-        Some((Kind::Fail, at)) if *count == at => return Err(io::ErrorKind::StorageFull.into()),
-        Some((Kind::Full, at)) if *count >= at && needs_room(step) => {
+        Some((PlantedKind::Fail, at)) if *count == at => {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Some((PlantedKind::Full, at)) if *count >= at && needs_room(step) => {
             return Err(io::ErrorKind::StorageFull.into());
         }
         _ => {}
     }
-    let is_new = matches!(step, Step::Open(path) if !path.exists());
+    let is_new = matches!(step, DiskStep::Open(path) if !path.exists());
     let done = work();
     if let Some(mut record) = plan.record.as_ref() {
         let line = format!("{}\n", told(step, is_new, done.is_ok()));
@@ -81,44 +86,46 @@ pub(super) fn carry_out<T>(step: Step<'_>, work: impl FnOnce() -> io::Result<T>)
     done
 }
 
-fn needs_room(step: Step<'_>) -> bool {
+fn needs_room(step: DiskStep<'_>) -> bool {
     match step {
-        Step::Open(path) => !path.exists(),
-        Step::MakeFolder(path) => !path.is_dir(),
-        Step::Write(..) | Step::Link(..) | Step::Copy(..) => true,
+        DiskStep::Open(path) => !path.exists(),
+        DiskStep::MakeFolder(path) => !path.is_dir(),
+        DiskStep::Write(..) | DiskStep::Link(..) | DiskStep::Copy(..) => true,
         _ => false,
     }
 }
 
 /// The first half of what is written; anything else as a whole.
-fn tear(step: Step<'_>) {
-    if let Step::Write(mut file, bytes) = step {
+fn tear(step: DiskStep<'_>) {
+    if let DiskStep::Write(mut file, bytes) = step {
         let _ = file.write_all(&bytes[..bytes.len() / 2]);
-    } else if let Step::Copy(from, to) = step {
+    } else if let DiskStep::Copy(from, to) = step {
         let bytes = std::fs::read(from).unwrap_or_default();
         let _ = std::fs::write(to, &bytes[..bytes.len() / 2]);
     }
 }
 
 /// A step for the account: enough to take it again.
-fn told(step: Step<'_>, is_new: bool, done: bool) -> Value {
+fn told(step: DiskStep<'_>, is_new: bool, done: bool) -> Value {
     let mut line = match step {
-        Step::Open(path) => json!({"step": "open", "path": whole(path), "new": is_new}),
-        Step::MakeFolder(path) => json!({"step": "make_folder", "path": whole(path)}),
-        Step::Write(mut file, bytes) => {
+        DiskStep::Open(path) => json!({"step": "open", "path": whole(path), "new": is_new}),
+        DiskStep::MakeFolder(path) => json!({"step": "make_folder", "path": whole(path)}),
+        DiskStep::Write(mut file, bytes) => {
             let end = file.stream_position().unwrap_or(0);
             let at = end.saturating_sub(bytes.len() as u64);
             json!({"step": "write", "path": name(file), "at": at, "bytes": STANDARD.encode(bytes)})
         }
-        Step::Sync(file) => json!({"step": "sync", "path": name(file)}),
-        Step::SyncFolder(path) => json!({"step": "sync_folder", "path": whole(path)}),
-        Step::Cut(file, to) => json!({"step": "cut", "path": name(file), "to": to}),
-        Step::Rename(from, to) => json!({"step": "rename", "path": whole(from), "to": whole(to)}),
-        Step::Link(from, to) => json!({"step": "link", "path": whole(from), "to": whole(to)}),
-        Step::Copy(from, to) => json!({"step": "copy", "path": whole(from), "to": whole(to)}),
-        Step::Remove(path) => json!({"step": "remove", "path": whole(path)}),
-        Step::RemoveFolder(path) => json!({"step": "remove_folder", "path": whole(path)}),
-        Step::Lock => json!({"step": "lock"}),
+        DiskStep::Sync(file) => json!({"step": "sync", "path": name(file)}),
+        DiskStep::SyncFolder(path) => json!({"step": "sync_folder", "path": whole(path)}),
+        DiskStep::Cut(file, to) => json!({"step": "cut", "path": name(file), "to": to}),
+        DiskStep::Rename(from, to) => {
+            json!({"step": "rename", "path": whole(from), "to": whole(to)})
+        }
+        DiskStep::Link(from, to) => json!({"step": "link", "path": whole(from), "to": whole(to)}),
+        DiskStep::Copy(from, to) => json!({"step": "copy", "path": whole(from), "to": whole(to)}),
+        DiskStep::Remove(path) => json!({"step": "remove", "path": whole(path)}),
+        DiskStep::RemoveFolder(path) => json!({"step": "remove_folder", "path": whole(path)}),
+        DiskStep::Lock => json!({"step": "lock"}),
     };
     line["done"] = json!(done);
     line

@@ -1,4 +1,4 @@
-//! The steps by which something comes to a disk or goes from it.
+//! The steps by which something is written to a disk or removed from it.
 //!
 //! Every one passes here, so that a test can stop the program at each of them, let it fail, or
 //! write it down and lose what a power failure may lose (see [`super::planted`]). In a build
@@ -11,7 +11,7 @@ use std::path::Path;
 /// What is about to happen.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "only tests look at it"))]
-pub(super) enum Step<'a> {
+pub(super) enum DiskStep<'a> {
     /// A file is opened to be written, and made where the options say so.
     Open(&'a Path),
     MakeFolder(&'a Path),
@@ -33,34 +33,34 @@ use super::planted::carry_out;
 
 #[cfg(not(debug_assertions))]
 #[inline]
-fn carry_out<T>(_: Step<'_>, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+fn carry_out<T>(_: DiskStep<'_>, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     step()
 }
 
 pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
-    carry_out(Step::Open(path), || options.open(path))
+    carry_out(DiskStep::Open(path), || options.open(path))
 }
 
 pub fn make_folder(builder: &DirBuilder, path: &Path) -> io::Result<()> {
-    carry_out(Step::MakeFolder(path), || builder.create(path))
+    carry_out(DiskStep::MakeFolder(path), || builder.create(path))
 }
 
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<()> {
-    carry_out(Step::Write(file, bytes), || file.write_all(bytes))
+    carry_out(DiskStep::Write(file, bytes), || file.write_all(bytes))
 }
 
 pub fn sync(file: &File) -> io::Result<()> {
-    carry_out(Step::Sync(file), || file.sync_all())
+    carry_out(DiskStep::Sync(file), || file.sync_all())
 }
 
 /// What was written, without the file's times.
 pub fn sync_data(file: &File) -> io::Result<()> {
-    carry_out(Step::Sync(file), || file.sync_data())
+    carry_out(DiskStep::Sync(file), || file.sync_data())
 }
 
 /// Makes the names in a folder durable.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
-    carry_out(Step::SyncFolder(path), || {
+    carry_out(DiskStep::SyncFolder(path), || {
         // Windows opens no folders as files, and writes their entries with the files' own.
         #[cfg(unix)]
         File::open(path)?.sync_all()?;
@@ -69,30 +69,30 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 pub fn cut(file: &File, length: u64) -> io::Result<()> {
-    carry_out(Step::Cut(file, length), || file.set_len(length))
+    carry_out(DiskStep::Cut(file, length), || file.set_len(length))
 }
 
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    carry_out(Step::Rename(from, to), || fs::rename(from, to))
+    carry_out(DiskStep::Rename(from, to), || fs::rename(from, to))
 }
 
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
-    carry_out(Step::Link(from, to), || fs::hard_link(from, to))
+    carry_out(DiskStep::Link(from, to), || fs::hard_link(from, to))
 }
 
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    carry_out(Step::Copy(from, to), || fs::copy(from, to).map(|_| ()))
+    carry_out(DiskStep::Copy(from, to), || fs::copy(from, to).map(|_| ()))
 }
 
 pub fn remove(path: &Path) -> io::Result<()> {
-    carry_out(Step::Remove(path), || fs::remove_file(path))
+    carry_out(DiskStep::Remove(path), || fs::remove_file(path))
 }
 
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    carry_out(Step::RemoveFolder(path), || fs::remove_dir_all(path))
+    carry_out(DiskStep::RemoveFolder(path), || fs::remove_dir_all(path))
 }
 
 /// Passed before a lock is taken.
 pub fn before_lock() -> io::Result<()> {
-    carry_out(Step::Lock, || Ok(()))
+    carry_out(DiskStep::Lock, || Ok(()))
 }

@@ -6,7 +6,7 @@ use ratatui::buffer::CellWidth;
 
 /// How a piece of text wants to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     Plain,
     Strong,
     Code,
@@ -16,11 +16,11 @@ pub enum Tone {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     pub text: String,
-    pub tone: Tone,
+    pub tone: TextTone,
 }
 
 /// One line of the terminal.
-pub type Line = Vec<Piece>;
+pub type TerminalLine = Vec<Piece>;
 
 /// Columns of a table are no narrower than this, however narrow the terminal is.
 const LEAST_COLUMN: usize = 6;
@@ -28,7 +28,7 @@ const LEAST_COLUMN: usize = 6;
 const GAP: &str = "  ";
 
 /// The lines of a page for a terminal of this width.
-pub fn render(markdown: &str, width: usize) -> Vec<Line> {
+pub fn render(markdown: &str, width: usize) -> Vec<TerminalLine> {
     let mut page = Page { width: width.max(20), ..Page::default() };
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         page.take(event);
@@ -48,9 +48,9 @@ pub fn plain(line: &[Piece]) -> String {
 #[derive(Default)]
 struct Page {
     width: usize,
-    lines: Vec<Line>,
+    lines: Vec<TerminalLine>,
     /// Text of the block at hand.
-    inline: Line,
+    inline: TerminalLine,
     strong: usize,
     heading: Option<HeadingLevel>,
     /// Open lists: the next number, or none where they have bullets.
@@ -59,12 +59,12 @@ struct Page {
     mark: Option<String>,
     code: bool,
     link: Option<(String, usize)>,
-    table: Option<Table>,
+    table: Option<GuideTable>,
 }
 
 #[derive(Default)]
-struct Table {
-    rows: Vec<Vec<Line>>,
+struct GuideTable {
+    rows: Vec<Vec<TerminalLine>>,
 }
 
 impl Page {
@@ -74,7 +74,7 @@ impl Page {
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.code => self.code_lines(&text),
             Event::Text(text) => self.push(&text, self.tone()),
-            Event::Code(text) => self.push(&text, Tone::Code),
+            Event::Code(text) => self.push(&text, TextTone::Code),
             Event::SoftBreak | Event::HardBreak => self.push(" ", self.tone()),
             Event::Rule => self.blank(),
             // Comments mark tables for tests.
@@ -111,7 +111,7 @@ impl Page {
             Tag::Image { .. } => self.push("(picture: ", self.tone()),
             Tag::Table(_) => {
                 self.flush();
-                self.table = Some(Table::default());
+                self.table = Some(GuideTable::default());
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -162,15 +162,15 @@ impl Page {
         }
     }
 
-    fn tone(&self) -> Tone {
+    fn tone(&self) -> TextTone {
         match (self.heading.is_some(), self.strong > 0) {
-            (true, _) => Tone::Heading,
-            (_, true) => Tone::Strong,
-            _ => Tone::Plain,
+            (true, _) => TextTone::Heading,
+            (_, true) => TextTone::Strong,
+            _ => TextTone::Plain,
         }
     }
 
-    fn push(&mut self, text: &str, tone: Tone) {
+    fn push(&mut self, text: &str, tone: TextTone) {
         self.inline.push(Piece { text: text.to_owned(), tone });
     }
 
@@ -199,7 +199,7 @@ impl Page {
                 Some(mark) if number == 0 => format!("{mark:>indent$}"),
                 _ => " ".repeat(indent),
             };
-            let before = Piece { text: before, tone: Tone::Plain };
+            let before = Piece { text: before, tone: TextTone::Plain };
             let indented = indent > 0;
             self.lines.push(indented.then_some(before).into_iter().chain(line).collect());
         }
@@ -208,8 +208,8 @@ impl Page {
     fn end_heading(&mut self, level: HeadingLevel) {
         self.heading = None;
         let inline = std::mem::take(&mut self.inline);
-        let inline: Line =
-            inline.into_iter().map(|piece| Piece { tone: Tone::Heading, ..piece }).collect();
+        let inline: TerminalLine =
+            inline.into_iter().map(|piece| Piece { tone: TextTone::Heading, ..piece }).collect();
         self.blank();
         let lines = wrap(&inline, self.width);
         let wide = lines.iter().map(|line| cells(line)).max().unwrap_or(0);
@@ -220,7 +220,7 @@ impl Page {
             _ => "",
         };
         if !rule.is_empty() {
-            self.lines.push(vec![Piece { text: rule.repeat(wide), tone: Tone::Heading }]);
+            self.lines.push(vec![Piece { text: rule.repeat(wide), tone: TextTone::Heading }]);
         }
         self.lines.push(Vec::new());
     }
@@ -230,7 +230,7 @@ impl Page {
         let indent = " ".repeat(self.indent().max(2) + 2);
         for line in text.lines() {
             let text = format!("{indent}{line}");
-            self.lines.push(vec![Piece { text, tone: Tone::Code }]);
+            self.lines.push(vec![Piece { text, tone: TextTone::Code }]);
         }
     }
 
@@ -244,7 +244,7 @@ impl Page {
         };
         if shown != target && !target.starts_with('#') {
             self.push(" (", self.tone());
-            self.push(&target, Tone::Code);
+            self.push(&target, TextTone::Code);
             self.push(")", self.tone());
         }
     }
@@ -255,8 +255,8 @@ fn cells(line: &[Piece]) -> usize {
 }
 
 /// Breaks text at its blanks so that no line is wider than it may be, unless a word is.
-fn wrap(inline: &[Piece], width: usize) -> Vec<Line> {
-    let mut lines: Vec<Line> = vec![Vec::new()];
+fn wrap(inline: &[Piece], width: usize) -> Vec<TerminalLine> {
+    let mut lines: Vec<TerminalLine> = vec![Vec::new()];
     let (mut used, mut owed) = (0, false);
     for word in words(inline) {
         let wide = cells(&word);
@@ -266,7 +266,7 @@ fn wrap(inline: &[Piece], width: usize) -> Vec<Line> {
         }
         let Some(line) = lines.last_mut() else { continue };
         if owed && used > 0 {
-            line.push(Piece { text: " ".to_owned(), tone: Tone::Plain });
+            line.push(Piece { text: " ".to_owned(), tone: TextTone::Plain });
             used += 1;
         }
         used += wide;
@@ -277,8 +277,8 @@ fn wrap(inline: &[Piece], width: usize) -> Vec<Line> {
 }
 
 /// Runs of pieces without a blank between them.
-fn words(inline: &[Piece]) -> Vec<Line> {
-    let mut words: Vec<Line> = Vec::new();
+fn words(inline: &[Piece]) -> Vec<TerminalLine> {
+    let mut words: Vec<TerminalLine> = Vec::new();
     let mut open = false;
     for piece in inline {
         for (index, part) in piece.text.split(' ').enumerate() {
@@ -297,8 +297,8 @@ fn words(inline: &[Piece]) -> Vec<Line> {
     words
 }
 
-impl Table {
-    fn lines(self, width: usize) -> Vec<Line> {
+impl GuideTable {
+    fn lines(self, width: usize) -> Vec<TerminalLine> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let column = |index: usize| self.rows.iter().filter_map(move |row| row.get(index));
         let natural: Vec<usize> = (0..columns)
@@ -307,23 +307,24 @@ impl Table {
         let widths = share(&natural, width.saturating_sub(GAP.len() * columns.saturating_sub(1)));
         let mut lines = Vec::new();
         for (number, row) in self.rows.iter().enumerate() {
-            let heading = |piece: &Piece| Piece { tone: Tone::Strong, ..piece.clone() };
+            let heading = |piece: &Piece| Piece { tone: TextTone::Strong, ..piece.clone() };
             let cell = |index: usize| {
                 let cell = row.get(index).map(Vec::as_slice).unwrap_or_default();
-                let bold = (number == 0).then(|| cell.iter().map(heading).collect::<Line>());
+                let bold =
+                    (number == 0).then(|| cell.iter().map(heading).collect::<TerminalLine>());
                 wrap(bold.as_deref().unwrap_or(cell), widths[index])
             };
-            let parts: Vec<Vec<Line>> = (0..columns).map(cell).collect();
+            let parts: Vec<Vec<TerminalLine>> = (0..columns).map(cell).collect();
             let tall = parts.iter().map(Vec::len).max().unwrap_or(0);
             for level in 0..tall {
-                let mut line = Line::new();
+                let mut line = TerminalLine::new();
                 for (index, part) in parts.iter().enumerate() {
                     let text = part.get(level).cloned().unwrap_or_default();
                     let missing = widths[index].saturating_sub(cells(&text));
                     line.extend(text);
                     let last = index + 1 == columns;
                     let after = if last { String::new() } else { " ".repeat(missing) + GAP };
-                    line.push(Piece { text: after, tone: Tone::Plain });
+                    line.push(Piece { text: after, tone: TextTone::Plain });
                 }
                 lines.push(line);
             }
@@ -332,7 +333,7 @@ impl Table {
                 lines.clear();
             } else if number == 0 {
                 let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-                lines.push(vec![Piece { text: rules.join(GAP), tone: Tone::Plain }]);
+                lines.push(vec![Piece { text: rules.join(GAP), tone: TextTone::Plain }]);
             }
         }
         lines
@@ -404,7 +405,7 @@ mod tests {
     fn bold_words_and_code_keep_their_tone_next_to_punctuation() {
         let lines = render("a **b**, `c d`.", 80);
         let tones: Vec<_> = lines[0].iter().map(|it| (it.text.as_str(), it.tone)).collect();
-        assert!(tones.contains(&("b", Tone::Strong)) && tones.contains(&("d", Tone::Code)));
+        assert!(tones.contains(&("b", TextTone::Strong)) && tones.contains(&("d", TextTone::Code)));
         assert_eq!(plain(&lines[0]), "a b, c d.");
     }
 

@@ -4,7 +4,7 @@ use super::Tensor;
 use super::architecture::Architecture;
 use super::gradients::{Contribution, Gradients};
 use super::layer::Layer;
-use super::loss::Labels;
+use super::loss::ExampleLabels;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::parallel::{share_out, threads_for};
@@ -20,13 +20,13 @@ pub struct Classifier {
 }
 
 /// What one block of examples writes: its losses and its part of every layer.
-struct Block<'a> {
+struct BlockOutput<'a> {
     first: usize,
     losses: &'a mut [f64],
-    layers: Vec<Share<'a>>,
+    layers: Vec<LayerShare<'a>>,
 }
 
-enum Share<'a> {
+enum LayerShare<'a> {
     Outer { inputs: &'a mut [f64], deltas: &'a mut [f64] },
     Formed(&'a mut [f64]),
 }
@@ -89,26 +89,26 @@ impl Classifier {
     }
 
     /// Labels under the loss that goes with what its scores are.
-    pub fn labels<'a>(&self, classes: &'a [u32]) -> Labels<'a> {
+    pub fn labels<'a>(&self, classes: &'a [u32]) -> ExampleLabels<'a> {
         if self.architecture.tells_margins() {
-            Labels::Hinge(classes, 1.0)
+            ExampleLabels::Hinge(classes, 1.0)
         } else {
-            Labels::Classes(classes)
+            ExampleLabels::Classes(classes)
         }
     }
 
     /// The loss of every column of `features`.
-    pub fn losses(&self, features: &Matrix, labels: Labels<'_>) -> Vec<f64> {
+    pub fn losses(&self, features: &Matrix, labels: ExampleLabels<'_>) -> Vec<f64> {
         labels.differentiate(self.scores(features).as_mut_slice())
     }
 
     /// The gradient of every example's loss, one example per column of `features`.
-    pub fn gradients(&self, features: &Matrix, labels: Labels<'_>) -> Result<Gradients> {
+    pub fn gradients(&self, features: &Matrix, labels: ExampleLabels<'_>) -> Result<Gradients> {
         self.gradients_of(features.clone(), labels)
     }
 
     /// The same of a batch that nobody else needs: what a first dense layer sees is not copied.
-    pub fn gradients_of(&self, features: Matrix, labels: Labels<'_>) -> Result<Gradients> {
+    pub fn gradients_of(&self, features: Matrix, labels: ExampleLabels<'_>) -> Result<Gradients> {
         let count = features.ncols();
         if features.nrows() != self.architecture.inputs() || labels.len() != count {
             return Err(Error::failed(format!(
@@ -136,7 +136,7 @@ impl Classifier {
             })
             .collect();
         let blocks = split(&mut losses, &mut layers, self.block());
-        share_out(blocks, self.threads(count), &|block: Block<'_>| {
+        share_out(blocks, self.threads(count), &|block: BlockOutput<'_>| {
             let (first, count) = (block.first, block.losses.len());
             let inputs = features.nrows();
             let features = &features.as_slice()[first * inputs..(first + count) * inputs];
@@ -208,7 +208,7 @@ impl Classifier {
         outputs
     }
 
-    fn differentiate(&self, features: &[f64], labels: Labels<'_>, block: Block<'_>) {
+    fn differentiate(&self, features: &[f64], labels: ExampleLabels<'_>, block: BlockOutput<'_>) {
         let layers = self.architecture.layers();
         let mut outputs = self.forward(features);
         let Some(mut deltas) = outputs.pop() else { return };
@@ -225,10 +225,10 @@ impl Classifier {
             end -= layer.parameters();
             if layer.parameters() > 0 {
                 match (layer, shares.next()) {
-                    (Layer::Convolution(convolution), Some(Share::Formed(formed))) => {
+                    (Layer::Convolution(convolution), Some(LayerShare::Formed(formed))) => {
                         convolution.gradients(inputs, &deltas, formed);
                     }
-                    (_, Some(Share::Outer { inputs: to, deltas: slopes })) => {
+                    (_, Some(LayerShare::Outer { inputs: to, deltas: slopes })) => {
                         if !to.is_empty() {
                             to.copy_from_slice(inputs);
                         }
@@ -251,29 +251,29 @@ fn split<'a>(
     losses: &'a mut [f64],
     layers: &'a mut [Contribution],
     per_block: usize,
-) -> Vec<Block<'a>> {
-    let mut blocks: Vec<Block<'_>> = losses
+) -> Vec<BlockOutput<'a>> {
+    let mut blocks: Vec<BlockOutput<'_>> = losses
         .chunks_mut(per_block)
         .enumerate()
-        .map(|(block, losses)| Block { first: block * per_block, losses, layers: Vec::new() })
+        .map(|(block, losses)| BlockOutput { first: block * per_block, losses, layers: Vec::new() })
         .collect();
     for layer in layers {
         match layer {
             Contribution::Outer { inputs, deltas, .. } => {
                 let (height, outputs) = (inputs.nrows(), deltas.nrows());
-                // None where the batch itself is what the layer sees.
+                // There are none for the first layer, which sees the batch itself.
                 let mut inputs = inputs.as_mut_slice().chunks_mut(per_block * height);
                 let deltas = deltas.as_mut_slice().chunks_mut(per_block * outputs);
                 for (block, deltas) in blocks.iter_mut().zip(deltas) {
                     let inputs = inputs.next().unwrap_or_default();
-                    block.layers.push(Share::Outer { inputs, deltas });
+                    block.layers.push(LayerShare::Outer { inputs, deltas });
                 }
             }
             Contribution::Formed(formed) => {
                 let rows = formed.nrows();
                 let parts = formed.as_mut_slice().chunks_mut(per_block * rows);
                 for (block, part) in blocks.iter_mut().zip(parts) {
-                    block.layers.push(Share::Formed(part));
+                    block.layers.push(LayerShare::Formed(part));
                 }
             }
         }
@@ -322,8 +322,8 @@ mod tests {
         let scores = golden.records(&entry("logits"));
         golden::assert_close(&model.scores(&features), &scores, 1e-11);
         for (labels, loss, gradient) in [
-            (Labels::Classes(&classes), "loss_ce", "persample_grad_ce"),
-            (Labels::OneAgainstRest(&classes), "loss_bce_mean", "persample_grad_bce"),
+            (ExampleLabels::Classes(&classes), "loss_ce", "persample_grad_ce"),
+            (ExampleLabels::OneAgainstRest(&classes), "loss_bce_mean", "persample_grad_bce"),
         ] {
             let found = model.gradients(&features, labels).unwrap();
             let losses = crate::numeric::Vector::from_vec(found.losses.clone());
@@ -331,7 +331,7 @@ mod tests {
             golden::assert_close(&found.rows(), &golden.rows(&entry(gradient)), 1e-9);
             assert_eq!(model.losses(&features, labels), found.losses);
         }
-        let found = model.gradients(&features, Labels::Classes(&classes)).unwrap();
+        let found = model.gradients(&features, ExampleLabels::Classes(&classes)).unwrap();
         golden::assert_close(&found.gram(), &golden.rows(&entry("gram_ce")), 1e-9);
         golden::assert_close(&found.cross_gram(&found), &golden.rows(&entry("gram_ce")), 1e-9);
         for (square, norm) in found.squared_norms().iter().zip(flat(golden, &entry("norms_ce"))) {
@@ -423,9 +423,9 @@ mod tests {
             let features = features(&model, 4);
             let (numbers, classes) = ([0.3, -1.0, 0.5, 2.0], [0, 2, 1, 2]);
             let labels = if model.architecture().outputs() == 1 {
-                Labels::Numbers(&numbers)
+                ExampleLabels::Numbers(&numbers)
             } else {
-                Labels::Classes(&classes)
+                ExampleLabels::Classes(&classes)
             };
             let gradients = model.gradients(&features, labels).unwrap().columns();
             let tiny = 1e-6;
@@ -451,9 +451,11 @@ mod tests {
         for model in models() {
             let outputs = model.architecture().outputs() as u32;
             let labels: Vec<u32> = (0..13).map(|i| i % outputs).collect();
-            let batch = model.gradients(&features(&model, 13), Labels::Classes(&labels)).unwrap();
-            let others =
-                model.gradients(&features(&model, 6), Labels::Classes(&labels[..6])).unwrap();
+            let batch =
+                model.gradients(&features(&model, 13), ExampleLabels::Classes(&labels)).unwrap();
+            let others = model
+                .gradients(&features(&model, 6), ExampleLabels::Classes(&labels[..6]))
+                .unwrap();
             let rows = batch.rows();
             let close = |ours: &Matrix, theirs: &Matrix| golden::assert_close(ours, theirs, 1e-10);
             assert_eq!(rows.ncols(), model.parameters().len());
@@ -480,11 +482,12 @@ mod tests {
         let count = 1500;
         let features = features(&model, count);
         let labels: Vec<u32> = (0..count as u32).map(|i| i % 10).collect();
-        let all = model.gradients(&features, Labels::Classes(&labels)).unwrap();
+        let all = model.gradients(&features, ExampleLabels::Classes(&labels)).unwrap();
         let gram = all.gram();
         for first in [0, 511, 512, 1499] {
             let one = features.columns(first, 1).into_owned();
-            let one = model.gradients(&one, Labels::Classes(&labels[first..=first])).unwrap();
+            let one =
+                model.gradients(&one, ExampleLabels::Classes(&labels[first..=first])).unwrap();
             assert!((one.losses[0] - all.losses[first]).abs() < 1e-14);
             let with_all = one.cross_gram(&all);
             assert!((with_all.row(0) - gram.row(first)).amax() < 1e-12);
@@ -505,15 +508,16 @@ mod tests {
             let count = 632;
             let features = features(&model, count);
             let labels: Vec<u32> = (0..count as u32).map(|i| i % 3).collect();
-            let all = model.gradients(&features, Labels::Classes(&labels)).unwrap();
+            let all = model.gradients(&features, ExampleLabels::Classes(&labels)).unwrap();
             let (norms, rows) = (
                 all.squared_norms(),
                 all.project(&Matrix::from_element(model.parameters().len(), 1, 1.0)),
             );
             for first in [0, 3, 511, 600] {
                 let some = features.columns(first, 8).into_owned();
-                let some =
-                    model.gradients(&some, Labels::Classes(&labels[first..first + 8])).unwrap();
+                let some = model
+                    .gradients(&some, ExampleLabels::Classes(&labels[first..first + 8]))
+                    .unwrap();
                 assert_eq!(some.losses, all.losses[first..first + 8]);
                 assert_eq!(some.squared_norms(), norms[first..first + 8]);
                 assert!(
@@ -531,7 +535,8 @@ mod tests {
         for model in models() {
             let outputs = model.architecture().outputs() as u32;
             let labels: Vec<u32> = (0..9).map(|i| i % outputs).collect();
-            let batch = model.gradients(&features(&model, 9), Labels::Classes(&labels)).unwrap();
+            let batch =
+                model.gradients(&features(&model, 9), ExampleLabels::Classes(&labels)).unwrap();
             let (columns, fine) = (batch.columns(), batch.fine(model.architecture()).columns());
             let at = model.architecture().fine_positions();
             assert_eq!(fine.nrows(), at.len());
@@ -547,9 +552,9 @@ mod tests {
         assert!(Classifier::new(architecture.clone(), vec![0.0; 7]).is_err());
         let model = Classifier::new(architecture, vec![0.0; 8]).unwrap();
         let features = Matrix::zeros(3, 2);
-        assert!(model.gradients(&features, Labels::Classes(&[0])).is_err());
-        assert!(model.gradients(&Matrix::zeros(2, 1), Labels::Classes(&[0])).is_err());
-        let none = model.gradients(&Matrix::zeros(3, 0), Labels::Classes(&[])).unwrap();
+        assert!(model.gradients(&features, ExampleLabels::Classes(&[0])).is_err());
+        assert!(model.gradients(&Matrix::zeros(2, 1), ExampleLabels::Classes(&[0])).is_err());
+        let none = model.gradients(&Matrix::zeros(3, 0), ExampleLabels::Classes(&[])).unwrap();
         assert_eq!((none.examples(), none.gram().shape()), (0, (0, 0)));
         assert_eq!(model.classes(&features), [0, 0]);
     }

@@ -32,7 +32,7 @@ pub enum Layer {
     Linear(Dense),
     Convolution(Convolution),
     MaxPool(Pool),
-    /// So many numbers divided by their ℓ₂ norm; all zeros stay.
+    /// Divides this many numbers by their ℓ₂ norm; a vector of zeros stays as it is.
     Normalise(usize),
     /// A function of each of so many numbers.
     Activation(Activation, usize),

@@ -2,7 +2,7 @@
 
 /// One label per example.
 #[derive(Debug, Clone, Copy)]
-pub enum Labels<'a> {
+pub enum ExampleLabels<'a> {
     /// Softmax cross-entropy over all outputs.
     Classes(&'a [u32]),
     /// Every class against the rest: the mean of the outputs' logistic losses.
@@ -14,7 +14,7 @@ pub enum Labels<'a> {
     Numbers(&'a [f64]),
 }
 
-impl<'a> Labels<'a> {
+impl<'a> ExampleLabels<'a> {
     pub fn len(&self) -> usize {
         match self {
             Self::Classes(classes) | Self::OneAgainstRest(classes) | Self::Hinge(classes, _) => {
@@ -29,13 +29,13 @@ impl<'a> Labels<'a> {
     }
 
     /// `count` of them from number `first` on.
-    pub fn range(&self, first: usize, count: usize) -> Labels<'a> {
+    pub fn range(&self, first: usize, count: usize) -> ExampleLabels<'a> {
         let range = first..first + count;
         match self {
-            Self::Classes(classes) => Labels::Classes(&classes[range]),
-            Self::OneAgainstRest(classes) => Labels::OneAgainstRest(&classes[range]),
-            Self::Hinge(classes, margin) => Labels::Hinge(&classes[range], *margin),
-            Self::Numbers(numbers) => Labels::Numbers(&numbers[range]),
+            Self::Classes(classes) => ExampleLabels::Classes(&classes[range]),
+            Self::OneAgainstRest(classes) => ExampleLabels::OneAgainstRest(&classes[range]),
+            Self::Hinge(classes, margin) => ExampleLabels::Hinge(&classes[range], *margin),
+            Self::Numbers(numbers) => ExampleLabels::Numbers(&numbers[range]),
         }
     }
 
@@ -129,7 +129,7 @@ mod tests {
         let labels = golden.vector("hinge.labels");
         let classes: Vec<u32> = labels.iter().map(|y| u32::from(*y < 0.0)).collect();
         let mut slopes: Vec<f64> = features.column_iter().map(|x| x.dot(&w)).collect();
-        let losses = Labels::Hinge(&classes, zeta).differentiate(&mut slopes);
+        let losses = ExampleLabels::Hinge(&classes, zeta).differentiate(&mut slopes);
         golden::assert_near(&Vector::from_vec(losses), &golden.vector("hinge.values"), 1e-12);
         let sum = features * Vector::from_vec(slopes);
         golden::assert_near(&sum, &golden.vector("hinge.grad_sum"), 1e-12);
@@ -137,16 +137,18 @@ mod tests {
 
     #[test]
     fn extreme_scores_give_finite_losses_and_slopes() {
-        for labels in
-            [Labels::Classes(&[1]), Labels::OneAgainstRest(&[1]), Labels::Hinge(&[1], 1.0)]
-        {
+        for labels in [
+            ExampleLabels::Classes(&[1]),
+            ExampleLabels::OneAgainstRest(&[1]),
+            ExampleLabels::Hinge(&[1], 1.0),
+        ] {
             let mut scores = [1e4, -1e4, 0.0];
             let losses = labels.differentiate(&mut scores);
             assert!(losses[0].is_finite() && losses[0] > 5e3, "{losses:?}");
             assert!(scores.iter().all(|slope| slope.abs() <= 1.0), "{scores:?}");
         }
         let mut scores = [3.0];
-        assert_eq!(Labels::Numbers(&[1.0]).differentiate(&mut scores), [4.0]);
+        assert_eq!(ExampleLabels::Numbers(&[1.0]).differentiate(&mut scores), [4.0]);
         assert_eq!(scores, [4.0]);
     }
 }

@@ -35,9 +35,9 @@ pub use convolution::Volume;
 pub use gradients::Gradients;
 pub use layer::Activation;
 pub use linear::LinearModel;
-pub use loss::Labels;
+pub use loss::ExampleLabels;
 pub use network::Network;
-pub use shape::{Answer, Shape};
+pub use shape::{ScoreMeaning, Shape};
 
 use crate::numeric::{Matrix, Vector};
 
@@ -82,8 +82,8 @@ impl Model {
         match self {
             Self::Linear(model) => Some(model.predict(features)),
             Self::Shape(shape) => match shape.answer {
-                Answer::Number => Some(shape.answers(features).as_slice().to_vec()),
-                Answer::TwoClasses | Answer::Classes(_) => None,
+                ScoreMeaning::Number => Some(shape.answers(features).as_slice().to_vec()),
+                ScoreMeaning::TwoClasses | ScoreMeaning::Classes(_) => None,
             },
             Self::Logistic(_) | Self::Network(_) | Self::Classifier(_) => None,
         }
@@ -97,9 +97,9 @@ impl Model {
             Self::Network(network) => network.predict(features),
             Self::Classifier(classifier) => return Some(classifier.classes(features)),
             Self::Shape(shape) => match shape.answer {
-                Answer::Number => return None,
-                Answer::TwoClasses => shape.answers(features).as_slice().to_vec(),
-                Answer::Classes(_) => {
+                ScoreMeaning::Number => return None,
+                ScoreMeaning::TwoClasses => shape.answers(features).as_slice().to_vec(),
+                ScoreMeaning::Classes(_) => {
                     let scores = shape.answers(features);
                     return Some(scores.column_iter().map(|scores| scores.imax() as u32).collect());
                 }
@@ -120,9 +120,9 @@ impl Model {
             }
             Self::Classifier(classifier) => return Some(softmax(classifier.scores(features))),
             Self::Shape(shape) => match shape.answer {
-                Answer::Number => return None,
-                Answer::TwoClasses => shape.answers(features).as_slice().to_vec(),
-                Answer::Classes(_) => return Some(softmax(shape.answers(features))),
+                ScoreMeaning::Number => return None,
+                ScoreMeaning::TwoClasses => shape.answers(features).as_slice().to_vec(),
+                ScoreMeaning::Classes(_) => return Some(softmax(shape.answers(features))),
             },
         };
         // d log(1 + e^(−s)) / ds = −P(first class).

@@ -13,7 +13,7 @@ use crate::numeric::{Matrix, Vector};
 
 /// What the score means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ScoreMeaning {
     /// A prepared label.
     Number,
     /// The logarithm of the odds of the second class.
@@ -22,7 +22,7 @@ pub enum Answer {
     Classes(usize),
 }
 
-impl Answer {
+impl ScoreMeaning {
     /// Scores of one record.
     pub fn outputs(self) -> usize {
         match self {
@@ -46,7 +46,7 @@ pub enum Predictor {
 /// Numbers of a record that share a bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
-    pub source: Source,
+    pub source: BlockSource,
     /// Subtracted from each number.
     pub centre: Vec<f64>,
     /// Divides each number; a number of width 0 says nothing and is 0.
@@ -59,7 +59,7 @@ pub struct Block {
 
 /// What a block is made of.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
+pub enum BlockSource {
     Constant,
     /// The scores of a mixture of the predictors.
     Scores(Vec<f64>),
@@ -80,7 +80,7 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
     pub inputs: usize,
-    pub answer: Answer,
+    pub answer: ScoreMeaning,
     pub predictors: Vec<Predictor>,
     /// The base is this mixture of the predictors' scores.
     pub base: Vec<f64>,
@@ -141,8 +141,8 @@ impl Block {
         numbers: &mut [f64],
     ) {
         match &self.source {
-            Source::Constant => numbers[0] = 1.0,
-            Source::Scores(mixture) => {
+            BlockSource::Constant => numbers[0] = 1.0,
+            BlockSource::Scores(mixture) => {
                 for (share, scores) in mixture.iter().zip(scores) {
                     for (number, score) in numbers.iter_mut().zip(*scores) {
                         *number += share * score;
@@ -155,12 +155,12 @@ impl Block {
                     }
                 }
             }
-            Source::Columns(None) => numbers.copy_from_slice(example),
-            Source::Columns(Some(rows)) => {
+            BlockSource::Columns(None) => numbers.copy_from_slice(example),
+            BlockSource::Columns(Some(rows)) => {
                 let image = rows * nalgebra::DVectorView::from_slice(example, example.len());
                 numbers.copy_from_slice(image.as_slice());
             }
-            Source::Effects { predictor, groups } => {
+            BlockSource::Effects { predictor, groups } => {
                 if let Some(Predictor::Forest(forest)) = predictors.get(*predictor) {
                     for tree in &forest.trees {
                         let mut node = 0;
@@ -172,7 +172,7 @@ impl Block {
                     }
                 }
             }
-            Source::Cells { tree, slots } => {
+            BlockSource::Cells { tree, slots } => {
                 for node in tree.path(example) {
                     if let Some(number) = numbers.get_mut(slots[node] as usize) {
                         *number = 1.0;

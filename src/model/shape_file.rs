@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use super::Tensor;
-use super::shape::{Answer, Block, Predictor, Shape, Source};
+use super::shape::{Block, BlockSource, Predictor, ScoreMeaning, Shape};
 use super::trees::{Forest, LEAF, Tree};
 use crate::numeric::Matrix;
 
@@ -24,15 +24,15 @@ const CELLS: f64 = 5.0;
 /// No shape has more predictors or blocks.
 const MOST_PARTS: usize = 64;
 
-type Found = Option<(Vec<usize>, Vec<f64>)>;
+type FoundShape = Option<(Vec<usize>, Vec<f64>)>;
 
 impl Shape {
     pub fn tensors(&self) -> Vec<Tensor> {
         let mut file = Vec::new();
         let answer = match self.answer {
-            Answer::Number => 0,
-            Answer::TwoClasses => 1,
-            Answer::Classes(count) => count,
+            ScoreMeaning::Number => 0,
+            ScoreMeaning::TwoClasses => 1,
+            ScoreMeaning::Classes(count) => count,
         };
         let outputs = self.answer.outputs();
         put(&mut file, "answer".into(), vec![answer as f64]);
@@ -66,14 +66,14 @@ impl Shape {
     }
 
     /// `None` where the arrays make no shape.
-    pub fn from_tensors(tensor: impl Fn(&str) -> Found) -> Option<Self> {
+    pub fn from_tensors(tensor: impl Fn(&str) -> FoundShape) -> Option<Self> {
         let vector = |name: &str| tensor(name).map(|(_, values)| values);
         let count = |name: &str| vector(name)?.first().copied().and_then(whole);
         let answer = match count("answer")? {
-            0 => Answer::Number,
-            1 => Answer::TwoClasses,
+            0 => ScoreMeaning::Number,
+            1 => ScoreMeaning::TwoClasses,
             2 => return None,
-            classes => Answer::Classes(classes),
+            classes => ScoreMeaning::Classes(classes),
         };
         let (inputs, outputs) = (count("inputs")?, answer.outputs());
         let mut predictors = Vec::new();
@@ -117,19 +117,19 @@ impl Shape {
     fn is_sound(&self) -> bool {
         let outputs = self.answer.outputs();
         let fits = |block: &Block| match &block.source {
-            Source::Constant => block.len() == 1,
-            Source::Scores(mixture) => {
+            BlockSource::Constant => block.len() == 1,
+            BlockSource::Scores(mixture) => {
                 mixture.len() == self.predictors.len() && block.len() == outputs
             }
-            Source::Columns(None) => block.len() == self.inputs,
-            Source::Columns(Some(rows)) => rows.shape() == (block.len(), self.inputs),
-            Source::Effects { predictor, groups } => {
+            BlockSource::Columns(None) => block.len() == self.inputs,
+            BlockSource::Columns(Some(rows)) => rows.shape() == (block.len(), self.inputs),
+            BlockSource::Effects { predictor, groups } => {
                 outputs == 1
                     && matches!(self.predictors.get(*predictor), Some(Predictor::Forest(_)))
                     && groups.len() == self.inputs
                     && groups.iter().all(|group| (*group as usize) < block.len())
             }
-            Source::Cells { tree, slots } => {
+            BlockSource::Cells { tree, slots } => {
                 tree.is_sound(self.inputs) && slots.len() == tree.nodes()
             }
         };
@@ -202,12 +202,12 @@ fn get_forest(
 
 fn put_block(file: &mut Vec<Tensor>, name: &str, block: &Block) {
     let kind = match &block.source {
-        Source::Constant => CONSTANT,
-        Source::Scores(_) => SCORES,
-        Source::Columns(None) => COLUMNS,
-        Source::Columns(Some(_)) => DIRECTIONS,
-        Source::Effects { .. } => EFFECTS,
-        Source::Cells { .. } => CELLS,
+        BlockSource::Constant => CONSTANT,
+        BlockSource::Scores(_) => SCORES,
+        BlockSource::Columns(None) => COLUMNS,
+        BlockSource::Columns(Some(_)) => DIRECTIONS,
+        BlockSource::Effects { .. } => EFFECTS,
+        BlockSource::Cells { .. } => CELLS,
     };
     let named = |part: &str| Cow::Owned(format!("{name}.{part}"));
     put(file, named("kind"), vec![kind]);
@@ -216,18 +216,18 @@ fn put_block(file: &mut Vec<Tensor>, name: &str, block: &Block) {
     put(file, named("limit"), vec![block.limit]);
     put(file, named("scale"), vec![block.scale]);
     match &block.source {
-        Source::Constant | Source::Columns(None) => {}
-        Source::Scores(mixture) => put(file, named("mixture"), mixture.clone()),
-        Source::Columns(Some(rows)) => file.push(Tensor {
+        BlockSource::Constant | BlockSource::Columns(None) => {}
+        BlockSource::Scores(mixture) => put(file, named("mixture"), mixture.clone()),
+        BlockSource::Columns(Some(rows)) => file.push(Tensor {
             name: named("directions"),
             shape: vec![rows.nrows(), rows.ncols()],
             values: rows.transpose().as_slice().to_vec(),
         }),
-        Source::Effects { predictor, groups } => {
+        BlockSource::Effects { predictor, groups } => {
             put(file, named("predictor"), vec![*predictor as f64]);
             put(file, named("groups"), groups.iter().map(|group| f64::from(*group)).collect());
         }
-        Source::Cells { tree, slots } => {
+        BlockSource::Cells { tree, slots } => {
             let one = Forest { base: vec![0.0], trees: vec![tree.clone()] };
             put_forest(file, &format!("{name}.tree"), &one);
             let slot = |slot: &u32| if *slot == LEAF { -1.0 } else { f64::from(*slot) };
@@ -246,25 +246,30 @@ fn get_block(
     let kind = one("kind")?;
     let centre = part("centre")?;
     let source = if kind == CONSTANT {
-        Source::Constant
+        BlockSource::Constant
     } else if kind == SCORES {
-        Source::Scores(part("mixture")?)
+        BlockSource::Scores(part("mixture")?)
     } else if kind == COLUMNS {
-        Source::Columns(None)
+        BlockSource::Columns(None)
     } else if kind == DIRECTIONS {
         let rows = part("directions")?;
         let whole = rows.len() == centre.len() * inputs;
-        Source::Columns(Some(whole.then(|| Matrix::from_row_slice(centre.len(), inputs, &rows))?))
+        BlockSource::Columns(Some(
+            whole.then(|| Matrix::from_row_slice(centre.len(), inputs, &rows))?,
+        ))
     } else if kind == EFFECTS {
         let groups = part("groups")?.into_iter().map(|x| whole(x).map(|x| x as u32));
-        Source::Effects {
+        BlockSource::Effects {
             predictor: whole(one("predictor")?)?,
             groups: groups.collect::<Option<_>>()?,
         }
     } else if kind == CELLS {
         let tree = get_forest(vector, &format!("{name}.tree"), false)?.trees.pop()?;
         let slot = |x: f64| if x == -1.0 { Some(LEAF) } else { whole(x).map(|x| x as u32) };
-        Source::Cells { tree, slots: part("slots")?.into_iter().map(slot).collect::<Option<_>>()? }
+        BlockSource::Cells {
+            tree,
+            slots: part("slots")?.into_iter().map(slot).collect::<Option<_>>()?,
+        }
     } else {
         return None;
     };
@@ -281,18 +286,18 @@ fn get_block(
 mod tests {
     use super::super::shape::slots;
     use super::*;
-    use crate::model::trees::{Binned, Boosting, Growth, Loss};
+    use crate::model::trees::{Binned, Boosting, ForestLoss, Growth};
 
     /// A shape with a block of every kind.
-    pub(in crate::model) fn example(answer: Answer) -> Shape {
+    pub(in crate::model) fn example(answer: ScoreMeaning) -> Shape {
         let features = Matrix::from_fn(3, 90, |row, at| ((at * (7 + 4 * row)) % 23) as f64 / 23.0);
         let outputs = answer.outputs();
         let labels: Vec<f64> = features.column_iter().map(|x| f64::from(x[0] > x[1])).collect();
         let classes: Vec<u32> = (0..90).map(|at| at % outputs.max(2) as u32).collect();
         let loss = match answer {
-            Answer::Number => Loss::Squared(&labels),
-            Answer::TwoClasses => Loss::Logistic(&labels),
-            Answer::Classes(count) => Loss::Softmax(&classes, count),
+            ScoreMeaning::Number => ForestLoss::Squared(&labels),
+            ScoreMeaning::TwoClasses => ForestLoss::Logistic(&labels),
+            ScoreMeaning::Classes(count) => ForestLoss::Softmax(&classes, count),
         };
         let growth = Growth { most_leaves: 4, most_depth: 3, least_examples: 5, ridge: 0.0 };
         let boosting = Boosting { rounds: 3, learning_rate: 0.5, growth };
@@ -308,14 +313,14 @@ mod tests {
             scale: 0.4,
         };
         let mut blocks = vec![
-            block(Source::Constant, 1),
-            block(Source::Scores(vec![0.25, 0.75]), outputs),
-            block(Source::Columns(None), 3),
-            block(Source::Columns(Some(Matrix::from_fn(2, 3, |i, j| (i + 2 * j) as f64))), 2),
-            block(Source::Cells { slots: slots(&tree, 1), tree }, 2),
+            block(BlockSource::Constant, 1),
+            block(BlockSource::Scores(vec![0.25, 0.75]), outputs),
+            block(BlockSource::Columns(None), 3),
+            block(BlockSource::Columns(Some(Matrix::from_fn(2, 3, |i, j| (i + 2 * j) as f64))), 2),
+            block(BlockSource::Cells { slots: slots(&tree, 1), tree }, 2),
         ];
         if outputs == 1 {
-            blocks.push(block(Source::Effects { predictor: 1, groups: vec![0, 1, 1] }, 2));
+            blocks.push(block(BlockSource::Effects { predictor: 1, groups: vec![0, 1, 1] }, 2));
         }
         let count: usize = blocks.iter().map(Block::len).sum();
         Shape {
@@ -337,7 +342,7 @@ mod tests {
     #[test]
     fn every_shape_is_made_again_of_its_tensors_and_answers_alike() {
         let examples = Matrix::from_fn(3, 7, |row, at| (row * 5 + at) as f64 / 20.0);
-        for answer in [Answer::Number, Answer::TwoClasses, Answer::Classes(3)] {
+        for answer in [ScoreMeaning::Number, ScoreMeaning::TwoClasses, ScoreMeaning::Classes(3)] {
             let shape = example(answer);
             let tensors = shape.tensors();
             let tensor = |name: &str| {
@@ -354,7 +359,7 @@ mod tests {
 
     #[test]
     fn arrays_that_were_changed_make_no_shape_and_nothing_panics() {
-        let shape = example(Answer::Number);
+        let shape = example(ScoreMeaning::Number);
         let tensors = shape.tensors();
         let with = |name: &str, change: &dyn Fn(&mut Vec<f64>)| {
             let tensor = |wanted: &str| {

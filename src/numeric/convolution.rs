@@ -105,7 +105,7 @@ fn raise(block: &mut [Complex<f64>], mut exponent: u64) {
     for (index, value) in block.iter().enumerate() {
         (re[index], im[index]) = (value.re, value.im);
     }
-    // Of many draws only the lowest frequencies are left: most blocks vanish at once.
+    // After many draws only the lowest frequencies are left: most blocks vanish at once.
     let largest = block.iter().map(Complex::norm_sqr).fold(0.0, f64::max);
     if exponent as f64 * largest.ln() < NOTHING.ln() {
         block.fill(Complex::ZERO);

@@ -204,8 +204,8 @@ impl<'a> Krylov<'a> {
     }
 
     /// Orthonormal columns that span what `outside` does, which was made orthogonal to the
-    /// basis. Beside a column of which little is left rounding is large: once more, and what
-    /// is then inside the basis after all was nothing else.
+    /// basis. Where little is left of a column, rounding is large: so it is done once more, and what
+    /// lies inside the basis even then was nothing but rounding.
     fn beside(&self, outside: Matrix, least: f64) -> Matrix {
         let once = orthonormal(outside, least);
         orthonormal(self.outside(once).1, ROUNDING)

@@ -64,7 +64,7 @@ impl Pairwise {
         let from = place_of_largest(self.drops.iter().copied());
         let (slope, weight) = (self.gradient[from], self.point[from]);
         let (amount, drop) = best(slope, weight, self.curvatures[from], towards[from]);
-        // Nor where something is not a number.
+        // False, too, where something is not a number.
         let lowers = drop > 0.0;
         if !lowers {
             return false;

@@ -188,7 +188,7 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
 }
 
 /// The least double in [`low`, `high`] at which `holds`, for a condition that once
-/// true stays true. Both ends are ≥ 0. None if it does not hold at `high`.
+/// true stays true. Both ends are ≥ 0. `None` if it does not hold at `high`.
 ///
 /// Doubles ≥ 0 are ordered like their bit patterns, so halving the interval of
 /// patterns takes at most 64 steps at any scale.

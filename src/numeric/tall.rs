@@ -60,7 +60,7 @@ pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
     share_out(jobs, parts.min(parallel::threads()), &|(first, sums): (usize, &mut [f64])| {
         let (many, few) = (many.as_slice(), few.as_slice());
         let rows = share.min(length - first);
-        arch.dispatch(Sums { many, few, length, count, first, rows, found: sums });
+        arch.dispatch(PartialProduct { many, few, length, count, first, rows, found: sums });
     });
     for (first, part) in found {
         let rows = share.min(length - first);
@@ -111,7 +111,7 @@ impl WithSimd for Tiles<'_> {
 }
 
 /// Some rows of a product of the many with the few.
-struct Sums<'a> {
+struct PartialProduct<'a> {
     many: &'a [f64],
     few: &'a [f64],
     length: usize,
@@ -122,7 +122,7 @@ struct Sums<'a> {
     found: &'a mut [f64],
 }
 
-impl WithSimd for Sums<'_> {
+impl WithSimd for PartialProduct<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -44,7 +44,7 @@ pub struct Figure {
     pub title: String,
     /// Small, under the panels.
     pub note: String,
-    pub vertical: Side,
+    pub vertical: AxisSide,
     pub panels: Vec<Panel>,
 }
 
@@ -52,13 +52,13 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     pub title: String,
-    pub horizontal: Side,
-    pub series: Vec<Series>,
+    pub horizontal: AxisSide,
+    pub series: Vec<ChartSeries>,
 }
 
 /// One direction of a coordinate system.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Side {
+pub struct AxisSide {
     pub label: String,
     pub scale: Scale,
     /// Where labels stand; empty: wherever round numbers are.
@@ -66,7 +66,7 @@ pub struct Side {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct ChartSeries {
     /// Empty where nothing is to be told apart.
     pub name: String,
     pub mark: Mark,
@@ -101,7 +101,7 @@ impl Point {
     }
 }
 
-impl Side {
+impl AxisSide {
     pub fn linear(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Linear, ticks: Vec::new() }
     }
@@ -145,7 +145,7 @@ impl Side {
 }
 
 /// Where a panel lies on the paper, and its axes.
-struct Frame {
+struct PanelFrame {
     left: f64,
     top: f64,
     width: f64,
@@ -153,7 +153,7 @@ struct Frame {
     vertical: Axis,
 }
 
-impl Frame {
+impl PanelFrame {
     fn x(&self, value: f64) -> f64 {
         self.left + self.width * self.horizontal.fraction(value)
     }
@@ -173,7 +173,7 @@ impl Frame {
 
 /// How a series looks.
 #[derive(Clone, Copy)]
-struct Look {
+struct SeriesLook {
     color: &'static str,
     /// Which of the markers.
     shape: usize,
@@ -187,14 +187,14 @@ fn width_of(text: &str) -> f64 {
 
 impl Figure {
     /// What the legend explains: series without a name need no words.
-    fn explained<'a>(legend: &[(&'a str, Mark, Look)]) -> Vec<(&'a str, Mark, Look)> {
+    fn explained<'a>(legend: &[(&'a str, Mark, SeriesLook)]) -> Vec<(&'a str, Mark, SeriesLook)> {
         legend.iter().filter(|(name, _, _)| !name.is_empty()).copied().collect()
     }
 
     /// Names of all series in the order of their first appearance, with their look.
-    fn legend(&self) -> Vec<(&str, Mark, Look)> {
+    fn legend(&self) -> Vec<(&str, Mark, SeriesLook)> {
         const DASHES: [&str; 3] = ["7 4", "2 3", "9 3 2 3"];
-        let mut known: Vec<(&str, Mark, Look)> = Vec::new();
+        let mut known: Vec<(&str, Mark, SeriesLook)> = Vec::new();
         for series in self.panels.iter().flat_map(|panel| &panel.series) {
             if known.iter().any(|(name, _, _)| *name == series.name) {
                 continue;
@@ -202,7 +202,7 @@ impl Figure {
             let alike = |mark: &Mark| (*mark == Mark::Level) == (series.mark == Mark::Level);
             let count = known.iter().filter(|(_, mark, _)| alike(mark)).count();
             let level = series.mark == Mark::Level;
-            let look = Look {
+            let look = SeriesLook {
                 color: if level { LEVEL } else { COLORS[count % COLORS.len()] },
                 shape: count,
                 dashes: DASHES[count % DASHES.len()],
@@ -255,7 +255,7 @@ impl Figure {
         for (index, panel) in self.panels.iter().enumerate() {
             let shift = index as f64 * (width + BETWEEN_PANELS);
             let horizontal = panel.horizontal_axis();
-            let frame = Frame { left: left + shift, top, width, horizontal, vertical };
+            let frame = PanelFrame { left: left + shift, top, width, horizontal, vertical };
             panel.draw_grid(&mut out, &frame, &labels, index == 0);
             panel.draw_series(&mut out, &frame, &legend);
         }
@@ -295,7 +295,13 @@ impl Panel {
         axis
     }
 
-    fn draw_grid(&self, out: &mut String, frame: &Frame, labels: &[(f64, String)], first: bool) {
+    fn draw_grid(
+        &self,
+        out: &mut String,
+        frame: &PanelFrame,
+        labels: &[(f64, String)],
+        first: bool,
+    ) {
         let (left, right) = (place(frame.left), place(frame.right()));
         let (top, bottom) = (place(frame.top), place(frame.bottom()));
         let mut across = |y: f64, color: &str| {
@@ -350,7 +356,12 @@ impl Panel {
         }
     }
 
-    fn draw_series(&self, out: &mut String, frame: &Frame, legend: &[(&str, Mark, Look)]) {
+    fn draw_series(
+        &self,
+        out: &mut String,
+        frame: &PanelFrame,
+        legend: &[(&str, Mark, SeriesLook)],
+    ) {
         let bars = self.series.iter().filter(|series| series.mark == Mark::Bars).count();
         let mut bar = 0;
         for series in &self.series {
@@ -407,7 +418,7 @@ impl Panel {
     }
 }
 
-fn stroke(mark: Mark, look: Look) -> String {
+fn stroke(mark: Mark, look: SeriesLook) -> String {
     let (width, dashes) = match mark {
         Mark::Level => ("1.5", format!(" stroke-dasharray=\"{}\"", look.dashes)),
         _ => ("2", String::new()),
@@ -420,7 +431,7 @@ fn stroke(mark: Mark, look: Look) -> String {
 
 /// From y − spread to y + spread, with a cap at both ends. What a logarithmic axis cannot
 /// show ends at its border.
-fn draw_spread(out: &mut String, frame: &Frame, point: &Point, x: f64, color: &str) {
+fn draw_spread(out: &mut String, frame: &PanelFrame, point: &Point, x: f64, color: &str) {
     let Some(spread) = point.spread.filter(|spread| spread.is_finite() && *spread > 0.0) else {
         return;
     };
@@ -440,7 +451,7 @@ fn draw_spread(out: &mut String, frame: &Frame, point: &Point, x: f64, color: &s
 }
 
 /// A filled marker with a thin white border, so that markers that overlap stay apart.
-fn draw_marker(out: &mut String, look: Look, x: f64, y: f64) {
+fn draw_marker(out: &mut String, look: SeriesLook, x: f64, y: f64) {
     let corners: &[(f64, f64)] = match look.shape % 7 {
         1 => &[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)],
         2 => &[(0.0, -1.3), (1.2, 0.9), (-1.2, 0.9)],
@@ -467,7 +478,7 @@ fn draw_marker(out: &mut String, look: Look, x: f64, y: f64) {
     let _ = writeln!(out, "<path d=\"M{}Z\" fill=\"{color}\" {border}/>", way.join("L"));
 }
 
-fn draw_legend(out: &mut String, legend: &[(&str, Mark, Look)], left: f64, top: f64) {
+fn draw_legend(out: &mut String, legend: &[(&str, Mark, SeriesLook)], left: f64, top: f64) {
     for (index, (name, mark, look)) in legend.iter().enumerate() {
         let y = top + LEGEND_LINE * index as f64;
         let middle = left + (LEGEND_SAMPLE - 8.0) / 2.0;
@@ -510,20 +521,20 @@ mod tests {
     use super::*;
     use crate::plot::svg::elements;
 
-    fn line(name: &str, points: &[(f64, f64, f64)]) -> Series {
+    fn line(name: &str, points: &[(f64, f64, f64)]) -> ChartSeries {
         let points =
             points.iter().map(|(x, y, spread)| Point { x: *x, y: *y, spread: Some(*spread) });
-        Series { name: name.into(), mark: Mark::Line, points: points.collect() }
+        ChartSeries { name: name.into(), mark: Mark::Line, points: points.collect() }
     }
 
-    fn figure(series: Vec<Series>) -> Figure {
+    fn figure(series: Vec<ChartSeries>) -> Figure {
         Figure {
             title: "a & b".into(),
             note: String::new(),
-            vertical: Side::log("‖M(q)‖₂"),
+            vertical: AxisSide::log("‖M(q)‖₂"),
             panels: vec![Panel {
                 title: String::new(),
-                horizontal: Side::log("ε").at(&[1.0, 4.0, 16.0]),
+                horizontal: AxisSide::log("ε").at(&[1.0, 4.0, 16.0]),
                 series,
             }],
         }
@@ -565,7 +576,7 @@ mod tests {
 
     #[test]
     fn bars_begin_at_zero_and_stand_side_by_side() {
-        let bars = |name: &str, heights: [f64; 2]| Series {
+        let bars = |name: &str, heights: [f64; 2]| ChartSeries {
             name: name.into(),
             mark: Mark::Bars,
             points: vec![Point::new(0.0, heights[0]), Point::new(1.0, heights[1])],
@@ -573,10 +584,10 @@ mod tests {
         let figure = Figure {
             title: "bars".into(),
             note: String::new(),
-            vertical: Side::linear("error"),
+            vertical: AxisSide::linear("error"),
             panels: vec![Panel {
                 title: String::new(),
-                horizontal: Side::named("", &["x", "y"]),
+                horizontal: AxisSide::named("", &["x", "y"]),
                 series: vec![bars("one", [1.0, 2.0]), bars("two", [2.0, 4.0])],
             }],
         };
@@ -639,14 +650,14 @@ mod tests {
             ),
             logarithmic: bool,
         ) {
-            let series = series.into_iter().enumerate().map(|(index, (mark, points))| Series {
+            let series = series.into_iter().enumerate().map(|(index, (mark, points))| ChartSeries {
                 mark,
                 ..line(&format!("series {index} <"), &points)
             });
             let mut figure = figure(series.collect());
             if !logarithmic {
                 figure.vertical.scale = Scale::Linear;
-                figure.panels[0].horizontal = Side::linear("x");
+                figure.panels[0].horizontal = AxisSide::linear("x");
             }
             let svg = figure.svg();
             prop_assert!(elements(&svg).is_ok(), "{svg}");

@@ -13,4 +13,4 @@ pub mod number;
 pub mod svg;
 
 pub use axis::Scale;
-pub use chart::{Figure, Mark, Panel, Point, Series, Side};
+pub use chart::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};

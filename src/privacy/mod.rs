@@ -32,7 +32,7 @@ pub mod transcript;
 pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, PlannedRelease, Target};
 pub use ledger::Ledger;
 pub use mechanism::NoiseSource;
-pub use private::{CuratorOnly, Fault, Private, Released, Watch};
+pub use private::{CuratorOnly, Private, PrivateFault, Released, Watch};
 pub use query::{ClippedSum, Contributions, Reach};
 pub use release::{Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection};
 pub use secret::Secret;

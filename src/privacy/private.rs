@@ -10,7 +10,7 @@
 //!
 //! | opening | who may call it | what passes | what holds it |
 //! |---|---|---|---|
-//! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`Fault`]: fixed words and a position |
+//! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`PrivateFault`]: fixed words and a position |
 //! | `Private::map`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
 //! | `Private::together` | this crate | nothing: the result stays private | – |
 //! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
@@ -35,7 +35,7 @@
 //! * `try_map` hands on an error that the closure made. The callers are the preparation of
 //!   tables (`engine::assembly`, `engine::ranking`), whose errors name file, line and column,
 //!   and exact rankings, which are the curator's; everything else uses `try_transform` or
-//!   `map_usable`, whose failures are [`Fault`]s.
+//!   `map_usable`, whose failures are [`PrivateFault`]s.
 //! * `Released::map` and `and` take the method's word that the rest is public; the audit
 //!   checks it for every method.
 //! * Kernels that sum over all records in one pass (profiled and weighted methods, moments)
@@ -123,11 +123,11 @@
 //! not even in the words of a fault,
 //!
 //! ```compile_fail
-//! # use halflight::privacy::{Fault, Private};
+//! # use halflight::privacy::{PrivateFault, Private};
 //! let ages = Private::new(vec![61.0, 47.0]);
-//! let told = ages.try_transform(|ages| -> Result<(), Fault> {
+//! let told = ages.try_transform(|ages| -> Result<(), PrivateFault> {
 //!     let words = format!("{}", ages[0]);
-//!     Err(Fault::new(&words, "none"))
+//!     Err(PrivateFault::new(&words, "none"))
 //! });
 //! ```
 //!
@@ -152,8 +152,8 @@
 //! ```
 //!
 //! ```compile_fail,E0603
-//! use halflight::adapt::Standing;
-//! let fake = Standing::Public(61.0);
+//! use halflight::adapt::MeasureStanding;
+//! let fake = MeasureStanding::Public(61.0);
 //! ```
 //!
 //! drawing with made-up noise,
@@ -182,11 +182,11 @@
 //! Transforming them does:
 //!
 //! ```
-//! use halflight::privacy::{Fault, Private};
+//! use halflight::privacy::{PrivateFault, Private};
 //! let ages = Private::new(vec![61.0, 47.0]);
 //! let decades = ages.transform(|ages| ages.iter().map(|age| age / 10.0).collect::<Vec<f64>>());
 //! let first = decades.try_transform(|decades| {
-//!     decades.first().copied().ok_or(Fault::new("there is no record", "add records"))
+//!     decades.first().copied().ok_or(PrivateFault::new("there is no record", "add records"))
 //! });
 //! assert!(first.is_ok());
 //! ```
@@ -230,7 +230,7 @@ impl<T> Private<T> {
     /// data are.
     pub fn try_transform<U>(
         &self,
-        transform: fn(&T) -> std::result::Result<U, Fault>,
+        transform: fn(&T) -> std::result::Result<U, PrivateFault>,
     ) -> Result<Private<U>> {
         self.map_usable(transform)
     }
@@ -244,7 +244,7 @@ impl<T> Private<T> {
     /// Like [`Self::map`] for transformations that can fail.
     pub(crate) fn map_usable<U>(
         &self,
-        transform: impl Fn(&T) -> std::result::Result<U, Fault> + Sync,
+        transform: impl Fn(&T) -> std::result::Result<U, PrivateFault> + Sync,
     ) -> Result<Private<U>> {
         Ok(Private::new(transform(&self.0)?))
     }
@@ -349,13 +349,13 @@ impl<T> Private<T> {
 
 /// Why private data cannot be used: fixed words and a position, never content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
+pub struct PrivateFault {
     what: &'static str,
     cure: &'static str,
     record: Option<usize>,
 }
 
-impl Fault {
+impl PrivateFault {
     /// Of the data as a whole.
     pub const fn new(what: &'static str, cure: &'static str) -> Self {
         Self { what, cure, record: None }
@@ -368,8 +368,8 @@ impl Fault {
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
+impl From<PrivateFault> for Error {
+    fn from(fault: PrivateFault) -> Self {
         let error = Self::failed(fault.what).cure(fault.cure);
         match fault.record {
             Some(record) => error.at(format!("private record {record}")),
@@ -536,7 +536,7 @@ mod tests {
 
     #[test]
     fn a_fault_says_where_and_nothing_of_what() {
-        let fault = Fault::new("a label is missing", "fill it in").of_record(7);
+        let fault = PrivateFault::new("a label is missing", "fill it in").of_record(7);
         let data = Private::new(vec![61.5]);
         let error = data.map_usable(|_| Err::<(), _>(fault)).err().unwrap();
         assert_eq!(error.place(), Some("private record 7"));

@@ -25,7 +25,7 @@ pub enum Reach {
     Around {
         /// Number by number.
         centre: Vec<f64>,
-        /// Of all numbers.
+        /// The bound on the norm of all numbers together.
         radius: f64,
     },
     /// One number of each record, from minus the announced sensitivity to 0: so replacing a
@@ -87,7 +87,7 @@ fn shorten(exact: &mut [f64], radius: f64) -> bool {
 /// Vectors of single records that need not be formed: their norms and weighted sums are all
 /// that clipping needs.
 pub trait Contributions {
-    /// Of each record.
+    /// The squared norm of each record's vector.
     fn squared_norms(&self) -> Vec<f64>;
 
     /// Adds Σ fᵢcᵢ.
@@ -160,9 +160,9 @@ mod tests {
     use super::*;
 
     /// Plain vectors; their norms are computed, or claimed.
-    struct Vectors(Vec<Vec<f64>>);
+    struct PlainVectors(Vec<Vec<f64>>);
 
-    impl Contributions for Vectors {
+    impl Contributions for PlainVectors {
         fn squared_norms(&self) -> Vec<f64> {
             self.0.iter().map(|vector| vector.iter().map(|x| x * x).sum()).collect()
         }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_method_that_forgets_to_clip_is_clipped_to_what_it_announced() {
-        let records = Vectors(vec![vec![300.0, 400.0], vec![0.3, 0.4], vec![9.0, 9.0]]);
+        let records = PlainVectors(vec![vec![300.0, 400.0], vec![0.3, 0.4], vec![9.0, 9.0]]);
         let mut sum = ClippedSum::new(2, 1.0);
         sum.add(&records, 2, f64::INFINITY);
         let sum = sum.finish();
@@ -191,7 +191,7 @@ mod tests {
     fn what_is_not_a_number_says_nothing() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
             let mut sum = ClippedSum::new(2, 1.0);
-            sum.add(&Vectors(vec![vec![bad, 0.0]]), 1, 1.0);
+            sum.add(&PlainVectors(vec![vec![bad, 0.0]]), 1, 1.0);
             sum.add_fused(&[bad, 0.0], 1);
             assert!(sum.finish().iter().all(|x| x.abs() <= 1.0 + 1e-5));
             let mut ball = [bad, 0.1];
@@ -227,7 +227,7 @@ mod tests {
         ) {
             let sum = |count: usize| {
                 let mut sum = ClippedSum::new(3, 0.5);
-                sum.add(&Vectors(records.clone()), count, f64::INFINITY);
+                sum.add(&PlainVectors(records.clone()), count, f64::INFINITY);
                 sum.finish()
             };
             let (all, fewer) = (sum(records.len()), sum(records.len() - 1));

@@ -58,8 +58,8 @@ impl Secret {
     }
 
     /// The key under which rows are compared; who has it cannot find the secret.
-    pub fn overlap_key(&self) -> overlap::Key {
-        overlap::Key::new(self.hmac(OVERLAP))
+    pub fn overlap_key(&self) -> overlap::DigestKey {
+        overlap::DigestKey::new(self.hmac(OVERLAP))
     }
 
     /// `text` with every plain fingerprint in it replaced by the keyed one. Half a

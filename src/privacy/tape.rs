@@ -11,7 +11,7 @@ pub(crate) struct Draw {
     /// What the noise was added to, or the scores: clipped by the mechanism.
     pub exact: Vec<f64>,
     pub released: Vec<f64>,
-    /// Who was in the sample; empty where there is none.
+    /// The records in the sample; empty if there is no sample.
     pub members: Vec<usize>,
     /// The mechanism had something to clip: the method gave more than it announced.
     pub overreached: bool,
@@ -33,7 +33,7 @@ pub(crate) enum Tape {
 
 /// How a rehearsal differs from another one.
 #[derive(Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct Departure {
     /// What it sees instead of draws of its own.
     pub before: Option<Vec<Draw>>,
     /// Records that are left blank: no sample has them.
@@ -42,7 +42,7 @@ pub(crate) struct History {
     pub present: Option<usize>,
 }
 
-impl History {
+impl Departure {
     /// The members of a sample under it.
     pub(super) fn members(&self, mut members: Vec<usize>) -> Vec<usize> {
         members.retain(|member| !self.blank.contains(member));

@@ -70,7 +70,7 @@ pub struct Transcript {
 }
 
 /// A frame and its place.
-struct Frame {
+struct FrameAt {
     event: usize,
     numbers: Vec<f64>,
     chain: Chain,
@@ -227,7 +227,7 @@ impl Frames {
     }
 
     /// The next frame, if it is whole.
-    fn next(&mut self) -> std::io::Result<Option<Frame>> {
+    fn next(&mut self) -> std::io::Result<Option<FrameAt>> {
         let left = std::mem::take(&mut self.left);
         if left < (HEAD + SEAL) as u64 {
             return Ok(None);
@@ -255,7 +255,7 @@ impl Frames {
         self.left = left - length;
         let (words, _) = bytes[HEAD..].as_chunks::<8>();
         let numbers = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        Ok(Some(Frame { event: event as usize, numbers, chain, length }))
+        Ok(Some(FrameAt { event: event as usize, numbers, chain, length }))
     }
 }
 

@@ -13,8 +13,8 @@
 
 use std::sync::Arc;
 
+use super::candidate_line::Alongside;
 use super::candidates::{Candidate, Lineup};
-use super::line::Alongside;
 use super::public_models::PublicModel;
 use super::records::LOOKED_AT;
 use super::settings::RankingSettings;

@@ -12,13 +12,13 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::index;
 use rand_distr::{Distribution, StandardNormal, Uniform};
 
-use super::line::listed;
+use super::candidate_line::listed;
 use super::records::{LOOKED_AT, Supply};
 use super::settings::{RankingSettings, directions};
 use super::subspace::{MOST_AT_ONCE, Subspace};
 use crate::data::Bounds;
 use crate::error::{Error, Result};
-use crate::model::{Architecture, Classifier, Gradients, Labels};
+use crate::model::{Architecture, Classifier, ExampleLabels, Gradients};
 use crate::numeric::parallel::share_out;
 use crate::numeric::{Matrix, parallel};
 
@@ -68,7 +68,7 @@ pub struct Conditions {
 
 /// The public half of a repeat.
 #[derive(Debug)]
-pub struct Round {
+pub struct PublicRepeat {
     pub conditions: Conditions,
     /// k
     pub directions: usize,
@@ -220,7 +220,7 @@ impl Lineup {
 
     /// The public half of repeat number `repeat`. A candidate that fails is out from here on;
     /// the others go on.
-    pub fn round(&mut self, repeat: usize) -> Result<Round> {
+    pub fn round(&mut self, repeat: usize) -> Result<PublicRepeat> {
         let conditions = self.conditions(repeat)?;
         let found = Mutex::new(Vec::new());
         let noise = self.candidates.len();
@@ -264,7 +264,7 @@ impl Lineup {
             return Err(Error::failed("no public dataset can be ranked")
                 .cure("the table says for each of them why"));
         }
-        Ok(Round { conditions, directions: self.directions, spans, noise })
+        Ok(PublicRepeat { conditions, directions: self.directions, spans, noise })
     }
 
     /// The records of a candidate that a repeat looks at.
@@ -313,12 +313,12 @@ impl Conditions {
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
         if let Some(labels) = self.classes_of(first + count)? {
-            return self.model.gradients_of(features, Labels::Classes(&labels[first..]));
+            return self.model.gradients_of(features, ExampleLabels::Classes(&labels[first..]));
         }
         let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
         let labels: Vec<f64> =
             (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
-        self.model.gradients_of(features, Labels::Numbers(&labels[first..]))
+        self.model.gradients_of(features, ExampleLabels::Numbers(&labels[first..]))
     }
 
     /// The random labels of the first `count` records of a batch; `None` of a regression.

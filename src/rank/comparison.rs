@@ -6,24 +6,24 @@
 //! cannot be told apart from the best. Errors of the candidates' own models are compared in the
 //! same way, record by record.
 
+use super::candidate_line::{Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired};
 use super::candidates::Lineup;
-use super::line::{Alongside, Line, Mean, MeanScores, Paired, Place};
 use super::records::Supply;
 use super::repeat::Repeat;
-use super::settings::Order;
-use super::subspace::Score;
+use super::settings::CandidateOrder;
+use super::subspace::SpanScore;
 use super::verdict;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The best first, broken ones last.
-    pub lines: Vec<Line>,
+    pub lines: Vec<CandidateLine>,
     /// Other private records: as good as data can be at this m.
     pub floor: MeanScores,
     /// Noise.
     pub ceiling: MeanScores,
     /// By energy where not all candidates have an error.
-    pub order: Order,
+    pub order: CandidateOrder,
     pub repeats: usize,
     /// m
     pub batch: usize,
@@ -34,10 +34,10 @@ pub struct Comparison {
 }
 
 /// The larger the better.
-fn goodness(order: Order, score: &Score) -> f64 {
+fn goodness(order: CandidateOrder, score: &SpanScore) -> f64 {
     match order {
-        Order::Distance => -score.distance,
-        Order::Energy | Order::Error => score.energy,
+        CandidateOrder::Distance => -score.distance,
+        CandidateOrder::Energy | CandidateOrder::Error => score.energy,
     }
 }
 
@@ -53,28 +53,28 @@ fn negated(losses: &[f64]) -> Vec<f64> {
 }
 
 impl Comparison {
-    /// Of at least two repeats.
+    /// The comparison of at least two repeats.
     pub(super) fn of(
         lineup: &Lineup,
         repeats: &[&Repeat],
         alongside: &[Option<Alongside>],
-        order: Order,
+        order: CandidateOrder,
     ) -> Self {
-        let column = |pick: &dyn Fn(&Repeat) -> Option<&Score>| -> Option<Vec<Score>> {
+        let column = |pick: &dyn Fn(&Repeat) -> Option<&SpanScore>| -> Option<Vec<SpanScore>> {
             repeats.iter().map(|repeat| pick(repeat).cloned()).collect()
         };
-        let goods = |scores: &[Score]| -> Vec<f64> {
+        let goods = |scores: &[SpanScore]| -> Vec<f64> {
             scores.iter().map(|score| goodness(order, score)).collect()
         };
-        let summary = |scores: &[Score]| MeanScores::of(&scores.iter().collect::<Vec<_>>());
+        let summary = |scores: &[SpanScore]| MeanScores::of(&scores.iter().collect::<Vec<_>>());
         let floor = column(&|repeat| Some(&repeat.floor)).unwrap_or_default();
         let ceiling = column(&|repeat| Some(&repeat.ceiling)).unwrap_or_default();
-        let columns: Vec<Option<Vec<Score>>> = (0..lineup.candidates().len())
+        let columns: Vec<Option<Vec<SpanScore>>> = (0..lineup.candidates().len())
             .map(|index| column(&|repeat| repeat.scores[index].as_ref()))
             .collect();
-        let errors: Option<Vec<Option<Goods>>> = (order == Order::Error)
+        let errors: Option<Vec<Option<Goods>>> = (order == CandidateOrder::Error)
             .then(|| {
-                let of = |(column, alongside): (&Option<Vec<Score>>, &Option<Alongside>)| {
+                let of = |(column, alongside): (&Option<Vec<SpanScore>>, &Option<Alongside>)| {
                     if column.is_none() {
                         return Some(None);
                     }
@@ -84,9 +84,13 @@ impl Comparison {
                 columns.iter().zip(alongside).map(of).collect()
             })
             .flatten();
-        let order = if order == Order::Error && errors.is_none() { Order::Energy } else { order };
+        let order = if order == CandidateOrder::Error && errors.is_none() {
+            CandidateOrder::Energy
+        } else {
+            order
+        };
         let all_goods = errors.unwrap_or_else(|| {
-            let of = |scores: &Option<Vec<Score>>| {
+            let of = |scores: &Option<Vec<SpanScore>>| {
                 scores.as_ref().map(|it| Goods { own: goods(it), nothing: goods(&ceiling) })
             };
             columns.iter().map(of).collect()
@@ -98,13 +102,13 @@ impl Comparison {
         ranks.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
         let best = ranks.first().and_then(|index| all_goods[*index].as_ref());
         let best_goods = best.map_or(&[][..], |goods| &goods.own);
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<CandidateLine> = Vec::new();
         for (rank, index) in ranks.into_iter().enumerate() {
             let candidate = &lineup.candidates()[index];
-            let mut line = Line {
+            let mut line = CandidateLine {
                 name: candidate.name.clone(),
                 records: candidate.data.as_ref().map_or(0, Supply::len),
-                place: Place::Broken,
+                place: CandidatePlace::Broken,
                 summary: None,
                 behind: None,
                 as_floor: false,
@@ -118,22 +122,23 @@ impl Comparison {
             {
                 let behind = Paired::of(best_goods, own);
                 line.place = match rank {
-                    0 => Place::Best,
-                    _ if behind.is_clear() => Place::Behind,
+                    0 => CandidatePlace::Best,
+                    _ if behind.is_clear() => CandidatePlace::Behind,
                     // An error knows no repeats.
-                    _ if order == Order::Error => Place::Tied(None),
-                    _ => Place::Tied(behind.more_repeats()),
+                    _ if order == CandidateOrder::Error => CandidatePlace::Tied(None),
+                    _ => CandidatePlace::Tied(behind.more_repeats()),
                 };
                 line.summary = Some(summary(scores));
                 line.behind = Some(behind);
                 line.as_floor =
-                    order != Order::Error && !Paired::of(&goods(&floor), own).is_clear();
+                    order != CandidateOrder::Error && !Paired::of(&goods(&floor), own).is_clear();
                 line.as_noise = !Paired::of(own, nothing).is_clear();
             }
             line.verdict = verdict::of_line(&line, order);
             lines.push(line);
         }
-        let by_energy = (order == Order::Error).then(|| verdict::by_energy(&lines)).flatten();
+        let by_energy =
+            (order == CandidateOrder::Error).then(|| verdict::by_energy(&lines)).flatten();
         Self {
             verdict: verdict::of_all(&lines, order),
             lines,

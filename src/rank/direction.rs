@@ -6,7 +6,7 @@
 //! λ₁ = 0.15 needs p/λ₁ = 200 000 private records at ε = 1. Here is what can be kept of it, for
 //! k = 1: a direction u with P(u) ∝ exp(uᵀSu/scale), drawn exactly
 //! ([`crate::privacy::mechanism::direction`]) among the candidates' own directions
-//! ([`super::frame`]), where the dimension s is that of all their spans together. Candidate j
+//! ([`super::shared_directions`]), where the dimension s is that of all their spans together. Candidate j
 //! holds ‖Cⱼᵀu‖² of it, the squared cosine of the angle between u and its span.
 //!
 //! *Sensitivity.* Replacing one of n records moves S by (vvᵀ − uuᵀ)/n with vectors of norm at
@@ -24,11 +24,11 @@
 
 use std::sync::Arc;
 
-use super::candidates::{Lineup, Round};
-use super::frame::Frame;
-use super::line::Mean;
+use super::candidate_line::Mean;
+use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
 use super::released::{Disclosed, PrivateRanking, ReleasedLine};
+use super::shared_directions::CommonDirections;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
@@ -47,13 +47,13 @@ type Shares = Vec<Option<f64>>;
 /// A direction in the making.
 pub struct PrivateDirection {
     lineup: Lineup,
-    round: Round,
-    frame: Frame,
+    round: PublicRepeat,
+    frame: CommonDirections,
     /// With the moment, once it is there.
     held: Private<(Arc<Dataset>, Matrix)>,
     done: bool,
     n: usize,
-    /// Of each candidate, once the outlook was asked for: see [`Self::copied`].
+    /// The shares of copies of each candidate, once the outlook was asked for: see [`Self::copied`].
     copies: Vec<Vec<Shares>>,
 }
 
@@ -71,7 +71,7 @@ impl PrivateDirection {
         private_records: usize,
     ) -> Result<Self> {
         let round = lineup.round(0)?;
-        let frame = Frame::of(&round)?;
+        let frame = CommonDirections::of(&round)?;
         let held = private.map(|data| (Arc::clone(data), Matrix::zeros(0, 0)));
         let (done, copies) = (false, Vec::new());
         Ok(Self { lineup, round, frame, held, done, n: private_records, copies })
@@ -99,7 +99,7 @@ impl PrivateDirection {
     }
 
     fn release(&self) -> Release<Direction> {
-        let range = 2.0 / self.n as f64 + 4.0 * Frame::rounding(self.n);
+        let range = 2.0 / self.n as f64 + 4.0 * CommonDirections::rounding(self.n);
         Release::new(DIRECTION, Direction { range, dimension: self.frame.size() })
     }
 
@@ -168,7 +168,7 @@ impl PrivateRanking for PrivateDirection {
 
     fn outlook(&mut self, scale: f64) -> Result<Vec<String>> {
         // ‖S‖ is at most its trace, and that is at most 1.
-        let largest = 1.0 + Frame::rounding(self.n);
+        let largest = 1.0 + CommonDirections::rounding(self.n);
         DirectionMechanism::with_scale(scale)?.check_norm(largest)?;
         let candidates = 0..self.lineup.candidates().len();
         self.copies = candidates.map(|index| self.copied(index, scale)).collect::<Result<_>>()?;

@@ -25,8 +25,8 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::candidate_line::Mean;
 use super::candidates::{Candidate, Lineup};
-use super::line::Mean;
 use super::public_models::PublicModel;
 use super::ranking::RankStep;
 use super::records::LOOKED_AT;
@@ -51,7 +51,7 @@ const BLOCK: usize = 4096;
 
 /// What is public about the vectors; of the candidates that have a model.
 #[derive(Debug, Clone)]
-struct Measure {
+struct PublicMeasure {
     /// The public mean of every model's loss.
     centre: Vec<f64>,
     /// By which the common part is scaled.
@@ -63,14 +63,14 @@ struct Measure {
 pub struct PrivateErrors {
     lineup: Lineup,
     seed: u64,
-    /// Of each candidate so far: taught from all its records, and from half of them.
+    /// Two models of each candidate so far: one of all its records, one of half of them.
     models: Vec<Option<(PublicModel, PublicModel)>>,
-    measure: Option<Measure>,
+    measure: Option<PublicMeasure>,
     elsewhere: Vec<Option<f64>>,
     held: Private<(Arc<Dataset>, Vec<f64>)>,
     done: usize,
     n: usize,
-    /// Of a person.
+    /// The most records of a person.
     most_records: usize,
 }
 
@@ -139,7 +139,7 @@ impl PrivateErrors {
         let mut means = elsewhere.iter().map(|losses| Mean::of(losses).mean);
         self.elsewhere =
             self.models.iter().map(|models| models.as_ref().and_then(|_| means.next())).collect();
-        self.measure = Some(Measure::of(&vectors));
+        self.measure = Some(PublicMeasure::of(&vectors));
         Ok(())
     }
 
@@ -190,7 +190,7 @@ fn halves_of(candidate: &Candidate, seed: u64) -> Result<(Dataset, Dataset)> {
     Ok((half(0), half(1).thinned(0, MOST_SCORED)))
 }
 
-impl Measure {
+impl PublicMeasure {
     fn of(vectors: &[Vec<f64>]) -> Self {
         let models = vectors.first().map_or(0, Vec::len);
         let share = 1.0 / vectors.len().max(1) as f64;
@@ -332,7 +332,7 @@ impl PrivateRanking for PrivateErrors {
 fn mean(
     data: &Dataset,
     models: &[&PublicModel],
-    measure: &Measure,
+    measure: &PublicMeasure,
     n: usize,
     numbers: usize,
 ) -> Result<Vec<f64>> {
@@ -436,7 +436,7 @@ mod tests {
         let work =
             PrivateErrors::new(lineup(&[("a", 1.0), ("b", 1.0)]), 3, &private, (n, 1)).unwrap();
         let models = [PublicModel::Class(0), PublicModel::Class(1)];
-        let measure = Measure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
+        let measure = PublicMeasure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
         let mean_of = |first: u32| {
             let data =
                 of_classes((0..n as u32).map(|at| if at == 0 { first } else { at % 2 }).collect());
@@ -457,7 +457,7 @@ mod tests {
         let candidates = lineup(&[("a", 1.0), ("b", 1.0)]);
         let work = PrivateErrors::new(candidates, 3, &private, (n, most)).unwrap();
         let models = [PublicModel::Class(0), PublicModel::Class(1)];
-        let measure = Measure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
+        let measure = PublicMeasure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
         let mean_of = |first: &[u32]| {
             let others = (1..n as u32).map(|at| at % 2);
             let mut data = of_classes(first.iter().copied().chain(others).collect());
@@ -487,7 +487,7 @@ mod tests {
             radius in 1e-6..2.0_f64,
         ) {
             let centre: Vec<f64> = losses.iter().map(|it| it.0).collect();
-            let measure = Measure { centre, common, radius };
+            let measure = PublicMeasure { centre, common, radius };
             let of = |pick: fn(&(f64, f64, f64)) -> f64| {
                 let mut sum = vec![0.0; losses.len() + 1];
                 measure.add(&losses.iter().map(pick).collect::<Vec<_>>(), 1.0, &mut sum);
@@ -506,7 +506,7 @@ mod tests {
         fn without_noise_and_clipping_the_errors_come_out(
             losses in proptest::collection::vec(proptest::collection::vec(0.0..1.0_f64, 4), 1..20),
         ) {
-            let measure = Measure { centre: vec![0.3, 0.5, 0.1, 0.9], common: 0.2, radius: 10.0 };
+            let measure = PublicMeasure { centre: vec![0.3, 0.5, 0.1, 0.9], common: 0.2, radius: 10.0 };
             let mut sum = vec![0.0; 5];
             for own in &losses {
                 measure.add(own, 1.0, &mut sum);

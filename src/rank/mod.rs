@@ -25,12 +25,12 @@
 //! | [`subspace`] | the leading span of a batch of gradients; distance and energy |
 //! | [`candidates`], [`records`] | the candidates, and the public half of a repeat |
 //! | [`ranking`], `repeat` | repeats one by one, for the curator |
-//! | [`line`](mod@line) | what is said of one candidate: means, paired intervals, ties |
+//! | [`candidate_line`](mod@line) | what is said of one candidate: means, paired intervals, ties |
 //! | [`comparison`] | many repeats made into a table |
 //! | [`verdict`] | what the table says, in words |
 //! | [`blind_spots`] | what the gradients are blind to: discrepancies, the public model's score |
 //! | [`public_models`] | the model of one candidate alone, and how wrong it is |
-//! | [`frame`] | the directions of all candidates together, and the private moment in them |
+//! | [`shared_directions`] | the directions of all candidates together, and the private moment in them |
 //! | `released` | what all private rankings have in common |
 //! | [`errors`], [`selection`], [`release`], [`direction`] | the errors of all candidates' models, the best candidate, the whole table, or one direction, under differential privacy |
 //!
@@ -38,12 +38,11 @@
 //! `model`, `data`, `privacy`, `numeric`.
 
 pub mod blind_spots;
+pub mod candidate_line;
 pub mod candidates;
 pub mod comparison;
 pub mod direction;
 pub mod errors;
-mod frame;
-pub mod line;
 mod public_models;
 pub mod ranking;
 pub mod records;
@@ -52,19 +51,20 @@ mod released;
 mod repeat;
 pub mod selection;
 pub mod settings;
+mod shared_directions;
 pub mod subspace;
 pub mod verdict;
 
+pub use candidate_line::CandidateLine;
 pub use candidates::{Candidate, Lineup};
 pub use comparison::Comparison;
 pub use direction::PrivateDirection;
 pub use errors::PrivateErrors;
-pub use line::Line;
 pub use ranking::{RankStep, Ranking};
 pub use records::Supply;
 pub use release::PrivateTable;
 pub use released::{Disclosed, PrivateRanking, ReleasedError, ReleasedLine};
 pub use repeat::Repeat;
 pub use selection::{PrivateSelection, Selector};
-pub use settings::{Order, ProbeModel, RankingSettings};
+pub use settings::{CandidateOrder, ProbeModel, RankingSettings};
 pub use subspace::{Lead, Subspace};

@@ -11,7 +11,7 @@ use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::public_shape;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::{Architecture, Classifier, Labels, Model};
+use crate::model::{Architecture, Classifier, ExampleLabels, Model};
 use crate::numeric::{Matrix, Vector};
 
 /// Records that softmax regression learns from, at most: it has little more to learn from more.
@@ -80,16 +80,16 @@ impl PublicModel {
         let answers = match self {
             Self::Plain(model) => answers(model, &data.features),
             Self::Scaled(model) => answers(model, &scaled(data)),
-            Self::Number(number) => Answers::Numbers(vec![*number; records]),
-            Self::Class(class) => Answers::Classes(vec![*class; records]),
+            Self::Number(number) => ModelAnswers::Numbers(vec![*number; records]),
+            Self::Class(class) => ModelAnswers::Classes(vec![*class; records]),
         };
         match answers {
-            Answers::Classes(answers) => {
+            ModelAnswers::Classes(answers) => {
                 let classes = data.classes.as_ref().filter(|it| it.of.len() == records)?;
                 let wrong = answers.iter().zip(&classes.of).map(|(a, b)| f64::from(a != b));
                 Some(wrong.collect())
             }
-            Answers::Numbers(answers) => {
+            ModelAnswers::Numbers(answers) => {
                 let labels = data.target.as_ref().filter(|labels| labels.len() == records)?;
                 let bound = data.bounds.label;
                 let inside = |number: f64| number.clamp(-bound, bound);
@@ -104,15 +104,15 @@ impl PublicModel {
     }
 }
 
-enum Answers {
+enum ModelAnswers {
     Classes(Vec<u32>),
     Numbers(Vec<f64>),
 }
 
-fn answers(model: &Model, features: &Matrix) -> Answers {
+fn answers(model: &Model, features: &Matrix) -> ModelAnswers {
     match model.classes(features) {
-        Some(classes) => Answers::Classes(classes),
-        None => Answers::Numbers(model.numbers(features).unwrap_or_default()),
+        Some(classes) => ModelAnswers::Classes(classes),
+        None => ModelAnswers::Numbers(model.numbers(features).unwrap_or_default()),
     }
 }
 
@@ -141,7 +141,7 @@ fn trained(data: &Dataset, classes: usize, seed: u64) -> Result<Model> {
         for batch in order.chunks(MINIBATCH) {
             let examples = features.select_columns(batch);
             let classes: Vec<u32> = batch.iter().map(|index| labels.of[*index]).collect();
-            let gradients = model.gradients(&examples, Labels::Classes(&classes))?;
+            let gradients = model.gradients(&examples, ExampleLabels::Classes(&classes))?;
             let share = 1.0 / batch.len() as f64;
             velocity =
                 MOMENTUM * velocity - rate * gradients.weighted_sum(&vec![share; batch.len()]);

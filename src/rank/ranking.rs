@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::blind_spots;
+use super::candidate_line::Alongside;
 use super::candidates::Lineup;
 use super::comparison::Comparison;
-use super::line::Alongside;
 use super::repeat::Repeat;
 use super::settings::RankingSettings;
 use crate::data::Dataset;
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::data::{Bounds, Classes};
     use crate::numeric::Matrix;
-    use crate::rank::line::Place;
+    use crate::rank::candidate_line::CandidatePlace;
     use crate::rank::{Candidate, Comparison, ProbeModel};
 
     const DIMENSION: usize = 12;
@@ -179,7 +179,7 @@ mod tests {
             batch: 60,
             repeats: 6,
             directions: 4,
-            order: super::super::Order::Energy,
+            order: super::super::CandidateOrder::Energy,
             ..RankingSettings::default()
         }
     }
@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn the_nearer_a_candidate_the_better_its_place() {
-        for order in [super::super::Order::Energy, super::super::Order::Distance] {
+        for order in [super::super::CandidateOrder::Energy, super::super::CandidateOrder::Distance]
+        {
             for model in [ProbeModel::Linear, settings().model] {
                 let settings = RankingSettings { model, order, ..settings() };
                 let table = rank(
@@ -219,11 +220,12 @@ mod tests {
                 let names: Vec<&str> = table.lines.iter().map(|line| line.name.as_str()).collect();
                 assert_eq!(names, ["itself", "near", "middle", "far"]);
                 assert!(table.lines[0].as_floor && !table.lines[3].as_floor);
-                assert_eq!(table.lines[3].place, Place::Behind);
-                let energy = |line: &super::super::Line| line.summary.as_ref().unwrap().energy.mean;
+                assert_eq!(table.lines[3].place, CandidatePlace::Behind);
+                let energy =
+                    |line: &super::super::CandidateLine| line.summary.as_ref().unwrap().energy.mean;
                 assert!(energy(&table.lines[0]) > table.ceiling.energy.mean);
                 assert!(table.verdict.starts_with("use itself"), "{}", table.verdict);
-                let discrepancy = |line: &super::super::Line| {
+                let discrepancy = |line: &super::super::CandidateLine| {
                     line.alongside.as_ref().unwrap().unlabelled.unwrap()
                 };
                 assert!(discrepancy(&table.lines[0]) < discrepancy(&table.lines[3]));
@@ -236,7 +238,7 @@ mod tests {
         let twins =
             vec![candidate("a", records(300, 0.3, 6)), candidate("b", records(300, 0.3, 7))];
         let table = rank(&settings(), twins).unwrap();
-        assert!(matches!(table.lines[1].place, Place::Tied(_)), "{:?}", table.lines[1]);
+        assert!(matches!(table.lines[1].place, CandidatePlace::Tied(_)), "{:?}", table.lines[1]);
         assert!(table.verdict.contains("cannot be told apart"), "{}", table.verdict);
     }
 
@@ -277,7 +279,7 @@ mod tests {
             ("huge", "finite"),
         ] {
             let line = line(name);
-            assert_eq!(line.place, Place::Broken, "{name}");
+            assert_eq!(line.place, CandidatePlace::Broken, "{name}");
             assert!(line.verdict.contains(words), "{}", line.verdict);
         }
         assert_eq!(table.batch, 30);

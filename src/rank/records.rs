@@ -18,13 +18,13 @@ use crate::numeric::Matrix;
 pub(super) const LOOKED_AT: usize = 20_000;
 
 /// Prepares the records with these numbers.
-type Draw = dyn Fn(&[usize]) -> Result<Dataset> + Send + Sync;
+type PrepareRows = dyn Fn(&[usize]) -> Result<Dataset> + Send + Sync;
 
 /// Public records, prepared like the private ones.
 #[derive(Clone)]
 pub enum Supply {
     Ready(Arc<Dataset>),
-    OnDemand { records: usize, dimension: usize, draw: Arc<Draw> },
+    OnDemand { records: usize, dimension: usize, draw: Arc<PrepareRows> },
 }
 
 impl From<Dataset> for Supply {

@@ -1,6 +1,6 @@
 //! The whole table, released under differential privacy at once.
 //!
-//! The moments S of the private gradients in the candidates' own directions ([`super::frame`])
+//! The moments S of the private gradients in the candidates' own directions ([`super::shared_directions`])
 //! are released with Gaussian noise, those of all repeats together. Everything else is
 //! post-processing: the energy of candidate j is tr(CⱼᵀSCⱼ), the mean share of a gradient
 //! inside its span, and the private span is that of the leading eigenvectors of S, as far as
@@ -18,11 +18,11 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::candidates::{Lineup, Round};
-use super::frame::Frame;
-use super::line::Mean;
+use super::candidate_line::Mean;
+use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
 use super::released::{Disclosed, PrivateRanking, ReleasedLine};
+use super::shared_directions::CommonDirections;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -40,8 +40,8 @@ const COPIES: usize = 12;
 /// The public part of a private table; made before anything is drawn.
 pub struct PrivateTable {
     lineup: Lineup,
-    frames: Vec<Frame>,
-    rounds: Vec<Round>,
+    frames: Vec<CommonDirections>,
+    rounds: Vec<PublicRepeat>,
     held: Private<(Arc<Dataset>, Vec<f64>)>,
     done: usize,
     n: usize,
@@ -63,7 +63,7 @@ impl PrivateTable {
     ) -> Result<Self> {
         let mut rounds =
             (0..repeats).map(|repeat| lineup.round(repeat)).collect::<Result<Vec<_>>>()?;
-        let frames = rounds.iter().map(Frame::of).collect::<Result<Vec<_>>>()?;
+        let frames = rounds.iter().map(CommonDirections::of).collect::<Result<Vec<_>>>()?;
         // The frames hold what is needed of the spans.
         for round in &mut rounds {
             round.spans.clear();
@@ -73,7 +73,7 @@ impl PrivateTable {
     }
 
     fn sizes(&self) -> impl Iterator<Item = usize> {
-        self.frames.iter().map(Frame::size)
+        self.frames.iter().map(CommonDirections::size)
     }
 
     fn table(&self, packed: &[f64], sigma: f64) -> Vec<ReleasedLine> {
@@ -116,7 +116,7 @@ impl PrivateTable {
     fn release(&self) -> Release<Gaussian> {
         let repeats = self.frames.len() as f64;
         let exact = (2.0 * repeats).sqrt() / self.n as f64;
-        let sensitivity = exact + 2.0 * Frame::rounding(self.n) * repeats.sqrt();
+        let sensitivity = exact + 2.0 * CommonDirections::rounding(self.n) * repeats.sqrt();
         let numbers = self.sizes().map(packed_length).sum();
         Release::new(MOMENTS, Gaussian { sensitivity, numbers })
     }

@@ -1,7 +1,7 @@
 //! What all private rankings have in common: one release at the end, and what it tells.
 
+use super::candidate_line::Mean;
 use super::candidates::Lineup;
-use super::line::Mean;
 use super::ranking::RankStep;
 use crate::error::Result;
 use crate::privacy::{PlannedRelease, Released, Spender};

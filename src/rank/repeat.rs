@@ -1,7 +1,7 @@
 //! One repeat: the scores of every candidate beside one draw of private records.
 
-use super::candidates::Round;
-use super::subspace::{Score, Subspace, lead_and_span};
+use super::candidates::PublicRepeat;
+use super::subspace::{SpanScore, Subspace, lead_and_span};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 
@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repeat {
     /// In the order of the candidates; `None` of a broken one.
-    pub scores: Vec<Option<Score>>,
+    pub scores: Vec<Option<SpanScore>>,
     /// Of other private records: as good as data can be at this m.
-    pub floor: Score,
+    pub floor: SpanScore,
     /// Of noise.
-    pub ceiling: Score,
+    pub ceiling: SpanScore,
     /// Directions that the private gradients span, up to k.
     pub rank: usize,
     /// All private records that were drawn are the same one.
@@ -22,7 +22,7 @@ pub struct Repeat {
 
 impl Repeat {
     /// The private half of a repeat: exact.
-    pub(crate) fn of(round: &Round, data: &Dataset, batch: usize) -> Result<Self> {
+    pub(crate) fn of(round: &PublicRepeat, data: &Dataset, batch: usize) -> Result<Self> {
         let chosen = round.conditions.private_batch(data.len(), 2 * batch);
         let (first, second) = chosen.split_at(chosen.len() / 2);
         let gradients =

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use super::candidates::{Lineup, Round};
+use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
 use super::released::{Disclosed, PrivateRanking};
 use crate::data::Dataset;
@@ -134,7 +134,7 @@ impl PrivateRanking for PrivateSelection {
 }
 
 /// Σᵢ fᵢⱼ of one repeat; 0 of a broken candidate.
-fn score_sums(round: &Round, data: &Dataset) -> Result<Vec<f64>> {
+fn score_sums(round: &PublicRepeat, data: &Dataset) -> Result<Vec<f64>> {
     let mut sums = vec![0.0; round.spans.len()];
     round.conditions.in_blocks(&data.features, |gradients| {
         for (sum, span) in sums.iter_mut().zip(&round.spans) {

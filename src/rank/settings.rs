@@ -9,7 +9,7 @@ use crate::model::{Activation, Architecture, Volume};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankingSettings {
-    /// Whose gradients are compared: best that of the run to come.
+    /// The model whose gradients are compared: best the one of the run to come.
     pub model: ProbeModel,
     /// The shape of the images, where the features are their pixels; guessed if square.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub struct RankingSettings {
     pub repeats: usize,
     /// Seeds weights, labels and batches; recorded, because they are public.
     pub seed: u64,
-    pub order: Order,
+    pub order: CandidateOrder,
     /// Λ of the discrepancies: the largest norm of the weights that matter.
     pub radius: f64,
 }
@@ -42,7 +42,7 @@ pub enum ProbeModel {
 /// By which score the candidates are put in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum CandidateOrder {
     Energy,
     Distance,
     /// How wrong each candidate's own model is about the private records: where all have labels,
@@ -60,7 +60,7 @@ impl Default for RankingSettings {
             batch: 500,
             repeats: 10,
             seed: 0,
-            order: Order::default(),
+            order: CandidateOrder::default(),
             radius: 1.0,
         }
     }
@@ -139,7 +139,7 @@ impl ProbeModel {
     }
 }
 
-impl Order {
+impl CandidateOrder {
     pub fn words(self) -> &'static str {
         match self {
             Self::Energy => "captured energy",

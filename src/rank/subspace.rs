@@ -43,7 +43,7 @@ pub struct Lead<'a> {
 
 /// What a candidate's span is to the private gradients.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Score {
+pub struct SpanScore {
     /// √(Σ sin²θ)/√k in [0, 1].
     pub distance: f64,
     /// tr(VᵀAV)/tr(A) in [0, 1].
@@ -163,7 +163,7 @@ impl<'a> Lead<'a> {
     /// of the principal angles as well: VᵀA = WΣZᵀ with A = GᵀUS⁻¹, which need not be formed.
     /// Of small angles the sines are wanted: those of what the first of VW have outside of A,
     /// VW − AZΣ.
-    pub fn score(&self, candidate: &Subspace) -> Score {
+    pub fn score(&self, candidate: &Subspace) -> SpanScore {
         let coordinates = self.gradients.project(&candidate.basis);
         let whole: f64 = self.gradients.squared_norms().iter().sum();
         let energy =
@@ -196,7 +196,7 @@ impl<'a> Lead<'a> {
         }
         // Directions that the candidate lacks count as right angles.
         let apart = (k - kept) as f64 + sines.iter().map(|sine| sine * sine).sum::<f64>();
-        Score { distance: (apart / k as f64).clamp(0.0, 1.0).sqrt(), energy, angles }
+        SpanScore { distance: (apart / k as f64).clamp(0.0, 1.0).sqrt(), energy, angles }
     }
 }
 
@@ -207,10 +207,10 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::data::column::Column;
     use crate::data::read::{Reading, read_bytes};
-    use crate::data::table::Column;
     use crate::model::gradients::Contribution;
-    use crate::model::{Activation, Architecture, Classifier, Labels};
+    use crate::model::{Activation, Architecture, Classifier, ExampleLabels};
     use crate::numeric::angles::principal_angles;
     use crate::numeric::golden;
 
@@ -303,7 +303,7 @@ mod tests {
         }
         let architecture = Architecture::linear(2, 3).unwrap();
         let model = Classifier::new(architecture, vec![0.0; 9]).unwrap();
-        let labels = Labels::Classes(&[0, 1, 2, 0, 1, 2]);
+        let labels = ExampleLabels::Classes(&[0, 1, 2, 0, 1, 2]);
         let found = Subspace::of(&model.gradients(&features, labels).unwrap(), 6).unwrap();
         let wanted = golden.vector("label_degeneracy.eig_GtG");
         assert_eq!(found.rank(), 4);
@@ -341,7 +341,7 @@ mod tests {
         let model = model.unwrap();
         let labels: Vec<u32> = (0..count).map(|_| generator.random_range(0..10)).collect();
         let [private, public] = [train, -test].map(|images| {
-            let gradients = model.gradients(&images, Labels::Classes(&labels)).unwrap();
+            let gradients = model.gradients(&images, ExampleLabels::Classes(&labels)).unwrap();
             let exact = gradients.columns().svd(true, false);
             (gradients, exact)
         });

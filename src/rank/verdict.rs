@@ -2,33 +2,33 @@
 
 use std::cmp::Ordering;
 
-use super::line::{Line, Place, listed};
+use super::candidate_line::{CandidateLine, CandidatePlace, listed};
 use super::repeat::Repeat;
-use super::settings::Order;
+use super::settings::CandidateOrder;
 
 /// What a useless candidate is no better than.
-fn nothing(order: Order) -> &'static str {
+fn nothing(order: CandidateOrder) -> &'static str {
     match order {
-        Order::Energy | Order::Distance => "noise",
-        Order::Error => "the same answer for everybody",
+        CandidateOrder::Energy | CandidateOrder::Distance => "noise",
+        CandidateOrder::Error => "the same answer for everybody",
     }
 }
 
 /// About one candidate.
-pub fn of_line(line: &Line, order: Order) -> String {
+pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
     let place = match line.place {
-        Place::Broken => {
+        CandidatePlace::Broken => {
             let trouble = line.trouble.as_deref().unwrap_or("it failed in a repeat");
             // What the columns differ in is a table of its own.
             return format!("left out: {}", trouble.lines().next().unwrap_or_default());
         }
-        Place::Best if line.as_floor => "best; as good as more private records".to_owned(),
-        Place::Best => "best".to_owned(),
-        Place::Tied(Some(more)) => {
+        CandidatePlace::Best if line.as_floor => "best; as good as more private records".to_owned(),
+        CandidatePlace::Best => "best".to_owned(),
+        CandidatePlace::Tied(Some(more)) => {
             format!("as good as the best; {more} more repeats would tell")
         }
-        Place::Tied(None) => "as good as the best".to_owned(),
-        Place::Behind => "behind the best".to_owned(),
+        CandidatePlace::Tied(None) => "as good as the best".to_owned(),
+        CandidatePlace::Behind => "behind the best".to_owned(),
     };
     if line.as_noise { format!("{place}; no better than {}", nothing(order)) } else { place }
 }
@@ -49,12 +49,12 @@ pub(super) fn of_private(repeats: &[&Repeat], directions: usize) -> Option<Strin
 }
 
 /// About all of them, the best first.
-pub fn of_all(lines: &[Line], order: Order) -> String {
+pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
     let nothing = nothing(order);
-    let named = |keep: &dyn Fn(&Line) -> bool| -> Vec<&str> {
+    let named = |keep: &dyn Fn(&CandidateLine) -> bool| -> Vec<&str> {
         lines.iter().filter(|line| keep(line)).map(|line| line.name.as_str()).collect()
     };
-    let Some(best) = lines.first().filter(|line| line.place == Place::Best) else {
+    let Some(best) = lines.first().filter(|line| line.place == CandidatePlace::Best) else {
         return "no dataset could be ranked".to_owned();
     };
     let mut parts = Vec::new();
@@ -62,26 +62,26 @@ pub fn of_all(lines: &[Line], order: Order) -> String {
         parts.push(format!("use none: not even {} is better than {nothing}", best.name));
     } else {
         parts.push(format!("use {}", best.name));
-        let tied = named(&|line| matches!(line.place, Place::Tied(_)) && !line.as_noise);
+        let tied = named(&|line| matches!(line.place, CandidatePlace::Tied(_)) && !line.as_noise);
         if !tied.is_empty() {
             let more = lines.iter().filter_map(|line| match line.place {
-                Place::Tied(more) if !line.as_noise => Some(more),
+                CandidatePlace::Tied(more) if !line.as_noise => Some(more),
                 _ => None,
             });
             let more: Option<Vec<usize>> = more.collect();
             let would = match more.and_then(|more| more.into_iter().max()) {
-                _ if order == Order::Error => String::new(),
+                _ if order == CandidateOrder::Error => String::new(),
                 None => " (and more repeats would hardly help)".to_owned(),
                 Some(most) => format!(" ({most} more repeats would)"),
             };
             parts.push(format!("{} cannot be told apart from it{would}", listed(&tied)));
         }
-        let noise = named(&|line| line.place != Place::Broken && line.as_noise);
+        let noise = named(&|line| line.place != CandidatePlace::Broken && line.as_noise);
         if !noise.is_empty() {
             parts.push(format!("{} {} no better than {nothing}", listed(&noise), are(noise.len())));
         }
     }
-    let broken = named(&|line| line.place == Place::Broken);
+    let broken = named(&|line| line.place == CandidatePlace::Broken);
     if !broken.is_empty() {
         parts.push(format!("{} {} left out", listed(&broken), was(broken.len())));
     }
@@ -89,8 +89,8 @@ pub fn of_all(lines: &[Line], order: Order) -> String {
 }
 
 /// Of candidates in the order of their errors: which one energy would put first, if another.
-pub(super) fn by_energy(lines: &[Line]) -> Option<String> {
-    let energy = |line: &&Line| line.summary.as_ref().map(|summary| summary.energy.mean);
+pub(super) fn by_energy(lines: &[CandidateLine]) -> Option<String> {
+    let energy = |line: &&CandidateLine| line.summary.as_ref().map(|summary| summary.energy.mean);
     let known = lines.iter().filter(|line| energy(line).is_some());
     let most = known.max_by(|a, b| energy(a).partial_cmp(&energy(b)).unwrap_or(Ordering::Equal))?;
     let first = lines.first()?;
@@ -115,8 +115,8 @@ fn was(count: usize) -> &'static str {
 mod tests {
     use super::*;
 
-    fn line(name: &str, place: Place, as_noise: bool) -> Line {
-        Line {
+    fn line(name: &str, place: CandidatePlace, as_noise: bool) -> CandidateLine {
+        CandidateLine {
             name: name.to_owned(),
             records: 100,
             place,
@@ -133,48 +133,51 @@ mod tests {
     #[test]
     fn the_verdict_names_the_best_its_equals_and_what_is_useless() {
         let lines = [
-            line("hospital_b", Place::Best, false),
-            line("hospital_c", Place::Tied(Some(12)), false),
-            line("clinic", Place::Behind, false),
-            line("cifar", Place::Behind, true),
-            line("cells", Place::Broken, false),
+            line("hospital_b", CandidatePlace::Best, false),
+            line("hospital_c", CandidatePlace::Tied(Some(12)), false),
+            line("clinic", CandidatePlace::Behind, false),
+            line("cifar", CandidatePlace::Behind, true),
+            line("cells", CandidatePlace::Broken, false),
         ];
         assert_eq!(
-            of_all(&lines, Order::Energy),
+            of_all(&lines, CandidateOrder::Energy),
             "use hospital_b; hospital_c cannot be told apart from it (12 more repeats would); \
              cifar is no better than noise; cells was left out"
         );
         assert_eq!(
-            of_line(&lines[1], Order::Energy),
+            of_line(&lines[1], CandidateOrder::Energy),
             "as good as the best; 12 more repeats would tell"
         );
-        assert_eq!(of_line(&lines[3], Order::Energy), "behind the best; no better than noise");
-        assert!(of_line(&lines[4], Order::Energy).contains("3 features"));
-        let mut differing = line("renamed", Place::Broken, false);
-        differing.trouble = Some("its columns do not go\n  column  a.csv  b.csv".to_owned());
-        assert_eq!(of_line(&differing, Order::Energy), "left out: its columns do not go");
         assert_eq!(
-            of_all(&lines, Order::Error),
+            of_line(&lines[3], CandidateOrder::Energy),
+            "behind the best; no better than noise"
+        );
+        assert!(of_line(&lines[4], CandidateOrder::Energy).contains("3 features"));
+        let mut differing = line("renamed", CandidatePlace::Broken, false);
+        differing.trouble = Some("its columns do not go\n  column  a.csv  b.csv".to_owned());
+        assert_eq!(of_line(&differing, CandidateOrder::Energy), "left out: its columns do not go");
+        assert_eq!(
+            of_all(&lines, CandidateOrder::Error),
             "use hospital_b; hospital_c cannot be told apart from it; cifar is no better than the \
              same answer for everybody; cells was left out"
         );
-        let useless = [line("noise", Place::Best, true)];
+        let useless = [line("noise", CandidatePlace::Best, true)];
         assert_eq!(
-            of_all(&useless, Order::Energy),
+            of_all(&useless, CandidateOrder::Energy),
             "use none: not even noise is better than noise"
         );
         assert_eq!(
-            of_all(&[line("a", Place::Broken, false)], Order::Energy),
+            of_all(&[line("a", CandidatePlace::Broken, false)], CandidateOrder::Energy),
             "no dataset could be ranked"
         );
     }
 
     #[test]
     fn many_names_are_counted() {
-        let lines: Vec<Line> = std::iter::once(line("a", Place::Best, false))
-            .chain((0..8).map(|i| line(&format!("b{i}"), Place::Tied(None), false)))
+        let lines: Vec<CandidateLine> = std::iter::once(line("a", CandidatePlace::Best, false))
+            .chain((0..8).map(|i| line(&format!("b{i}"), CandidatePlace::Tied(None), false)))
             .collect();
-        let words = of_all(&lines, Order::Energy);
+        let words = of_all(&lines, CandidateOrder::Energy);
         assert!(words.contains("b0, b1, b2, b3 and 4 more cannot be told apart"), "{words}");
     }
 }

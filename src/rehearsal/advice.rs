@@ -8,8 +8,9 @@
 //!   never for a method that loses to public data alone at this very ε.
 //! - The mean over scenes counts, and [`CAUTION`] times the worst scene beside it: one scene in
 //!   which public data alone are hopeless must not decide for all others.
-//! - Who loses next to nothing to public data alone is preferred to them ([`INSURANCE`]): private
-//!   data may differ more than public ones do from each other, and then they are no help.
+//! - A player that loses next to nothing to public data alone is preferred to them ([`INSURANCE`]):
+//!   private data may differ from public data more than public data differ among themselves, and
+//!   then public data alone are of no help.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ const INSURANCE: f64 = NOTICEABLE * (1.0 + CAUTION);
 
 /// One trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Entry {
+pub struct TrialResult {
     pub scene: usize,
     pub player: usize,
     pub repetition: u64,
@@ -49,7 +50,7 @@ pub struct Entry {
     pub epsilon: Option<f64>,
 }
 
-impl Entry {
+impl TrialResult {
     /// Every trial there is, scene by scene.
     pub fn all(stage: &Stage, players: &[Player], repetitions: u64) -> Vec<Self> {
         let mut all = Vec::new();
@@ -87,7 +88,7 @@ pub struct Results {
 
 /// How a player did at one ε, as ratios to public data alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct PlayerStanding {
     pub ratio: f64,
     /// In the best and in the worst scene.
     pub least: f64,
@@ -103,9 +104,9 @@ pub struct Standing {
 
 /// A player with how it did at each ε.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct PlayerLine {
     pub player: Player,
-    pub standings: Vec<Option<Standing>>,
+    pub standings: Vec<Option<PlayerStanding>>,
     /// Why it cannot be tried.
     pub failed: Option<String>,
     /// For each ε the logarithm of the ratio in every scene, where it has played in all of them.
@@ -121,7 +122,7 @@ pub struct Advice {
     pub at: usize,
     pub scenes: Vec<String>,
     /// Public data alone first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlayerLine>,
     /// The line to follow at each ε; `None` where nothing is known yet.
     pub choice: Vec<Option<usize>>,
     /// The advised method with other settings, at the plan's ε.
@@ -140,8 +141,8 @@ const fn as_it_is() -> f64 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     pub player: Player,
-    /// Beside public data alone; best where it was better than the method as it is.
-    pub standing: Standing,
+    /// Its result beside public data alone.
+    pub standing: PlayerStanding,
     /// Its error over that of the method as it is, the mean over scenes.
     pub ratio: f64,
 }
@@ -161,7 +162,7 @@ impl Results {
     }
 
     /// The advised method with other settings joins in; its trials.
-    pub fn vary(&mut self, epsilon: f64, repetitions: u64) -> Vec<Entry> {
+    pub fn vary(&mut self, epsilon: f64, repetitions: u64) -> Vec<TrialResult> {
         let advice = self.advice(epsilon);
         let Some((player, _)) = advice.chosen(advice.at) else { return Vec::new() };
         let known = self.players.len();
@@ -171,7 +172,12 @@ impl Results {
         for repetition in 0..repetitions {
             for scene in 0..self.scenes.len() {
                 let all = known..self.players.len();
-                entries.extend(all.map(|player| Entry { scene, player, repetition, epsilon }));
+                entries.extend(all.map(|player| TrialResult {
+                    scene,
+                    player,
+                    repetition,
+                    epsilon,
+                }));
             }
         }
         entries
@@ -181,7 +187,7 @@ impl Results {
         &self.players
     }
 
-    pub fn add(&mut self, entry: Entry, loss: f64) {
+    pub fn add(&mut self, entry: TrialResult, loss: f64) {
         for (k, epsilon) in self.epsilons.iter().enumerate() {
             if entry.epsilon.is_none_or(|own| own == *epsilon) {
                 let place = (entry.scene, entry.player, k);
@@ -190,7 +196,7 @@ impl Results {
         }
     }
 
-    pub fn fail(&mut self, entry: Entry, error: &Error) {
+    pub fn fail(&mut self, entry: TrialResult, error: &Error) {
         self.failed.entry(entry.player).or_insert_with(|| error.what().to_owned());
     }
 
@@ -253,8 +259,8 @@ impl Results {
     /// What to do, as far as is known.
     pub fn advice(&self, epsilon: f64) -> Advice {
         let count = self.variants;
-        let mut lines: Vec<Line> = (self.players[..count].iter().enumerate())
-            .map(|(player, of)| Line {
+        let mut lines: Vec<PlayerLine> = (self.players[..count].iter().enumerate())
+            .map(|(player, of)| PlayerLine {
                 player: of.clone(),
                 standings: Vec::new(),
                 failed: self.failed.get(&player).cloned(),
@@ -282,8 +288,8 @@ impl Results {
                 let logs: Vec<f64> = found[player].iter().flatten().copied().collect();
                 let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
                 let spread = self.spread(player, k);
-                let standing = Standing::of(&logs, best_in);
-                line.standings.push(standing.map(|found| Standing { spread, ..found }));
+                let standing = PlayerStanding::of(&logs, best_in);
+                line.standings.push(standing.map(|found| PlayerStanding { spread, ..found }));
                 let whole = logs.len() == self.scenes.len();
                 line.logs.push(if whole { logs } else { Vec::new() });
             }
@@ -315,15 +321,15 @@ impl Results {
             let (own, as_it_is): (Vec<f64>, Vec<f64>) =
                 (0..self.scenes.len()).filter_map(both).unzip();
             let better = own.iter().zip(&as_it_is).filter(|(own, other)| own < other).count();
-            let standing = Standing::of(&own, better)?;
-            let ratio = standing.ratio / Standing::of(&as_it_is, 0)?.ratio;
+            let standing = PlayerStanding::of(&own, better)?;
+            let ratio = standing.ratio / PlayerStanding::of(&as_it_is, 0)?.ratio;
             Some(Variant { player: self.players[player].clone(), standing, ratio })
         });
         variants.collect()
     }
 }
 
-impl Standing {
+impl PlayerStanding {
     /// Of the logarithms of the ratios, one for each scene.
     fn of(logs: &[f64], best_in: usize) -> Option<Self> {
         let of = |with: fn(f64, f64) -> f64| logs.iter().copied().reduce(with);
@@ -352,14 +358,14 @@ impl Advice {
     }
 
     /// The lines from the least error at the plan's ε to the largest; those without any last.
-    pub fn sorted(&self) -> impl Iterator<Item = &Line> {
-        let ratio = |line: &Line| line.standings[self.at].map_or(f64::INFINITY, |s| s.ratio);
-        let mut lines: Vec<&Line> = self.lines.iter().collect();
+    pub fn sorted(&self) -> impl Iterator<Item = &PlayerLine> {
+        let ratio = |line: &PlayerLine| line.standings[self.at].map_or(f64::INFINITY, |s| s.ratio);
+        let mut lines: Vec<&PlayerLine> = self.lines.iter().collect();
         lines.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
         lines.into_iter()
     }
 
-    pub fn is_choice(&self, line: &Line, k: usize) -> bool {
+    pub fn is_choice(&self, line: &PlayerLine, k: usize) -> bool {
         self.choice[k].is_some_and(|at| self.lines[at].player == line.player)
     }
 
@@ -410,13 +416,13 @@ impl Advice {
     }
 
     /// The player to choose at an ε of the list, and how it did.
-    pub fn chosen(&self, k: usize) -> Option<(&Player, Standing)> {
+    pub fn chosen(&self, k: usize) -> Option<(&Player, PlayerStanding)> {
         let line = &self.lines[self.choice[k]?];
         Some((&line.player, line.standings[k]?))
     }
 
     /// How a plan's own method and settings did at an ε near the plan's, and that ε.
-    pub fn of_plan(&self, plan: &Player, epsilon: f64) -> Option<(Standing, f64)> {
+    pub fn of_plan(&self, plan: &Player, epsilon: f64) -> Option<(PlayerStanding, f64)> {
         let k = nearest(&self.epsilons, epsilon);
         let rehearsed = *self.epsilons.get(k)?;
         if !(1.0 / NEAR..=NEAR).contains(&(rehearsed / epsilon)) {
@@ -614,7 +620,7 @@ pub fn odds(epsilon: f64) -> String {
 }
 
 /// How far one repetition is from another.
-fn repeated(standing: Standing) -> Option<String> {
+fn repeated(standing: PlayerStanding) -> Option<String> {
     let percent = 100.0 * (standing.spread? - 1.0);
     Some(format!(
         "Within a rehearsal, other records and other noise change that by about ± {} %.",
@@ -623,7 +629,7 @@ fn repeated(standing: Standing) -> Option<String> {
 }
 
 /// How far the rehearsals can be trusted.
-fn doubt(standing: Standing) -> Vec<String> {
+fn doubt(standing: PlayerStanding) -> Vec<String> {
     let mut said = Vec::new();
     if standing.scenes < 2 {
         said.push(
@@ -644,7 +650,7 @@ fn doubt(standing: Standing) -> Vec<String> {
 }
 
 /// `31 % (12 to 44) less error`.
-fn better(standing: Standing) -> String {
+fn better(standing: PlayerStanding) -> String {
     let gain = |ratio: f64| 100.0 * (1.0 - ratio);
     let (mean, best, worst) = (gain(standing.ratio), gain(standing.least), gain(standing.most));
     let (word, mean, low, high) =
@@ -688,7 +694,7 @@ mod tests {
             for (player, losses) in losses.iter().enumerate() {
                 for (epsilon, loss) in [0.5, 2.0].iter().zip(losses) {
                     let epsilon = (player > 1).then_some(*epsilon);
-                    results.add(Entry { scene, player, repetition: 0, epsilon }, *loss);
+                    results.add(TrialResult { scene, player, repetition: 0, epsilon }, *loss);
                 }
             }
         }
@@ -788,8 +794,11 @@ mod tests {
         let scene = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
         let mut found = results(&[scene]);
         assert_eq!(found.advice(0.5).lines[2].standings[0].unwrap().spread, None);
-        found.add(Entry { scene: 0, player: 0, repetition: 1, epsilon: None }, 1.0);
-        found.add(Entry { scene: 0, player: 2, repetition: 1, epsilon: Some(0.5) }, 0.9 * 1.21);
+        found.add(TrialResult { scene: 0, player: 0, repetition: 1, epsilon: None }, 1.0);
+        found.add(
+            TrialResult { scene: 0, player: 2, repetition: 1, epsilon: Some(0.5) },
+            0.9 * 1.21,
+        );
         let spread = found.advice(0.5).lines[2].standings[0].unwrap().spread.unwrap();
         assert!((spread.ln() - 1.21_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-12);
     }

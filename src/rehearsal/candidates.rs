@@ -1,11 +1,11 @@
 //! Which plans private records should choose among, by what rehearsals say.
 //!
-//! A choice is paid for: each of k candidates trains with less ε than one plan alone would. So one
-//! more candidate is worth it where it is the best one in some scenes by more than the others lose.
+//! A choice has a price: each of k candidates trains with less ε than a single plan would. So one
+//! more candidate is worth it only if it wins some scenes by more than the others lose.
 //! Every scene is a private dataset as it might be. In each the choice is taken to find the best
 //! candidate, or public data alone, which cost nothing; what counts is the mean over the scenes.
 
-use super::advice::{Advice, Line, NOTICEABLE};
+use super::advice::{Advice, NOTICEABLE, PlayerLine};
 use super::player::Player;
 
 /// Each of k candidates gets about 1/k^0.55 of the ε: 0.68, 0.54 and 0.42 of 1 for two, three and
@@ -31,7 +31,8 @@ impl Advice {
     /// The methods to choose among at the plan's ε, the advised one first: at most so many, and
     /// only as many as pay.
     pub fn worth_choosing(&self, most: usize) -> Vec<Player> {
-        let able: Vec<&Line> = self.sorted().filter(|line| self.can_be_chosen(line)).collect();
+        let able: Vec<&PlayerLine> =
+            self.sorted().filter(|line| self.can_be_chosen(line)).collect();
         let Some(first) = able.first() else { return Vec::new() };
         let mut taken = vec![*first];
         let epsilon = self.epsilons[self.at];
@@ -50,7 +51,7 @@ impl Advice {
             }
             (reached, taken) = (Some(mean), [taken.as_slice(), &[line]].concat());
         }
-        let as_it_is = |line: &Line| line.player.clone();
+        let as_it_is = |line: &PlayerLine| line.player.clone();
         let mut players: Vec<Player> = taken.into_iter().map(as_it_is).collect();
         // The advised one with the settings that are advised.
         if self.is_choice(first, self.at)
@@ -68,7 +69,7 @@ impl Advice {
         let line = |plan: &Player| self.lines.iter().find(|line| line.player == *plan);
         let lines = plans.iter().map(line).collect::<Option<Vec<_>>>()?;
         let choice = self.mean_of_best(&lines, epsilon).filter(|_| known.contains(&&epsilon))?;
-        let alone = |line: &&Line| {
+        let alone = |line: &&PlayerLine| {
             let logs = self.logs(line, epsilon)?;
             Some(logs.iter().sum::<f64>() / logs.len() as f64)
         };
@@ -76,13 +77,13 @@ impl Advice {
         Some(Prospect { choice: choice.exp(), single: single.exp() })
     }
 
-    fn can_be_chosen(&self, line: &Line) -> bool {
+    fn can_be_chosen(&self, line: &PlayerLine) -> bool {
         line.player.spends() && self.logs(line, self.epsilons[self.at]).is_some()
     }
 
     /// The mean, over scenes, of the least logarithm of a ratio to public data alone, with the ε
     /// that so many candidates leave to each.
-    fn mean_of_best(&self, lines: &[&Line], epsilon: f64) -> Option<f64> {
+    fn mean_of_best(&self, lines: &[&PlayerLine], epsilon: f64) -> Option<f64> {
         let epsilon = epsilon / (lines.len() as f64).powf(SHARED);
         let each = lines.iter().map(|line| self.logs(line, epsilon)).collect::<Option<Vec<_>>>()?;
         let scenes = self.scenes.len();
@@ -91,7 +92,7 @@ impl Advice {
     }
 
     /// For every scene the logarithm of the ratio at an ε, between those that were rehearsed.
-    fn logs(&self, line: &Line, epsilon: f64) -> Option<Vec<f64>> {
+    fn logs(&self, line: &PlayerLine, epsilon: f64) -> Option<Vec<f64>> {
         let above = self.epsilons.partition_point(|known| *known < epsilon);
         let (low, high) = (above.saturating_sub(1), above.min(self.epsilons.len() - 1));
         let all = |k: usize| line.logs.get(k).filter(|logs| logs.len() == self.scenes.len());
@@ -106,7 +107,7 @@ impl Advice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rehearsal::advice::Standing;
+    use crate::rehearsal::advice::PlayerStanding;
 
     /// Ratios to public data alone in two scenes, the same at each ε but `worse` times larger at
     /// half of it.
@@ -115,7 +116,7 @@ mod tests {
             let logs = ratios.map(f64::ln).to_vec();
             let mean = (logs.iter().sum::<f64>() / 2.0).exp();
             let [one, other] = *ratios;
-            let standing = Some(Standing {
+            let standing = Some(PlayerStanding {
                 ratio: mean,
                 least: one.min(other),
                 most: one.max(other),
@@ -123,7 +124,7 @@ mod tests {
                 scenes: 2,
                 spread: None,
             });
-            Line {
+            PlayerLine {
                 player: Player::method(id),
                 standings: vec![standing; 2],
                 failed: None,

@@ -25,5 +25,5 @@ pub use candidates::Prospect;
 pub use player::Player;
 pub use scene::Scene;
 pub use split::Split;
-pub use stage::{Declared, Stage, Terms};
-pub use trial::{Noise, Trial, Tried};
+pub use stage::{Declared, RunTerms, Stage};
+pub use trial::{RehearsalNoise, Trial, Tried};

@@ -1,4 +1,4 @@
-//! What is tried in a scene.
+//! A player: what is tried in a scene.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Who plays the private records, and who is left to be public.
+//! Scenes: which public rows play the private records, and which stay public.
 
 use std::collections::BTreeMap;
 
 use crate::adapt::baselines::reference::DEFAULT_RIDGE;
-use crate::data::table::{Cell, Column};
+use crate::data::column::{Cell, Column};
 use crate::data::{Dataset, Preparation, Table};
 use crate::error::Result;
 use crate::numeric::least_squares::NormalEquations;
@@ -21,7 +21,7 @@ const MOST_VALUES: usize = 6;
 /// A column of more different numbers is cut into parts of equal size.
 const MOST_SINGLE_VALUES: usize = 12;
 
-/// So many scenes are wanted; where datasets and known shifts make fewer, slices fill up.
+/// How many scenes are wanted; if datasets and known shifts make fewer, slices fill up.
 const WANTED: usize = 6;
 
 /// Records by which the strength of a shift is estimated.
@@ -30,16 +30,16 @@ const COMPARED: usize = 4000;
 /// Public rows in the private role, by their numbers in the pooled table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
-    /// Such as `season 2` or `hospital-b`.
+    /// A title such as `season 2` or `hospital-b`.
     pub title: String,
-    pub kind: Kind,
+    pub kind: SceneKind,
     pub acting: Vec<usize>,
     pub public: Vec<usize>,
 }
 
 /// Why these rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SceneKind {
     /// They are a dataset of their own.
     Dataset,
     /// They differ in a column by which public and private data were told apart.
@@ -55,7 +55,7 @@ impl Scene {
     }
 }
 
-impl Kind {
+impl SceneKind {
     pub fn words(self) -> &'static str {
         match self {
             Self::Dataset => "a public dataset",
@@ -77,11 +77,11 @@ pub fn scenes(
     let mut found = Vec::new();
     if datasets.len() > 1 {
         for (at, name) in datasets.iter().enumerate() {
-            found.extend(scene(name.clone(), Kind::Dataset, owners, at));
+            found.extend(scene(name.clone(), SceneKind::Dataset, owners, at));
         }
     }
     for name in shifted.iter().filter(|name| name.as_str() != label && table.has(name)) {
-        for part in parts(table, name, Kind::Shift)? {
+        for part in parts(table, name, SceneKind::Shift)? {
             // A dataset for each value plays once, under its own name.
             if !found.iter().any(|known: &Scene| known.acting == part.acting) {
                 found.push(part);
@@ -95,7 +95,7 @@ pub fn scenes(
 }
 
 /// The rows of one group, where there are enough and not too many of them.
-fn scene(title: String, kind: Kind, groups: &[usize], group: usize) -> Option<Scene> {
+fn scene(title: String, kind: SceneKind, groups: &[usize], group: usize) -> Option<Scene> {
     let (acting, public): (Vec<usize>, Vec<usize>) =
         (0..groups.len()).partition(|row| groups[*row] == group);
     let fits = acting.len() >= FEWEST_ACTING
@@ -104,7 +104,7 @@ fn scene(title: String, kind: Kind, groups: &[usize], group: usize) -> Option<Sc
 }
 
 /// The values of a column, each in turn.
-fn parts(table: &Table, name: &str, kind: Kind) -> Result<Vec<Scene>> {
+fn parts(table: &Table, name: &str, kind: SceneKind) -> Result<Vec<Scene>> {
     let column = table.column(name)?;
     let Some((groups, titles)) = grouped(column, name, MOST_VALUES) else { return Ok(Vec::new()) };
     let all = titles.into_iter().enumerate();
@@ -161,7 +161,7 @@ fn words(cell: Cell<'_>) -> String {
 }
 
 /// The slices on which a linear model of the other rows is worst, beside one of their own: such
-/// shifts are what adaptation is for. Of each column the worse end.
+/// shifts are what adaptation is for. Each column gives its worse end.
 fn slices(
     table: &Table,
     label: &str,
@@ -178,7 +178,7 @@ fn slices(
         let Some((groups, titles)) = grouped(table.column(name)?, name, 3) else { continue };
         let of: Vec<usize> = rows.iter().map(|row| groups[*row]).collect();
         let scenes = titles.into_iter().enumerate().filter_map(|(group, title)| {
-            let scene = scene(title, Kind::Slice, &groups, group)?;
+            let scene = scene(title, SceneKind::Slice, &groups, group)?;
             Some((strength(&some.features, &answers, &of, group)?, scene))
         });
         found.extend(scenes.max_by(|one, other| one.0.total_cmp(&other.0)));
@@ -253,7 +253,7 @@ mod tests {
         (table, preparation)
     }
 
-    fn titles(owners: &[usize], datasets: &[&str], shifted: &[&str]) -> Vec<(String, Kind)> {
+    fn titles(owners: &[usize], datasets: &[&str], shifted: &[&str]) -> Vec<(String, SceneKind)> {
         let (table, preparation) = table();
         let datasets: Vec<String> = datasets.iter().map(|name| (*name).to_owned()).collect();
         let shifted: Vec<String> = shifted.iter().map(|name| (*name).to_owned()).collect();
@@ -273,13 +273,13 @@ mod tests {
         let found = titles(&owners, &["a", "b", "c"], &["season", "gone"]);
         let datasets: Vec<&str> = found
             .iter()
-            .filter(|(_, kind)| *kind == Kind::Dataset)
+            .filter(|(_, kind)| *kind == SceneKind::Dataset)
             .map(|(title, _)| title.as_str())
             .collect();
         assert_eq!(datasets, ["a", "b", "c"]);
         let shifts: Vec<&str> = found
             .iter()
-            .filter(|(_, kind)| *kind == Kind::Shift)
+            .filter(|(_, kind)| *kind == SceneKind::Shift)
             .map(|(title, _)| title.as_str())
             .collect();
         assert_eq!(shifts, ["season 0", "season 1", "season 2", "season 3"]);
@@ -296,20 +296,20 @@ mod tests {
             .collect();
         let found = titles(&owners, &["a", "b", "c", "d"], &["season"]);
         assert_eq!(found.len(), 4, "{found:?}");
-        assert!(found.iter().all(|(_, kind)| *kind == Kind::Dataset), "{found:?}");
+        assert!(found.iter().all(|(_, kind)| *kind == SceneKind::Dataset), "{found:?}");
     }
 
     #[test]
     fn one_dataset_is_cut_where_a_model_of_the_rest_is_worst() {
         let found = titles(&[0; 400], &["only"], &[]);
-        assert!(found[0].0.starts_with("turn") && found[0].1 == Kind::Slice, "{found:?}");
+        assert!(found[0].0.starts_with("turn") && found[0].1 == SceneKind::Slice, "{found:?}");
         assert!(found.iter().all(|(title, _)| !title.contains("name")), "{found:?}");
     }
 
     #[test]
     fn a_group_that_is_too_small_or_nearly_everything_does_not_play() {
         let few: Vec<usize> = (0..400).map(|row| usize::from(row < FEWEST_ACTING - 1)).collect();
-        assert!(scene("few".to_owned(), Kind::Slice, &few, 1).is_none());
-        assert!(scene("nearly all".to_owned(), Kind::Slice, &few, 0).is_none());
+        assert!(scene("few".to_owned(), SceneKind::Slice, &few, 1).is_none());
+        assert!(scene("nearly all".to_owned(), SceneKind::Slice, &few, 0).is_none());
     }
 }

@@ -1,8 +1,8 @@
-//! Public records, those in the private role, and those that judge.
+//! The records of a scene: public ones, those in the private role, and those that judge.
 
 use std::collections::BTreeMap;
 
-use super::{Noise, Trial};
+use super::{RehearsalNoise, Trial};
 use crate::adapt::{Problem, ProblemShape};
 use crate::data::{Dataset, Preparation, PublicRecords};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Split {
 
 impl Split {
     /// A method with its default settings.
-    pub fn trial<'a>(&'a self, method: &'a str, noise: Noise, seed: u64) -> Trial<'a> {
+    pub fn trial<'a>(&'a self, method: &'a str, noise: RehearsalNoise, seed: u64) -> Trial<'a> {
         let (settings, public) = (BTreeMap::new(), self.public.clone());
         let private = &self.private;
         Trial { method, settings, public, private, noise, paid: None, seed, public_seed: 0 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::player::Player;
 use super::scene::{Scene, scenes};
-use super::{Noise, Split, Trial};
+use super::{RehearsalNoise, Split, Trial};
 use crate::adapt;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
@@ -31,7 +31,7 @@ const REPETITIONS: u64 = 3;
 const FEW_ACTING: usize = 500;
 const MANY_REPETITIONS: u64 = 8;
 
-/// Of acting records this share trains at most; the others judge.
+/// The largest share of acting records that trains; the others judge.
 const TRAINING_SHARE: f64 = 0.7;
 
 /// What may be known of private data here: what is declared or public anyway.
@@ -45,7 +45,7 @@ pub struct Declared {
 
 /// What the real run would be asked for.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct RunTerms {
     pub delta: f64,
     pub epsilons: Vec<f64>,
     pub preparation: PreparationSettings,
@@ -54,7 +54,7 @@ pub struct Terms {
     pub paid: Option<(Scoring, f64)>,
 }
 
-impl Terms {
+impl RunTerms {
     /// The score as it is paid for in a run of this ε: the same part of it as in the plan.
     fn paid(&self, epsilon: f64) -> Option<Scoring> {
         let (mut scoring, whole) = self.paid.clone()?;
@@ -70,20 +70,20 @@ pub struct Stage {
     table: Table,
     definition: DatasetDefinition,
     private: Declared,
-    terms: Terms,
+    terms: RunTerms,
     scenes: Vec<Scene>,
     sets: Vec<Mutex<Option<Arc<Set>>>>,
 }
 
 /// A scene with its public records prepared.
 struct Set {
-    plain: Side,
-    wide: Side,
+    plain: StageSide,
+    wide: StageSide,
     /// Rows of the acting records.
     acting: Vec<usize>,
 }
 
-struct Side {
+struct StageSide {
     preparation: Preparation,
     public: PublicRecords,
 }
@@ -100,7 +100,7 @@ impl Stage {
         table: Table,
         definition: DatasetDefinition,
         private: Declared,
-        terms: Terms,
+        terms: RunTerms,
         (owners, datasets): (&[usize], &[String]),
         shifted: &[String],
     ) -> Result<Self> {
@@ -115,7 +115,7 @@ impl Stage {
         table: Table,
         definition: DatasetDefinition,
         private: Declared,
-        terms: Terms,
+        terms: RunTerms,
         scenes: Vec<Scene>,
     ) -> Self {
         let sets = scenes.iter().map(|_| Mutex::new(None)).collect();
@@ -126,7 +126,7 @@ impl Stage {
         &self.scenes
     }
 
-    pub fn terms(&self) -> &Terms {
+    pub fn terms(&self) -> &RunTerms {
         &self.terms
     }
 
@@ -163,9 +163,9 @@ impl Stage {
         };
         let table = self.table.excerpt(&some(public, MOST_PUBLIC));
         let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
-        let side = |preparation: Preparation| -> Result<Side> {
+        let side = |preparation: Preparation| -> Result<StageSide> {
             let public = preparation.apply(&table, "public", true)?.into();
-            Ok(Side { preparation, public })
+            Ok(StageSide { preparation, public })
         };
         let wide = side(plain.wide())?;
         let set =
@@ -198,7 +198,7 @@ impl Stage {
                 let epsilon = epsilon.unwrap_or(1.0);
                 let target = Target { epsilon: epsilon * factor, delta: self.terms.delta };
                 let seed = self.noise_seed(scene, player, repetition, epsilon);
-                let trial = split.trial(id, Noise::For(target), seed);
+                let trial = split.trial(id, RehearsalNoise::For(target), seed);
                 let paid = self.terms.paid(target.epsilon);
                 let settings = settings.clone();
                 Trial { settings, paid: paid.as_ref(), ..trial }.run_sealed()?.model
@@ -218,7 +218,7 @@ impl Stage {
             .fold(self.terms.seed, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte))
     }
 
-    fn split(&self, set: &Set, side: &Side, records: usize, repetition: u64) -> Result<Split> {
+    fn split(&self, set: &Set, side: &StageSide, records: usize, repetition: u64) -> Result<Split> {
         let mut rows = set.acting.clone();
         rows.shuffle(&mut ChaCha20Rng::seed_from_u64(self.terms.seed ^ (repetition + 1)));
         let (trained, judging) = rows.split_at(records);

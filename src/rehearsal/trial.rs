@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapt::{self, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
+use crate::adapt::{self, MeasureStanding, Prepared, Problem, ProblemShape, Series, Step, Value};
 use crate::data::{Bounded, Dataset, PublicRecords};
 use crate::error::{Error, Result};
 use crate::evaluation::Scoring;
@@ -23,7 +23,7 @@ pub struct Trial<'a> {
     /// Public data in the private role. A method that needs no private labels does not
     /// get them.
     pub private: &'a Dataset,
-    pub noise: Noise,
+    pub noise: RehearsalNoise,
     /// A score that the run pays for, which leaves less to train with.
     pub paid: Option<&'a Scoring>,
     /// Seeds the noise.
@@ -35,10 +35,10 @@ pub struct Trial<'a> {
 
 /// How much noise a rehearsal gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
+pub enum RehearsalNoise {
     /// What the target needs; for releases that carry a paper's printed scale, that.
     For(Target),
-    /// None: what the method would do if privacy cost nothing. The target stays, because
+    /// No noise: what the method would do if privacy cost nothing. The target stays, because
     /// a plan may depend on it (how many steps to take, say).
     None(Target),
 }
@@ -55,7 +55,7 @@ pub struct Tried {
     pub calibrated: Calibrated,
 }
 
-impl Noise {
+impl RehearsalNoise {
     fn target(self) -> Target {
         match self {
             Self::For(target) | Self::None(target) => target,
@@ -69,7 +69,7 @@ impl<'a> Trial<'a> {
         method: &'a str,
         public: &'a Dataset,
         private: &'a Dataset,
-        noise: Noise,
+        noise: RehearsalNoise,
         seed: u64,
     ) -> Self {
         let (settings, public) = (BTreeMap::new(), public.clone().into());
@@ -91,11 +91,11 @@ impl<'a> Trial<'a> {
 
     fn noise_of(&self, prepared: &Prepared) -> Result<Calibrated> {
         match self.noise {
-            Noise::For(target) => match self.paid {
+            RehearsalNoise::For(target) => match self.paid {
                 Some(scoring) => scoring.calibrate(&prepared.plan().releases, target),
                 None => prepared.plan().calibrate(target),
             },
-            Noise::None(target) => {
+            RehearsalNoise::None(target) => {
                 Ok(Calibrated::noiseless(&prepared.plan().releases, target.delta))
             }
         }
@@ -176,8 +176,8 @@ impl Tried {
 }
 
 fn readings(step: &Step, watch: &Watch) -> BTreeMap<Series, f64> {
-    let reading = |standing: &Standing| match standing {
-        Standing::Curator(value) => value.reveal(watch).copied(),
+    let reading = |standing: &MeasureStanding| match standing {
+        MeasureStanding::Curator(value) => value.reveal(watch).copied(),
         open => open.open(),
     };
     let measures = step.measures.iter();
@@ -187,16 +187,16 @@ fn readings(step: &Step, watch: &Watch) -> BTreeMap<Series, f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
+    use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
 
     const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
 
     fn data(seed: u64) -> (Dataset, Dataset) {
         let part = |part, rows| synthetic::dataset(part, rows, 4, DEFAULT_MIXTURE, seed).unwrap();
-        (part(Part::Source, 60), part(Part::Target, 400))
+        (part(SyntheticPart::Source, 60), part(SyntheticPart::Target, 400))
     }
 
-    fn rehearse(method: &str, noise: Noise, seed: u64) -> Tried {
+    fn rehearse(method: &str, noise: RehearsalNoise, seed: u64) -> Tried {
         let (public, private) = data(7);
         let settings = BTreeMap::new();
         let (public, private) = (&public, &private);
@@ -206,10 +206,10 @@ mod tests {
     #[test]
     fn a_seed_fixes_everything_and_another_seed_draws_other_noise() {
         for method in ["moment_release", "profiled_cnvx_adap"] {
-            let one = rehearse(method, Noise::For(TARGET), 1);
-            let again = rehearse(method, Noise::For(TARGET), 1);
+            let one = rehearse(method, RehearsalNoise::For(TARGET), 1);
+            let again = rehearse(method, RehearsalNoise::For(TARGET), 1);
             assert_eq!((&one.model, &one.steps), (&again.model, &again.steps));
-            let other = rehearse(method, Noise::For(TARGET), 2);
+            let other = rehearse(method, RehearsalNoise::For(TARGET), 2);
             assert_ne!(one.model, other.model);
             assert!(one.calibrated.guarantee.epsilon <= TARGET.epsilon);
             assert!(one.calibrated.guarantee.epsilon > 0.999 * TARGET.epsilon);
@@ -230,7 +230,7 @@ mod tests {
                 pay.map(|pay| Scoring::of(asked(pay), &definition, 100, 0, true).unwrap());
             let trial = Trial {
                 paid: scoring.as_ref(),
-                ..Trial::new(method, &public, &private, Noise::For(TARGET), 1)
+                ..Trial::new(method, &public, &private, RehearsalNoise::For(TARGET), 1)
             };
             let calibrated = trial.calibrate().unwrap();
             assert!(calibrated.guarantee.epsilon <= TARGET.epsilon);
@@ -249,8 +249,8 @@ mod tests {
 
     #[test]
     fn without_noise_the_seed_does_not_matter_and_nothing_is_guaranteed() {
-        let one = rehearse("moment_release", Noise::None(TARGET), 1);
-        let other = rehearse("moment_release", Noise::None(TARGET), 2);
+        let one = rehearse("moment_release", RehearsalNoise::None(TARGET), 1);
+        let other = rehearse("moment_release", RehearsalNoise::None(TARGET), 2);
         assert_eq!(one.model, other.model);
         assert_eq!(one.calibrated.guarantee.epsilon, f64::INFINITY);
     }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn the_last_step_describes_the_returned_weights() {
         let (public, private) = data(7);
-        let rehearsed = rehearse("moment_release", Noise::For(TARGET), 3);
+        let rehearsed = rehearse("moment_release", RehearsalNoise::For(TARGET), 3);
         let weights = rehearsed.weights().unwrap();
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         let moment = crate::study::discrepancy::second_moment(&private);
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_sealed_rehearsal_ends_at_the_same_model_without_exact_measures() {
         let (public, private) = data(7);
-        let noise = Noise::For(TARGET);
+        let noise = RehearsalNoise::For(TARGET);
         let (public, private, settings) = (&public, &private, BTreeMap::new());
         let method = "moment_release";
         let rehearsal = Trial { settings, ..Trial::new(method, public, private, noise, 3) };
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn unknown_methods_and_settings_are_refused() {
         let (public, private) = data(7);
-        let noise = Noise::For(TARGET);
+        let noise = RehearsalNoise::For(TARGET);
         let given = |method, key: &str| {
             let settings = BTreeMap::from([(key.to_owned(), Value::Number(1.0))]);
             let (public, private) = (&public, &private);

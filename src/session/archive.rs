@@ -1,7 +1,7 @@
 //! The runs of a workspace, read back from their directories to be compared.
 //!
 //! A directory may be that of a run that is still under way, that crashed, or of
-//! another version: what can be read is shown, the rest is left out and said.
+//! another version: what can be read is shown, and what cannot be read is named.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,12 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::certificate::{self, Chosen};
+use super::certificate::{self, CertifiedChoice};
 use super::file::{PlanDefinition, Session};
-use super::follow::Grown;
-use super::growth::{self, Growth, Steps};
 use super::resumption::TRANSCRIPT;
 use super::run_directory::{Process, RunDirectory};
+use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
 use super::workspace::Workspace;
 use crate::adapt::Series;
@@ -24,11 +23,20 @@ use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files::words::harmless;
 use crate::files::{self, step};
-use crate::privacy::ledger::{Book, Outcome, RunId, RunState, locks_reach};
+use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
 use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
 use crate::verdict::Errors;
 
-pub type Curves = BTreeMap<Series, Vec<(f64, f64)>>;
+/// What one run has more than before.
+#[derive(Debug, Clone)]
+pub struct GrownRun {
+    pub run: RunId,
+    pub growth: RunGrowth,
+    pub outcome: String,
+    pub wrote: Option<SystemTime>,
+    /// What is known beside that, where it is something else than before.
+    pub trouble: Option<String>,
+}
 
 /// Where a run's remark by its curator stands.
 const TAG: &str = "tag.txt";
@@ -48,7 +56,7 @@ pub struct ArchivedRun {
     /// `finished`, `stopped`, `failed`, `abandoned`; one of the words below without a certificate,
     /// and `open` where nobody was asked.
     pub outcome: String,
-    /// Who carries it out, or did.
+    /// The process that carries it out, or did.
     pub process: Option<Process>,
     /// When it last wrote a step, by the clock of its disk, or as this program saw it.
     pub wrote: Option<SystemTime>,
@@ -125,17 +133,17 @@ pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
     points.iter().map(|point| point.1).filter(|y| y.is_finite()).reduce(f64::min)
 }
 
-/// Of a run without a certificate, before the ledger is asked what became of it.
+/// A run without a certificate, before the ledger is asked what became of it.
 const OPEN: &str = "open";
-/// Of a run that some program carries out now.
+/// A run that some program carries out now.
 pub const RUNNING: &str = "running";
 /// Of one that waits until somebody lets it go on.
 pub const PAUSED: &str = "paused";
-/// Of a run whose program is gone: it can be resumed or settled.
+/// A run whose program is gone: it can be resumed or settled.
 pub const DIED: &str = "died";
 /// Of one whose program is on another machine and cannot be seen from here.
 pub const UNSEEN: &str = "unseen";
-/// Of a sweep's task that nobody has begun.
+/// A task of a sweep that was not begun.
 pub const NOT_BEGUN: &str = "not begun";
 /// Of one that was begun and has no result: dead, or at work on another machine.
 pub const MISSING: &str = "missing";
@@ -153,7 +161,7 @@ impl ArchivedRun {
     }
 
     /// Takes in what is new about it.
-    pub fn follow(&mut self, grown: &Grown) {
+    pub fn follow(&mut self, grown: &GrownRun) {
         self.grow(&grown.growth);
         self.outcome.clone_from(&grown.outcome);
         self.wrote = grown.wrote;
@@ -163,16 +171,16 @@ impl ArchivedRun {
     }
 
     /// Adds what its files have more than before.
-    pub(super) fn grow(&mut self, growth: &Growth) {
+    pub(super) fn grow(&mut self, growth: &RunGrowth) {
         (self.steps, self.of) = (growth.steps, growth.of);
         self.skipped += growth.skipped;
         self.epsilon.extend(&growth.epsilon);
-        growth::add_curves(&mut self.curves, &growth.curves);
+        run_steps::add_curves(&mut self.curves, &growth.curves);
         if let Some(more) = growth.exact.clone() {
             self.exact = Some(match self.exact.take() {
                 None => more,
                 Some(exact) => exact.zip(more).map(|(mut curves, more)| {
-                    growth::add_curves(&mut curves, &more);
+                    run_steps::add_curves(&mut curves, &more);
                     curves
                 }),
             });
@@ -210,22 +218,22 @@ impl ArchivedRun {
 
 /// Tells what became of runs that have no certificate.
 #[derive(Debug)]
-pub struct Judge {
+pub struct RunFates {
     workspace: Workspace,
     ledger: Option<Ledger>,
     /// Locks on this disk are seen by every machine.
     locks_reach: bool,
     book: Book,
-    /// Who keeps the ledger from being read, and when that was seen.
+    /// The process that keeps the ledger from being read, and when that was seen.
     held: Option<(String, Instant)>,
 }
 
-/// So long the ledger is waited for.
+/// How long to wait for the ledger.
 const GLANCE: Duration = Duration::from_millis(100);
 /// A ledger that is held is asked for no more often than this.
 const HELD: Duration = Duration::from_secs(5);
 
-impl Judge {
+impl RunFates {
     pub fn of(workspace: &Workspace) -> Self {
         let mut judge = Self {
             workspace: workspace.clone(),
@@ -242,8 +250,8 @@ impl Judge {
         &self.workspace
     }
 
-    /// Reads the ledger again. Who looks on does not wait for whoever holds it: a machine that is
-    /// dead may hold it for ever.
+    /// Reads the ledger again. It does not wait for a lock on it, because a dead machine may hold
+    /// one for ever.
     pub fn read(&mut self) {
         if self.held.as_ref().is_some_and(|(_, at)| at.elapsed() < HELD) {
             return;
@@ -274,7 +282,7 @@ impl Judge {
     /// The word for a run in `directory` that has no certificate.
     pub fn outcome(&self, run: &RunId, directory: &Path) -> &'static str {
         match self.book.run(run).map(|record| &record.state) {
-            Some(RunState::Settled { outcome: Outcome::Abandoned, .. }) => return "abandoned",
+            Some(RunState::Settled { outcome: RunOutcome::Abandoned, .. }) => return "abandoned",
             Some(RunState::Settled { .. }) => return "failed",
             _ => {}
         }
@@ -301,7 +309,7 @@ pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
     let directories = directories(&workspace.folder().join("runs"))?;
     let mut runs: Vec<ArchivedRun> = directories.iter().map(|path| read_run(path)).collect();
     if runs.iter().any(|run| !run.is_settled()) {
-        let judge = Judge::of(workspace);
+        let judge = RunFates::of(workspace);
         for run in runs.iter_mut().filter(|run| !run.is_settled()) {
             judge.outcome(&run.id, &run.directory).clone_into(&mut run.outcome);
         }
@@ -323,7 +331,7 @@ pub(super) fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// One run, of which what can be read is there.
 pub fn read_run(directory: &Path) -> ArchivedRun {
-    let mut steps = Steps::with_exact(directory);
+    let mut steps = StepReader::with_exact(directory);
     let mut run = read_head(directory);
     match steps.read() {
         Ok(growth) => run.grow(&growth),
@@ -351,10 +359,11 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
 /// Its certificate, if there is one.
 pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
     let certificate = fs::read(run.directory.join(certificate::FILE)).ok();
-    let certificate = certificate.and_then(|text| serde_json::from_slice::<Ending>(&text).ok());
+    let certificate =
+        certificate.and_then(|text| serde_json::from_slice::<CertificateGist>(&text).ok());
     let Some(certificate) = certificate else { return false };
     read_certificate(run, &certificate);
-    if let Ok(chosen) = serde_json::from_value::<Chosen>(certificate.chosen)
+    if let Ok(chosen) = serde_json::from_value::<CertifiedChoice>(certificate.chosen)
         && let Ok(session) = Session::open(&run.directory.join("run.ron"))
     {
         let plans = session.plans;
@@ -365,7 +374,7 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
 
 /// The plan that was chosen among several; of public data alone, what all of them share.
 fn chosen_plan(
-    chosen: &Chosen,
+    chosen: &CertifiedChoice,
     plans: &[PlanDefinition],
     first: &PlanDefinition,
 ) -> PlanDefinition {
@@ -377,7 +386,7 @@ fn chosen_plan(
 /// What a table says of a certificate. It is long, and there are many: the rest of it is passed
 /// over unread.
 #[derive(Deserialize)]
-struct Ending {
+struct CertificateGist {
     #[serde(default)]
     outcome: Value,
     #[serde(default)]
@@ -390,7 +399,7 @@ struct Ending {
     chosen: Value,
 }
 
-fn read_certificate(run: &mut ArchivedRun, certificate: &Ending) {
+fn read_certificate(run: &mut ArchivedRun, certificate: &CertificateGist) {
     if let Some(outcome) = certificate.outcome.as_str() {
         run.outcome = harmless(outcome, 20);
     }
@@ -491,7 +500,7 @@ mod tests {
             workspace_with(&[(&format!("{name}/process"), "process 4711 on node3\n")]);
         let (run, directory) =
             (RunId(name.to_owned()), workspace.run_directory(&RunId(name.into())));
-        let mut judge = Judge::of(&workspace);
+        let mut judge = RunFates::of(&workspace);
         judge.locks_reach = true;
         assert_eq!(judge.outcome(&run, &directory), DIED);
         // Its lock may be held where it cannot be seen from here.

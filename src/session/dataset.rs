@@ -6,15 +6,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::features;
-use super::secret::Found;
+use super::secret::FoundSecret;
 use super::workspace::Workspace;
 use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
-use crate::data::missing::{self, Missing};
 use crate::data::overlap::Sketch;
 use crate::data::persons;
-use crate::data::read::{self, Progress, Reading, Unwatched};
+use crate::data::read::{self, Reading, ReadingProgress, Unwatched};
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
+use crate::data::{Missing, missing};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
 use crate::privacy::{Ledger, Private, Secret};
@@ -140,7 +140,7 @@ pub fn load(definition: &DatasetDefinition, workspace: &Workspace) -> Result<Loa
 pub fn load_watched(
     definition: &DatasetDefinition,
     workspace: &Workspace,
-    progress: &mut dyn Progress,
+    progress: &mut dyn ReadingProgress,
 ) -> Result<Loaded> {
     let mut reader = Reader { workspace, progress, role: definition.role };
     let (whole, parts) = reader.read_all(&definition.source)?;
@@ -215,7 +215,8 @@ pub fn load_watched(
         }
         Role::Private => {
             definition.fingerprint = None;
-            let Found { secret, remark } = found.clone().map_or_else(|| workspace.secret(), Ok)?;
+            let FoundSecret { secret, remark } =
+                found.clone().map_or_else(|| workspace.secret(), Ok)?;
             warnings.extend(remark);
             let record = |origin, content: Fingerprint| DatasetRecord {
                 name: definition.name.clone(),
@@ -300,7 +301,7 @@ fn chosen_rows(
 }
 
 /// One file (or other origin) that a dataset's rows come from.
-struct Part {
+struct SourcePart {
     origin: String,
     content: Fingerprint,
 }
@@ -308,20 +309,20 @@ struct Part {
 /// Reads sources. A private record that cannot be read stops nothing.
 struct Reader<'a> {
     workspace: &'a Workspace,
-    progress: &'a mut dyn Progress,
+    progress: &'a mut dyn ReadingProgress,
     role: Role,
 }
 
 impl Reader<'_> {
     /// Everything that a source names, one after the other.
-    fn read_all(&mut self, source: &Source) -> Result<(Table, Vec<Part>)> {
+    fn read_all(&mut self, source: &Source) -> Result<(Table, Vec<SourcePart>)> {
         let Source::Several(sources) = source else {
             let (table, origin) = self.read(source)?;
             let content = table.content;
-            return Ok((table, vec![Part { origin, content }]));
+            return Ok((table, vec![SourcePart { origin, content }]));
         };
         let mut tables = Vec::new();
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<SourcePart> = Vec::new();
         for source in sources {
             let (table, further) = self.read_all(source)?;
             for part in further {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::data::column::Cell;
 use crate::data::inspect::Inspection;
-use crate::data::table::Cell;
 use crate::data::{Column, Columns, DatasetDefinition, Role, Source, Table, missing};
 use crate::error::Result;
 
@@ -39,13 +39,13 @@ pub fn name_of(file: &str) -> String {
 }
 
 /// A file with its columns and what was found in them.
-pub struct Found {
+pub struct FamilyFile {
     pub file: String,
     pub columns: Vec<String>,
     pub inspection: Inspection,
 }
 
-impl Found {
+impl FamilyFile {
     pub fn of(file: String, table: &Table) -> Result<Self> {
         Ok(Self { file, columns: table.names.clone(), inspection: Inspection::of(table, false)? })
     }
@@ -53,10 +53,10 @@ impl Found {
 
 /// Definitions to start from: the first file private, the others public. Files with the same
 /// columns are described alike, by what the public ones among them hold.
-pub fn definitions(files: &[Found]) -> Vec<DatasetDefinition> {
+pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
     let mut definitions: Vec<DatasetDefinition> = Vec::new();
     for (index, found) in files.iter().enumerate() {
-        let family = |other: &&Found| other.columns == found.columns;
+        let family = |other: &&FamilyFile| other.columns == found.columns;
         let public: Vec<&Inspection> =
             files.iter().skip(1).filter(family).map(|other| &other.inspection).collect();
         let private = files.first().filter(family).map(|first| &first.inspection);
@@ -83,18 +83,18 @@ pub struct Divider {
 #[derive(Debug, Clone, PartialEq)]
 pub enum By {
     /// A part for each value.
-    Values(Vec<Value>),
+    Values(Vec<PartValue>),
     /// Parts between numbers that the user gives.
     Numbers,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum PartValue {
     Number(f64),
     Text(String),
 }
 
-impl std::fmt::Display for Value {
+impl std::fmt::Display for PartValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -110,13 +110,13 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
         if matches!(column, Column::Vectors(_)) {
             return None;
         }
-        let values: Vec<Value> = column
+        let values: Vec<PartValue> = column
             .values()
             .into_iter()
             .filter(|(cell, _)| !missing::lacks_value(*cell))
             .map(|(cell, _)| match cell {
-                Cell::Number(number) => Value::Number(number),
-                cell => Value::Text(cell.to_string()),
+                Cell::Number(number) => PartValue::Number(number),
+                cell => PartValue::Text(cell.to_string()),
             })
             .collect();
         let by = match values.len() {
@@ -131,7 +131,7 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
         table.names.iter().zip(&table.columns).filter_map(divider).collect();
     // Names of places and years divide; codes of two values often are answers.
     found.sort_by_key(|divider| match &divider.by {
-        By::Values(values) if matches!(values[0], Value::Text(_)) => (0, values.len()),
+        By::Values(values) if matches!(values[0], PartValue::Text(_)) => (0, values.len()),
         By::Values(values) => (1, values.len()),
         By::Numbers => (2, 0),
     });
@@ -140,7 +140,7 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
 
 /// A part of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct TablePart {
     pub name: String,
     condition: String,
     /// The column that has one value in it, which is no feature any more.
@@ -148,15 +148,17 @@ pub struct Part {
 }
 
 /// A part for each value of a column.
-pub fn by_values(column: &str, values: &[Value]) -> Vec<Part> {
-    let part = |value: &Value| Part {
+pub fn by_values(column: &str, values: &[PartValue]) -> Vec<TablePart> {
+    let part = |value: &PartValue| TablePart {
         name: match value {
-            Value::Text(text) => text.clone(),
-            Value::Number(number) => format!("{column} {number}"),
+            PartValue::Text(text) => text.clone(),
+            PartValue::Number(number) => format!("{column} {number}"),
         },
         condition: match value {
-            Value::Text(text) => format!("{} == \"{}\"", quoted(column), text.replace('"', "\"\"")),
-            Value::Number(number) => format!("{} == {number}", quoted(column)),
+            PartValue::Text(text) => {
+                format!("{} == \"{}\"", quoted(column), text.replace('"', "\"\""))
+            }
+            PartValue::Number(number) => format!("{} == {number}", quoted(column)),
         },
         constant: Some(column.to_owned()),
     };
@@ -164,7 +166,7 @@ pub fn by_values(column: &str, values: &[Value]) -> Vec<Part> {
 }
 
 /// The parts below, between and from these numbers on.
-pub fn by_numbers(column: &str, cuts: &[f64]) -> Vec<Part> {
+pub fn by_numbers(column: &str, cuts: &[f64]) -> Vec<TablePart> {
     let mut cuts = cuts.to_vec();
     cuts.sort_by(f64::total_cmp);
     cuts.dedup();
@@ -177,7 +179,7 @@ pub fn by_numbers(column: &str, cuts: &[f64]) -> Vec<Part> {
             (Some(from), Some(to)) => format!("{name} >= {from}{and}{name} < {to}"),
             (None, None) => String::new(),
         };
-        Part { name: words(column, ", "), condition: words(&name, " and "), constant: None }
+        TablePart { name: words(column, ", "), condition: words(&name, " and "), constant: None }
     };
     (0..=cuts.len()).map(part).collect()
 }
@@ -191,8 +193,8 @@ fn quoted(column: &str) -> String {
 }
 
 /// These parts of a dataset, all of them public.
-pub fn split(whole: &DatasetDefinition, parts: &[Part]) -> Vec<DatasetDefinition> {
-    let of = |part: &Part| {
+pub fn split(whole: &DatasetDefinition, parts: &[TablePart]) -> Vec<DatasetDefinition> {
+    let of = |part: &TablePart| {
         let filter = match &whole.filter {
             Some(filter) if filter.contains(" or ") => format!("({filter}) and {}", part.condition),
             Some(filter) => format!("{filter} and {}", part.condition),
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn files_with_the_same_columns_are_described_alike_by_the_public_ones() {
-        let found = |file: &str, text: &str| Found::of(file.to_owned(), &table(text)).unwrap();
+        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text)).unwrap();
         let files = [
             found("a/ours.csv", "place,age,disease\na,1,no\na,2,yes\na,3,no\n"),
             found("b/ours.csv.gz", "place,age,disease\nb,,no\nb,5,yes\nb,6,no\n"),
@@ -262,16 +264,16 @@ mod tests {
 
     #[test]
     fn one_odd_cell_of_a_public_file_takes_no_column_from_all() {
-        let found = |file: &str, text: &str| Found::of(file.to_owned(), &table(text)).unwrap();
+        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text)).unwrap();
         let good = "height,dose,y\n1.5,low,2.5\n2.7,high,1\n3.5,4,1.5\n";
         let bad = "height,dose,y\n1.5,low,2.5\nn,high,1\n3.5,4,1.5\n";
-        let left_out = |files: &[Found]| definitions(files)[0].columns.clone();
+        let left_out = |files: &[FamilyFile]| definitions(files)[0].columns.clone();
         let files = [found("ours.csv", good), found("theirs.csv", bad), found("third.csv", good)];
         // The dose is text with numbers everywhere, the height in one place only.
         let dose = Columns::Except(vec!["dose".to_owned()]);
         assert_eq!(left_out(&files), dose);
         assert_eq!(left_out(&files[..2]), dose);
-        // Nor does one private record decide about a column.
+        // One private record does not decide about a column either.
         assert_eq!(left_out(&files[1..2]), dose);
     }
 
@@ -297,12 +299,12 @@ mod tests {
         let thirds = split(&whole, &by_numbers("acid", &[7.0, 6.4, 7.0]));
         assert_eq!(thirds.len(), 3);
         assert_eq!(thirds.iter().map(rows).sum::<usize>(), 4);
-        assert_eq!(rows(&split(&whole, &by_values("year", &[Value::Number(2010.0)]))[0]), 2);
+        assert_eq!(rows(&split(&whole, &by_values("year", &[PartValue::Number(2010.0)]))[0]), 2);
     }
 
     #[test]
     fn names_that_filters_could_not_read_are_quoted() {
-        let odd = by_values("or", &[Value::Text("a \"b\"".to_owned())]);
+        let odd = by_values("or", &[PartValue::Text("a \"b\"".to_owned())]);
         assert_eq!(odd[0].condition, "`or` == \"a \"\"b\"\"\"");
         assert!(Filter::parse(&odd[0].condition).is_ok());
         assert_eq!(by_numbers("my age", &[5.0])[1].condition, "`my age` >= 5");

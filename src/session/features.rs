@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::workspace::Workspace;
 use crate::data::extraction::Extraction;
-use crate::data::read::{self, Progress, Reading, Unwatched};
+use crate::data::read::{self, Reading, ReadingProgress, Unwatched};
 use crate::data::{Column, Table, Vectors};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
@@ -23,7 +23,7 @@ pub(super) fn extracted(
     table: Table,
     workspace: &Workspace,
     secret: &Secret,
-    progress: &mut dyn Progress,
+    progress: &mut dyn ReadingProgress,
 ) -> Result<Table> {
     let path = workspace.resolve(&extraction.network);
     let network =

@@ -57,8 +57,8 @@ pub struct PlanDefinition {
     /// Share of the records of each side that only evaluate.
     #[serde(default = "default_holdout")]
     pub holdout: f64,
-    /// So many records of each side train, chosen by the seed; all that are not held out otherwise.
-    /// Of two such plans with one seed, the smaller one's records are among the larger one's.
+    /// How many records of each side train, chosen by the seed; by default all that are not held
+    /// out. With the same seed, the records of a smaller plan are among those of a larger one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_records: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -44,14 +44,14 @@ pub fn in_one_line(id: &str) -> Option<&'static str> {
 
 /// The data of a plan, as far as methods ask for them.
 #[derive(Debug, Clone, Copy)]
-pub struct Material<'a> {
+pub struct PlanData<'a> {
     pub private: &'a DatasetDefinition,
     pub public: &'a [&'a DatasetDefinition],
     /// Classes of the label, where they are known.
     pub classes: Option<usize>,
 }
 
-impl Material<'_> {
+impl PlanData<'_> {
     /// Why a method cannot be used; `None` where it can.
     pub fn misfit(&self, spec: &Spec) -> Option<String> {
         let first = self.public.first()?;
@@ -86,8 +86,8 @@ impl Material<'_> {
         let mut found: Vec<_> =
             specs.map(|method| (method.spec(), self.misfit(method.spec()))).collect();
         let has_labels = self.private.label.is_some();
-        // Stable: in their own order where nothing speaks for one or the other. Who has private
-        // labels should use them.
+        // The sort is stable: equal ones keep their order. A method that uses private labels goes
+        // before one that does not.
         found.sort_by_key(|(spec, misfit)| {
             (misfit.is_some(), has_labels && !spec.needs_private_labels)
         });
@@ -137,7 +137,7 @@ mod tests {
             (private(Some("y"), Classification), public(Some("z"), Classification), "pillar"),
             (private(Some("y"), Classification), public(None, Regression), "pillar"),
         ] {
-            let material = Material { private: &ours, public: &[&theirs], classes: Some(7) };
+            let material = PlanData { private: &ours, public: &[&theirs], classes: Some(7) };
             assert_eq!(material.suggestion(), wanted);
         }
     }
@@ -146,7 +146,7 @@ mod tests {
     fn what_speaks_against_a_method_is_said_and_stands_below_what_fits() {
         let ours = dataset(Role::Private, Some("y"), Task::Classification);
         let theirs = dataset(Role::Public, Some("y"), Task::Classification);
-        let material = Material { private: &ours, public: &[&theirs], classes: Some(7) };
+        let material = PlanData { private: &ours, public: &[&theirs], classes: Some(7) };
         let methods = material.methods();
         let first_misfit = methods.iter().position(|(_, misfit)| misfit.is_some()).unwrap();
         assert!(methods[first_misfit..].iter().all(|(_, misfit)| misfit.is_some()));

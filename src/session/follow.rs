@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::archive::{
-    self, ArchivedRun, Judge, MISSING, NOT_BEGUN, PAUSED, RUNNING, UNSEEN, directories,
+    self, ArchivedRun, GrownRun, MISSING, NOT_BEGUN, PAUSED, RUNNING, RunFates, UNSEEN, directories,
 };
-use super::growth::{Growth, Steps};
 pub use super::place::Place;
-use super::slurm::{QUEUE, Queue};
+use super::run_steps::{RunGrowth, StepReader};
+use super::slurm::{QUEUE, SlurmQueue};
 use super::sweep::{SweepDirectory, TaskState};
 use super::workspace::Workspace;
 use super::{Session, certificate, steering};
 use crate::error::Result;
 use crate::files::words::harmless;
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Outcome, RunId};
+use crate::privacy::ledger::{RunId, RunOutcome};
 
 /// Between two looks at runs that grow, that are at work, and that have ended.
 const GROWING: Duration = Duration::from_millis(200);
@@ -38,7 +38,7 @@ const COARSE: Duration = Duration::from_secs(3);
 /// That a run is quiet is told so often.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// So many runs take a while to read.
+/// From this many runs on, reading takes a while.
 const MANY: usize = 300;
 
 /// What repeats a run: the first file in its directory.
@@ -46,16 +46,16 @@ const SESSION: &str = "run.ron";
 
 /// What has changed.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct RunNews {
     /// Runs that were not there before.
     pub added: Vec<ArchivedRun>,
-    pub grown: Vec<Grown>,
+    pub grown: Vec<GrownRun>,
     /// Runs that are read anew: they have ended, or their files are others.
     pub changed: Vec<ArchivedRun>,
     pub gone: Vec<RunId>,
 }
 
-impl News {
+impl RunNews {
     pub fn is_nothing(&self) -> bool {
         self.added.is_empty()
             && self.grown.is_empty()
@@ -64,20 +64,9 @@ impl News {
     }
 }
 
-/// What one run has more than before.
-#[derive(Debug, Clone)]
-pub struct Grown {
-    pub run: RunId,
-    pub growth: Growth,
-    pub outcome: String,
-    pub wrote: Option<SystemTime>,
-    /// What is known beside that, where it is something else than before.
-    pub trouble: Option<String>,
-}
-
 /// A run's directory, and who knows what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
+struct FoundRun {
     directory: PathBuf,
     of: Home,
 }
@@ -93,8 +82,8 @@ enum Home {
 /// A run that has not come to its end.
 #[derive(Debug)]
 struct Open {
-    found: Found,
-    steps: Steps,
+    found: FoundRun,
+    steps: StepReader,
     /// It is there to be read: a task that is not begun is not.
     is_begun: bool,
     outcome: String,
@@ -113,13 +102,13 @@ pub struct Follower {
     places: Vec<Place>,
     /// Exact numbers are read, too.
     exact: bool,
-    judges: Vec<Judge>,
+    judges: Vec<RunFates>,
     sweeps: Vec<SweepDirectory>,
-    /// Of those that were submitted to Slurm.
-    queues: Vec<Option<Queue>>,
-    /// So long their first answer is waited for.
+    /// The queues of those that were submitted to Slurm.
+    queues: Vec<Option<SlurmQueue>>,
+    /// How long to wait for their first answer.
     patience: Duration,
-    known: BTreeMap<RunId, Found>,
+    known: BTreeMap<RunId, FoundRun>,
     open: BTreeMap<RunId, Open>,
     /// Folders that were listed, with their times and when that was.
     listed: Vec<(PathBuf, Option<SystemTime>)>,
@@ -152,7 +141,7 @@ impl Follower {
         (self.judges, self.sweeps, self.queues) = (Vec::new(), Vec::new(), Vec::new());
         self.known = self.list()?;
         self.open.clear();
-        let found: Vec<(RunId, Found)> =
+        let found: Vec<(RunId, FoundRun)> =
             self.known.iter().map(|(run, found)| (run.clone(), found.clone())).collect();
         let mut runs = self.begin(&found);
         runs.sort_by(|a, b| b.id.cmp(&a.id));
@@ -161,12 +150,12 @@ impl Follower {
 
     /// Where there are many runs, what is quickly read of them: all but their steps.
     pub fn heads(&mut self) -> Result<Option<Vec<ArchivedRun>>> {
-        let found: Vec<(RunId, Found)> = self.list()?.into_iter().collect();
+        let found: Vec<(RunId, FoundRun)> = self.list()?.into_iter().collect();
         if found.len() < MANY {
             return Ok(None);
         }
         let read = |index: usize| {
-            let (run, Found { directory, .. }) = &found[index];
+            let (run, FoundRun { directory, .. }) = &found[index];
             if !directory.is_dir() {
                 return ArchivedRun::unread(run.clone(), directory);
             }
@@ -180,14 +169,14 @@ impl Follower {
     }
 
     /// What has changed since the last call.
-    pub fn look(&mut self) -> Result<News> {
-        let mut news = News::default();
+    pub fn look(&mut self) -> Result<RunNews> {
+        let mut news = RunNews::default();
         if self.is_listing_due() {
             let before = std::mem::take(&mut self.known);
             self.known = self.list()?;
-            let new = |(run, found): &(&RunId, &Found)| before.get(*run) != Some(*found);
+            let new = |(run, found): &(&RunId, &FoundRun)| before.get(*run) != Some(*found);
             let new = self.known.iter().filter(new);
-            let new: Vec<(RunId, Found)> =
+            let new: Vec<(RunId, FoundRun)> =
                 new.map(|(run, found)| (run.clone(), found.clone())).collect();
             for run in before.keys().filter(|run| !self.known.contains_key(*run)) {
                 self.open.remove(run);
@@ -220,12 +209,13 @@ impl Follower {
     }
 
     /// Reads the beginning of these runs, and follows those that have no end.
-    fn begin(&mut self, found: &[(RunId, Found)]) -> Vec<ArchivedRun> {
+    fn begin(&mut self, found: &[(RunId, FoundRun)]) -> Vec<ArchivedRun> {
         let (exact, sweeps) = (self.exact, &self.sweeps);
         let read = |index: usize| {
             let (run, found) = &found[index];
             let directory = &found.directory;
-            let mut steps = if exact { Steps::with_exact(directory) } else { Steps::of(directory) };
+            let mut steps =
+                if exact { StepReader::with_exact(directory) } else { StepReader::of(directory) };
             let is_begun = found.directory.is_dir();
             let mut archived = if is_begun {
                 archive::read_head(&found.directory)
@@ -274,7 +264,7 @@ impl Follower {
     }
 
     /// Says what became of a run without a certificate.
-    fn judge(&mut self, run: &mut ArchivedRun, found: &Found, again: bool) {
+    fn judge(&mut self, run: &mut ArchivedRun, found: &FoundRun, again: bool) {
         let outcome = match found.of {
             Home::Workspace(judge) => {
                 let mut word = self.judges[judge].outcome(&run.id, &found.directory);
@@ -313,10 +303,10 @@ impl Follower {
                 Ok(TaskState::Ended(result)) => {
                     run.trouble = result.trouble.map(|trouble| harmless(&trouble, 2000));
                     match result.outcome {
-                        Outcome::Finished => "finished",
-                        Outcome::Stopped => "stopped",
-                        Outcome::Failed => "failed",
-                        Outcome::Abandoned => "given up",
+                        RunOutcome::Finished => "finished",
+                        RunOutcome::Stopped => "stopped",
+                        RunOutcome::Failed => "failed",
+                        RunOutcome::Abandoned => "given up",
                     }
                 }
                 Err(error) => {
@@ -328,9 +318,9 @@ impl Follower {
         outcome.clone_into(&mut run.outcome);
     }
 
-    fn look_at(&mut self, run: RunId, news: &mut News) {
+    fn look_at(&mut self, run: RunId, news: &mut RunNews) {
         let Some(mut open) = self.open.remove(&run) else { return };
-        let read = if open.is_begun { open.steps.read().ok() } else { Some(Growth::default()) };
+        let read = if open.is_begun { open.steps.read().ok() } else { Some(RunGrowth::default()) };
         let growth = read.unwrap_or_default();
         if growth.added > 0 {
             (open.grew, open.wrote) = (Some(Instant::now()), Some(SystemTime::now()));
@@ -376,7 +366,7 @@ impl Follower {
             open.told = Instant::now();
             open.outcome.clone_from(&outcome);
             let (run, wrote) = (run.clone(), open.wrote);
-            news.grown.push(Grown { run, growth, outcome, wrote, trouble });
+            news.grown.push(GrownRun { run, growth, outcome, wrote, trouble });
         }
         self.open.insert(run, open);
     }
@@ -396,7 +386,7 @@ impl Follower {
     }
 
     /// Every run there is.
-    fn list(&mut self) -> Result<BTreeMap<RunId, Found>> {
+    fn list(&mut self) -> Result<BTreeMap<RunId, FoundRun>> {
         let (mut runs, mut listed) = (BTreeMap::new(), Vec::new());
         let now = SystemTime::now();
         for place in self.places.clone() {
@@ -406,7 +396,7 @@ impl Follower {
                     let judge = self.judge_of(&workspace);
                     listed.push(folder.join("runs"));
                     for directory in directories(&folder.join("runs"))? {
-                        let found = Found { directory, of: Home::Workspace(judge) };
+                        let found = FoundRun { directory, of: Home::Workspace(judge) };
                         runs.entry(name_of(&found.directory)).or_insert(found);
                     }
                     listed.push(folder.join("sweeps"));
@@ -419,7 +409,7 @@ impl Follower {
                 Place::Sweep(sweep) => {
                     listed.push(sweep.path().to_path_buf());
                     listed.push(sweep.path().join("runs"));
-                    // Of a sweep that is gone no task can be said to wait.
+                    // If a sweep is gone, none of its tasks waits.
                     if sweep.is_there() {
                         self.list_sweep(&sweep, true, &mut runs);
                     }
@@ -439,7 +429,7 @@ impl Follower {
                         continue;
                     }
                     let judge = self.judge_of(&Workspace::of(&directory)?);
-                    let found = Found { directory, of: Home::Workspace(judge) };
+                    let found = FoundRun { directory, of: Home::Workspace(judge) };
                     runs.insert(name_of(&found.directory), found);
                 }
             }
@@ -454,18 +444,23 @@ impl Follower {
     }
 
     fn judge_of(&mut self, workspace: &Workspace) -> usize {
-        let same = |judge: &Judge| judge.workspace() == workspace;
+        let same = |judge: &RunFates| judge.workspace() == workspace;
         self.judges.iter().position(same).unwrap_or_else(|| {
-            self.judges.push(Judge::of(workspace));
+            self.judges.push(RunFates::of(workspace));
             self.judges.len() - 1
         })
     }
 
-    fn list_sweep(&mut self, sweep: &SweepDirectory, all: bool, runs: &mut BTreeMap<RunId, Found>) {
+    fn list_sweep(
+        &mut self,
+        sweep: &SweepDirectory,
+        all: bool,
+        runs: &mut BTreeMap<RunId, FoundRun>,
+    ) {
         let same = |it: &SweepDirectory| it.path() == sweep.path();
         let number = self.sweeps.iter().position(same).unwrap_or_else(|| {
             self.sweeps.push(sweep.clone());
-            self.queues.push(Queue::of(sweep.path(), self.patience));
+            self.queues.push(SlurmQueue::of(sweep.path(), self.patience));
             self.sweeps.len() - 1
         });
         let begun: BTreeSet<RunId> = directories(&sweep.path().join("runs"))
@@ -477,7 +472,7 @@ impl Follower {
             let is_name = Path::new(&entry.run.0).file_name().is_some_and(|it| *it == *entry.run.0);
             if is_name && (all || begun.contains(&entry.run)) {
                 let directory = sweep.run_directory(task);
-                let found = Found { directory, of: Home::Sweep(number, task) };
+                let found = FoundRun { directory, of: Home::Sweep(number, task) };
                 runs.entry(entry.run.clone()).or_insert(found);
             }
         }
@@ -550,7 +545,7 @@ mod tests {
     }
 
     /// Looks until there is something that `take` takes.
-    fn until<T>(follower: &mut Follower, mut take: impl FnMut(News) -> Option<T>) -> T {
+    fn until<T>(follower: &mut Follower, mut take: impl FnMut(RunNews) -> Option<T>) -> T {
         for _ in 0..600 {
             if let Some(found) = take(follower.look().unwrap()) {
                 return found;
@@ -574,7 +569,7 @@ mod tests {
         assert_eq!((news.growth.steps, news.growth.skipped), (3, 1));
 
         fs::write(run.join("paused"), "").unwrap();
-        let paused = |news: News| news.grown.into_iter().find(|it| it.outcome == PAUSED);
+        let paused = |news: RunNews| news.grown.into_iter().find(|it| it.outcome == PAUSED);
         until(&mut follower, paused);
         // It goes on, and takes steps in each look.
         fs::remove_file(run.join("paused")).unwrap();
@@ -582,7 +577,7 @@ mod tests {
         let news = until(&mut follower, |news| news.grown.into_iter().next());
         assert_eq!((news.growth.steps, news.outcome.as_str()), (4, RUNNING));
         drop(transcript);
-        let died = |news: News| news.grown.into_iter().find(|it| it.outcome == DIED);
+        let died = |news: RunNews| news.grown.into_iter().find(|it| it.outcome == DIED);
         until(&mut follower, died);
         fs::write(run.join("certificate.json"), r#"{"outcome":"stopped"}"#).unwrap();
         let ended = until(&mut follower, |news| news.changed.into_iter().next());

@@ -1,5 +1,5 @@
-//! What programs that were killed leave behind, and what nobody needs: run directories that were
-//! never granted, and halves of files that were to replace others.
+//! Removes what killed programs leave behind and nobody needs: run directories that were never
+//! granted, and halves of files that were to replace others.
 //!
 //! Only what is an hour old is removed: another program, perhaps on another machine, may be
 //! between the directory and the grant. A directory that holds anything of a run stays, whatever
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::demo;
-use super::preferences::Places;
+use super::preferences::UserDirectories;
 use super::resumption;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
             found.push(Leftover { path, what, advice: Some(advice) });
         }
     }
-    if let Some(places) = Places::of_environment() {
+    if let Some(places) = UserDirectories::of_environment() {
         let notes = places.ledgers();
         let torn = plain_files(&notes).filter(|note| is_torn_note(note));
         let what = "a note about a ledger that was not written to its end, and says nothing";
@@ -107,7 +107,7 @@ fn of_workspace(workspace: &Workspace, book: &Book) -> Vec<Leftover> {
         name.extension().is_some_and(|it| it == "ron")
     };
     found.extend(halves_in(workspace.base(), &of_session));
-    if let Some(places) = Places::of_environment() {
+    if let Some(places) = UserDirectories::of_environment() {
         found.extend(
             [&places.config, &places.state].into_iter().flat_map(|it| halves(it, &|_| true)),
         );

@@ -2,7 +2,7 @@
 //!
 //! A run that goes on with the model of another run hands that run's weights on. So its
 //! certificate must say what those depend on: the noise that they were trained with, and that
-//! of the runs before them. This module finds out, and refuses a model of which it cannot:
+//! of the runs before them. This module finds that out, and refuses a model if it cannot:
 //!
 //! | the model | what happens |
 //! |---|---|

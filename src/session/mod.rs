@@ -19,7 +19,7 @@
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
-//! | [`growth`], `tail` | the numbers of a run as its files grow |
+//! | [`run_steps`], `tail` | the numbers of a run as its files grow |
 //! | [`follow`], `place` | runs of others followed by their files, wherever they lie |
 //! | [`tensorboard`] | steps as an event file that TensorBoard reads |
 //! | [`trainer`] | steps of another trainer, and what our accountant says of them |
@@ -48,7 +48,6 @@ mod features;
 pub mod file;
 pub mod fit;
 pub mod follow;
-pub mod growth;
 pub mod leftovers;
 pub mod lineage;
 pub mod model_file;
@@ -64,6 +63,7 @@ pub mod ranking_record;
 pub mod report;
 pub mod resumption;
 pub mod run_directory;
+pub mod run_steps;
 pub mod secret;
 pub mod signature;
 pub mod slurm;
@@ -81,7 +81,7 @@ pub use file::{PlanDefinition, Session};
 pub use lineage::Lineage;
 pub use model_file::SavedModel;
 pub use prediction::Predictions;
-pub use preferences::{Config, State, WhenClosed};
+pub use preferences::{Config, ProgramState, WhenClosed};
 pub use ranking::RankingDefinition;
 pub use report::Report;
 pub use run_directory::RunDirectory;

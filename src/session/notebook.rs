@@ -20,7 +20,7 @@ const SUMMARY: &str = "advice.json";
 
 /// Which trial it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Key {
+pub struct TrialKey {
     pub scene: String,
     pub player: String,
     pub repetition: u64,
@@ -29,9 +29,9 @@ pub struct Key {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct NotebookLine {
     #[serde(flatten)]
-    key: Key,
+    key: TrialKey,
     loss: f64,
 }
 
@@ -57,7 +57,7 @@ impl Notebook {
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| Error::io("read the rehearsal", &path, &error))?;
             let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-            known.extend(lines.map(|line: Line| (line.key.words(), line.loss)));
+            known.extend(lines.map(|line: NotebookLine| (line.key.words(), line.loss)));
         }
         Ok(Self { folder, file: None, known })
     }
@@ -69,14 +69,14 @@ impl Notebook {
         files::write_private(&self.folder.join(SUMMARY), summary.as_bytes())
     }
 
-    pub fn find(&self, key: &Key) -> Option<f64> {
+    pub fn find(&self, key: &TrialKey) -> Option<f64> {
         self.known.get(&key.words()).copied()
     }
 
-    pub fn note(&mut self, key: Key, loss: f64) -> Result<()> {
+    pub fn note(&mut self, key: TrialKey, loss: f64) -> Result<()> {
         let words = key.words();
         // JSON has no infinity.
-        let line = Line { key, loss: loss.min(f64::MAX) };
+        let line = NotebookLine { key, loss: loss.min(f64::MAX) };
         let mut text = serde_json::to_string(&line)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
         text.push('\n');
@@ -106,7 +106,7 @@ fn own_file(folder: &Path) -> Result<File> {
         .map_err(|error| failed(&error))
 }
 
-impl Key {
+impl TrialKey {
     fn words(&self) -> String {
         let epsilon = self.epsilon.map_or(String::new(), |epsilon| epsilon.to_string());
         format!("{}\n{}\n{}\n{epsilon}", self.scene, self.player, self.repetition)
@@ -119,9 +119,9 @@ mod tests {
 
     use super::*;
 
-    fn key(repetition: u64) -> Key {
+    fn key(repetition: u64) -> TrialKey {
         let (scene, player) = ("season 2".to_owned(), "public_shape".to_owned());
-        Key { scene, player, repetition, epsilon: Some(0.1 + 0.2) }
+        TrialKey { scene, player, repetition, epsilon: Some(0.1 + 0.2) }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What of a run may leave: exactly the files of [`MAY_LEAVE`], checked once more and copied
-//! out of the workspace, where everything is the curator's alone.
+//! Copies out of the workspace what may leave it: exactly the files of [`MAY_LEAVE`], checked once
+//! more. Everything else there is for the curator alone.
 
 use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Where runs lie that are to be followed.
+//! The places where runs can be followed: a workspace, a run, a sweep.
 
 use std::path::{Path, PathBuf};
 

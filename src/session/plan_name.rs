@@ -1,4 +1,4 @@
-//! What a plan is called until its user names it: by its data, and it follows them.
+//! The name of a plan until its user gives it one: made from its data, and changing with them.
 
 use super::{PlanDefinition, Session};
 

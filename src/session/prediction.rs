@@ -1,11 +1,11 @@
 //! What a model on disk says about the rows of a table.
 //!
-//! A prediction is a function of one row and of the model: of private rows it is as
-//! private as they are. Rows with gaps are treated as the model's rule says; where that
+//! A prediction is a function of one row and of the model, so for a private row it is as private as
+//! the row. Rows with gaps are treated as the model's rule says; where that
 //! is to drop them, they get no prediction.
 
 use super::model_file::SavedModel;
-use crate::data::preparation::Truth;
+use crate::data::preparation::TrueLabels;
 use crate::data::{Column, Missing, Table, Task};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -17,7 +17,7 @@ const BLOCK: usize = 4096;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
     pub rows: usize,
-    pub answers: Answers,
+    pub answers: PredictedLabels,
     /// Rows that lack a value and therefore have no prediction.
     pub without: usize,
     /// Rows that lie further out than the bound that the model was trained under.
@@ -27,7 +27,7 @@ pub struct Predictions {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answers {
+pub enum PredictedLabels {
     /// In label units; NaN where there is none.
     Numbers(Vec<f64>),
     Classes {
@@ -40,14 +40,14 @@ pub enum Answers {
 
 /// How far predictions are from the labels of the table: exact numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Score {
+pub struct PredictionScore {
     /// Root mean squared error of a regression; share of right classes otherwise.
     pub value: f64,
     pub rows: usize,
     pub task: Task,
 }
 
-impl Score {
+impl PredictionScore {
     /// What it is called in files.
     pub fn name(&self) -> &'static str {
         match self.task {
@@ -64,7 +64,7 @@ impl Score {
     }
 }
 
-impl Answers {
+impl PredictedLabels {
     fn none(model: &SavedModel, rows: usize) -> Self {
         match model.preparation.task() {
             Task::Regression => Self::Numbers(vec![f64::NAN; rows]),
@@ -134,7 +134,7 @@ pub fn predict(
     let complete = model.preparation.complete_rows(table, false)?;
     let selected = complete.as_ref().map(|complete| table.select(complete));
     let rows_of = selected.as_ref().unwrap_or(table);
-    let mut answers = Answers::none(model, rows);
+    let mut answers = PredictedLabels::none(model, rows);
     let clipped = model.preparation.in_blocks(rows_of, BLOCK, &mut |first, features| {
         let place = |at: usize| complete.as_ref().map_or(first + at, |rows| rows[first + at]);
         answers.enter(model, features, place)?;
@@ -150,10 +150,10 @@ impl Predictions {
     /// The columns of a file: `prediction` and, of a classifier, `probability_CLASS`.
     pub fn columns(&self) -> Vec<(String, Column)> {
         match &self.answers {
-            Answers::Numbers(numbers) => {
+            PredictedLabels::Numbers(numbers) => {
                 vec![("prediction".to_owned(), Column::Numbers(numbers.clone()))]
             }
-            Answers::Classes { names, of, probabilities } => {
+            PredictedLabels::Classes { names, of, probabilities } => {
                 let name = |class: &Option<u32>| {
                     class.map(|class| names[class as usize].clone()).unwrap_or_default()
                 };
@@ -168,7 +168,7 @@ impl Predictions {
 
     /// Compares with the labels of the table. Rows without a prediction are left out, and
     /// so are rows without a label where the rule is to drop incomplete ones.
-    pub fn score(&self, model: &SavedModel, table: &Table) -> Result<Score> {
+    pub fn score(&self, model: &SavedModel, table: &Table) -> Result<PredictionScore> {
         let rows = match model.preparation.missing() {
             Missing::Drop => model.preparation.complete_rows(table, true)?,
             Missing::Refuse | Missing::PublicMean => None,
@@ -177,11 +177,11 @@ impl Predictions {
         let truth = model.preparation.truth(selected.as_ref().unwrap_or(table))?;
         let place = |at: usize| rows.as_ref().map_or(at, |rows| rows[at]);
         let (sum, count) = match (&self.answers, &truth) {
-            (Answers::Numbers(numbers), Truth::Numbers(labels)) => {
+            (PredictedLabels::Numbers(numbers), TrueLabels::Numbers(labels)) => {
                 let squares = labels.iter().enumerate();
                 (squares.map(|(at, y)| (numbers[place(at)] - y).powi(2)).sum(), labels.len())
             }
-            (Answers::Classes { of, .. }, Truth::Classes(labels)) => {
+            (PredictedLabels::Classes { of, .. }, TrueLabels::Classes(labels)) => {
                 let right = labels.iter().enumerate();
                 let right = right.filter(|(at, class)| of[place(*at)] == Some(**class));
                 (right.count() as f64, labels.len())
@@ -196,7 +196,7 @@ impl Predictions {
         let mean: f64 = sum / count as f64;
         let task = model.preparation.task();
         let value = if task == Task::Regression { mean.sqrt() } else { mean };
-        Ok(Score { value, rows: count, task })
+        Ok(PredictionScore { value, rows: count, task })
     }
 }
 
@@ -218,8 +218,8 @@ mod tests {
 
     fn numbers(predictions: &Predictions) -> Vec<f64> {
         match &predictions.answers {
-            Answers::Numbers(numbers) => numbers.clone(),
-            Answers::Classes { .. } => Vec::new(),
+            PredictedLabels::Numbers(numbers) => numbers.clone(),
+            PredictedLabels::Classes { .. } => Vec::new(),
         }
     }
 

@@ -47,7 +47,7 @@ pub enum WhenClosed {
 /// Written by the program.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct State {
+pub struct ProgramState {
     pub last_session: Option<PathBuf>,
     /// The sessions before, the newest first; the last one is among them.
     pub recent: Vec<PathBuf>,
@@ -63,12 +63,12 @@ pub struct State {
 
 /// The two directories of this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct UserDirectories {
     pub config: PathBuf,
     pub state: PathBuf,
 }
 
-impl Places {
+impl UserDirectories {
     /// From the values of `XDG_CONFIG_HOME`, `XDG_STATE_HOME` and `HOME`. By the
     /// specification a relative XDG path counts as unset.
     pub fn new(config: Option<&str>, state: Option<&str>, home: Option<&str>) -> Option<Self> {
@@ -134,12 +134,12 @@ impl Places {
     }
 
     /// The state; whatever is wrong with it, it is only forgotten.
-    pub fn read_state(&self) -> State {
+    pub fn read_state(&self) -> ProgramState {
         let text = fs::read_to_string(self.state.join("state.ron")).unwrap_or_default();
         ron::from_str(&text).unwrap_or_default()
     }
 
-    pub fn write_state(&self, state: &State) -> Result<()> {
+    pub fn write_state(&self, state: &ProgramState) -> Result<()> {
         files::create_private_folder(&self.state)
             .map_err(|error| Error::io("create the state directory", &self.state, &error))?;
         let text = ron::ser::to_string_pretty(state, ron::ser::PrettyConfig::new())
@@ -162,22 +162,22 @@ mod tests {
 
     #[test]
     fn the_directories_follow_the_xdg_rules() {
-        let places = Places::new(Some("/c"), Some("/s"), Some("/home/ada")).unwrap();
+        let places = UserDirectories::new(Some("/c"), Some("/s"), Some("/home/ada")).unwrap();
         assert_eq!(places.config, Path::new("/c/halflight"));
         assert_eq!(places.state, Path::new("/s/halflight"));
         for unset in [None, Some(""), Some("relative")] {
-            let places = Places::new(unset, unset, Some("/home/ada")).unwrap();
+            let places = UserDirectories::new(unset, unset, Some("/home/ada")).unwrap();
             assert_eq!(places.config, Path::new("/home/ada/.config/halflight"));
             assert_eq!(places.state, Path::new("/home/ada/.local/state/halflight"));
         }
-        assert_eq!(Places::new(None, Some("/s"), None), None);
+        assert_eq!(UserDirectories::new(None, Some("/s"), None), None);
     }
 
     #[test]
     fn a_config_error_names_its_place_and_a_broken_state_is_forgotten() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        let places = Places { config: path("config"), state: path("state") };
+        let places = UserDirectories { config: path("config"), state: path("state") };
         assert_eq!(places.read_config().unwrap(), Config::default());
         fs::create_dir_all(&places.config).unwrap();
         fs::write(places.config_file(), "(theme: \"light\")").unwrap();
@@ -186,10 +186,10 @@ mod tests {
         let error = places.read_config().unwrap_err().to_string();
         assert!(error.contains("config.ron:2:"), "{error}");
 
-        let state = State { run_column: Some(30), ..State::default() };
+        let state = ProgramState { run_column: Some(30), ..ProgramState::default() };
         places.write_state(&state).unwrap();
         assert_eq!(places.read_state(), state);
         fs::write(places.state.join("state.ron"), "(((").unwrap();
-        assert_eq!(places.read_state(), State::default());
+        assert_eq!(places.read_state(), ProgramState::default());
     }
 }

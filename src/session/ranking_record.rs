@@ -1,6 +1,6 @@
-//! What a ranking leaves behind, to be told of in reports: one file in the workspace's
-//! `rankings`. That of a released ranking is `ID.json`; that of one by exact numbers is
-//! `ID.curator.json`, so that its name says that it stays at home.
+//! The record of a ranking, which reports tell of: one file in the workspace's `rankings`. It is
+//! `ID.json` for a released ranking and `ID.curator.json` for one by exact numbers, so that the name
+//! says that it must not be passed on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
+use crate::rank::candidate_line::{Alongside, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
-use crate::rank::line::{Alongside, Mean, MeanScores, Place};
-use crate::rank::{Disclosed, Order, ReleasedError, ReleasedLine};
+use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine};
 
 const FOLDER: &str = "rankings";
 const EXACT: &str = ".curator.json";
@@ -40,25 +40,25 @@ pub struct RecordedLine {
 }
 
 /// Scores of data that stand for the best and for nothing: energy and distance.
-pub type Reference = (Mean, Mean);
+pub type ReferenceScores = (Mean, Mean);
 
 /// The table of a ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedTable {
-    pub order: Order,
+    pub order: CandidateOrder,
     /// The best first.
     pub lines: Vec<RecordedLine>,
     /// Other private records.
-    pub floor: Option<Reference>,
+    pub floor: Option<ReferenceScores>,
     /// Noise.
-    pub ceiling: Option<Reference>,
+    pub ceiling: Option<ReferenceScores>,
     pub verdict: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReleasedRanking {
     pub guarantee: Guarantee,
-    /// Of a private selection: the name alone.
+    /// The name of the winner, all that a private selection tells.
     pub winner: Option<String>,
     pub table: Option<RecordedTable>,
 }
@@ -89,7 +89,7 @@ struct File<T> {
 
 impl RecordedTable {
     pub fn of(comparison: &Comparison) -> Self {
-        let lines = comparison.lines.iter().filter(|line| line.place != Place::Broken);
+        let lines = comparison.lines.iter().filter(|line| line.place != CandidatePlace::Broken);
         let lines = lines.map(|line| RecordedLine {
             name: line.name.clone(),
             energy: line.summary.as_ref().map(|summary| summary.energy),
@@ -117,7 +117,7 @@ impl RecordedTable {
             verdict: String::new(),
         });
         Self {
-            order: Order::Energy,
+            order: CandidateOrder::Energy,
             lines: lines.collect(),
             floor: None,
             ceiling: None,
@@ -135,7 +135,7 @@ impl RecordedTable {
             verdict: line.words(),
         });
         Self {
-            order: Order::Error,
+            order: CandidateOrder::Error,
             lines: lines.collect(),
             floor: None,
             ceiling: None,
@@ -257,7 +257,7 @@ mod tests {
         keep_released(&workspace, &id, &account, "winter", &released).unwrap();
         let mean = Mean { mean: 0.25, deviation: 0.01 };
         let table = RecordedTable {
-            order: Order::Energy,
+            order: CandidateOrder::Energy,
             lines: vec![RecordedLine {
                 name: "spring".to_owned(),
                 energy: Some(mean),

@@ -1,4 +1,4 @@
-//! What a run directory holds so that the run can go on when its program died.
+//! The files of a run directory by which a run can be resumed after its program died.
 //!
 //! `transcript` has the released values (see [`crate::privacy::transcript`]); this module
 //! has the two things around it: `resume.json`, which says whether program, session and
@@ -52,7 +52,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of a run of the one plan in the file `session` on these datasets.
+    /// What is needed to resume a run of the one plan in the file `session` on these datasets.
     pub fn of(session: &Path, datasets: &[&Loaded], sealed: bool) -> Result<Self> {
         let session = std::fs::read(session).map_err(|error| Error::io("read", session, &error))?;
         let private = datasets.iter().find_map(|loaded| loaded.record.clone());
@@ -182,10 +182,10 @@ pub(super) fn cover_all(folder: &Path, secret: &Secret, is_settled: impl Fn(&Run
 
 /// The steps that an earlier program wrote down.
 #[derive(Debug, Default)]
-pub struct Recorded(Vec<Line>);
+pub struct Recorded(Vec<StepLine>);
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct StepLine {
     step: u64,
     values: BTreeMap<String, Value>,
 }

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::certificate::{self, Certificate};
 use super::file::{PlanDefinition, Session};
+use super::model_file;
 use super::resumption::{Recorded, keep_until};
 use super::workspace::Workspace;
-use super::{model_file, report};
-use crate::adapt::{Standing, Step};
+use crate::adapt::{MeasureStanding, Step};
 use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
@@ -161,13 +161,13 @@ impl RunDirectory {
             let name = serde_json::to_value(measure.series).unwrap_or_default();
             let name = name.as_str().unwrap_or_default().to_owned();
             match &measure.value {
-                Standing::Public(value) => {
+                MeasureStanding::Public(value) => {
                     open.insert(name, json!({"value": value, "standing": "public"}));
                 }
-                Standing::Released(value) => {
+                MeasureStanding::Released(value) => {
                     open.insert(name, json!({"value": value.get(), "standing": "released"}));
                 }
-                Standing::Curator(value) => {
+                MeasureStanding::Curator(value) => {
                     if let Some(value) = value.reveal(watch) {
                         exact.insert(name, json!(value));
                     }
@@ -196,12 +196,6 @@ impl RunDirectory {
         score: Option<&Scored>,
     ) -> Result<String> {
         model_file::write(&self.path, model.get(), preparation, rename, score)
-    }
-
-    /// A page about the run, of its public and released numbers, once the other files are
-    /// written.
-    pub fn leave_report(&self) -> Result<()> {
-        report::leave(&self.path)
     }
 
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {

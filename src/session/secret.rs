@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::preferences::Places;
+use super::preferences::UserDirectories;
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
@@ -28,36 +28,37 @@ const FILE: &str = "secret";
 
 /// The secret for a workspace, with what the user should know about it.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct FoundSecret {
     pub secret: Secret,
     pub remark: Option<String>,
 }
 
 /// The secret for the workspace with this folder; made where there is none.
-pub fn find(folder: &Path) -> Result<Found> {
+pub fn find(folder: &Path) -> Result<FoundSecret> {
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
-    search(named.as_deref(), folder, Places::of_environment().as_ref(), true)?
+    search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), true)?
         .ok_or_else(|| Error::failed("there is no place for the user's secret"))
 }
 
 /// The same, to look only: nothing is made.
-pub fn find_existing(folder: &Path) -> Result<Option<Found>> {
+pub fn find_existing(folder: &Path) -> Result<Option<FoundSecret>> {
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
-    search(named.as_deref(), folder, Places::of_environment().as_ref(), false)
+    search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), false)
 }
 
 fn search(
     named: Option<&Path>,
     folder: &Path,
-    places: Option<&Places>,
+    places: Option<&UserDirectories>,
     make: bool,
-) -> Result<Option<Found>> {
+) -> Result<Option<FoundSecret>> {
     if let Some(path) = named {
         return open_or_make(path, make, Guard::Team);
     }
     let own = folder.join(FILE);
-    let here =
-        |found: Option<Found>| found.map(|found| Found { remark: Some(bound_to(folder)), ..found });
+    let here = |found: Option<FoundSecret>| {
+        found.map(|found| FoundSecret { remark: Some(bound_to(folder)), ..found })
+    };
     if own.exists() {
         return open_or_make(&own, false, Guard::Owner).map(here);
     }
@@ -93,7 +94,7 @@ fn bound_to(folder: &Path) -> String {
     )
 }
 
-/// Who may read the file.
+/// What protects the file.
 #[derive(Clone, Copy, PartialEq)]
 enum Guard {
     Owner,
@@ -101,11 +102,11 @@ enum Guard {
     Team,
 }
 
-fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<Found>> {
+fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<FoundSecret>> {
     match fs::read_to_string(path) {
         Ok(text) => {
             let remark = check_permissions(path, guard)?;
-            parse(&text, path).map(|secret| Some(Found { secret, remark }))
+            parse(&text, path).map(|secret| Some(FoundSecret { secret, remark }))
         }
         Err(error) if error.kind() == ErrorKind::NotFound && make => {
             create(path).map_err(|error| Error::io("create the user's secret", path, &error))?;
@@ -194,11 +195,14 @@ fn check_permissions(_: &Path, _: Guard) -> Result<Option<String>> {
 mod tests {
     use super::*;
 
-    fn places(directory: &Path) -> Places {
-        Places { config: directory.join("config/halflight"), state: directory.join("state") }
+    fn places(directory: &Path) -> UserDirectories {
+        UserDirectories {
+            config: directory.join("config/halflight"),
+            state: directory.join("state"),
+        }
     }
 
-    fn in_configuration(directory: &Path) -> Result<Found> {
+    fn in_configuration(directory: &Path) -> Result<FoundSecret> {
         let folder = directory.join(".halflight");
         search(None, &folder, Some(&places(directory)), true).map(Option::unwrap)
     }
@@ -249,7 +253,8 @@ mod tests {
         assert_eq!(found.secret.place(), folder.join("secret"));
         // It stays with it, also when there is a configuration later.
         let other = tempfile::tempdir().unwrap();
-        let places = Places { config: other.path().join("c"), state: other.path().join("s") };
+        let places =
+            UserDirectories { config: other.path().join("c"), state: other.path().join("s") };
         let later = search(None, &folder, Some(&places), true).unwrap().unwrap();
         assert_eq!(later.secret, found.secret);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::certificate;
-use super::preferences::Places;
+use super::preferences::UserDirectories;
 use crate::error::{Error, Result};
 
 /// Where the signature stands, beside the certificate.
@@ -14,10 +14,9 @@ pub const FILE: &str = "certificate.json.sig";
 /// What an SSH signature is made for: it counts for nothing else.
 pub const NAMESPACE: &str = "halflight-certificate";
 
-/// The key that the user named, if one is named. That it is there is worth knowing before a
-/// run starts.
+/// The key that the user named, if any. A missing one is better noticed before a run starts.
 pub fn key() -> Result<Option<PathBuf>> {
-    let key = Places::signing_key()?;
+    let key = UserDirectories::signing_key()?;
     key.map(|key| beginning(&key).map(|_| key)).transpose()
 }
 

@@ -31,9 +31,9 @@ pub fn note(sweep: &Path, job: &str) -> Result<()> {
 
 /// The queue as it was last heard of. Asking is done by a thread: nobody waits for it.
 #[derive(Debug)]
-pub struct Queue {
+pub struct SlurmQueue {
     job: String,
-    /// So long the first answer is waited for.
+    /// How long to wait for the first answer.
     patience: Duration,
     due: Option<Instant>,
     answer: Option<Receiver<Option<BTreeMap<usize, String>>>>,
@@ -41,8 +41,8 @@ pub struct Queue {
     states: Option<BTreeMap<usize, String>>,
 }
 
-impl Queue {
-    /// Of a sweep that was submitted to Slurm.
+impl SlurmQueue {
+    /// The queue of a sweep that was submitted to Slurm.
     pub fn of(sweep: &Path, patience: Duration) -> Option<Self> {
         let text = std::fs::read_to_string(sweep.join(FILE)).ok()?;
         // `4711;cluster`
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn only_a_number_is_asked_for() {
         let sweep = tempfile::tempdir().unwrap();
-        assert!(Queue::of(sweep.path(), Duration::ZERO).is_none());
+        assert!(SlurmQueue::of(sweep.path(), Duration::ZERO).is_none());
         for (text, is_job) in [("4711", true), ("4711;cluster", true), ("", false), ("-j 1", false)]
         {
             note(sweep.path(), text).unwrap();
-            let queue = Queue::of(sweep.path(), Duration::ZERO);
+            let queue = SlurmQueue::of(sweep.path(), Duration::ZERO);
             assert_eq!(queue.is_some(), is_job, "{text}");
         }
     }

@@ -6,8 +6,8 @@
 //! | `paused` | the run | that it waits |
 //!
 //! A wish counts if its file belongs to the owner of the run and nobody else may write or read
-//! it, and if it is meant for the process that carries the run out: what was wished of a program
-//! that died means nothing to the one that goes on. Both files go when the run ends.
+//! it, and if it is meant for the process that carries the run out: a wish to a program that died
+//! does not hold for the one that resumes the run. Both files are removed when the run ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,14 +52,14 @@ impl Wish {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Control {
+struct ControlFile {
     /// The process that is meant.
     to: String,
     wish: Wish,
     /// What was wished just before, and may not have been heard yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     also: Vec<Wish>,
-    /// Who wishes it.
+    /// The user who wishes it.
     by: String,
 }
 
@@ -92,7 +92,7 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
     }
     let to = process.to_string();
     let also = unheard(directory, &to).into_iter().filter(|it| !wish.is_like(*it)).collect();
-    let control = Control { to, wish, also, by: Process::this().to_string() };
+    let control = ControlFile { to, wish, also, by: Process::this().to_string() };
     let text = serde_json::to_string(&control)
         .map_err(|error| Error::failed(format!("the wish cannot be written: {error}")))?;
     files::write_private(&directory.join(CONTROL), (text + "\n").as_bytes())?;
@@ -109,7 +109,7 @@ fn unheard(directory: &Path, to: &str) -> Vec<Wish> {
     }
     let control = fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
     match control {
-        Some(Control { to: meant, wish, mut also, .. }) if meant == to => {
+        Some(ControlFile { to: meant, wish, mut also, .. }) if meant == to => {
             also.push(wish);
             also
         }
@@ -136,7 +136,7 @@ impl Inbox {
             seen: None,
             says_paused: false,
         };
-        // Of a program that died.
+        // Left behind by a program that died.
         inbox.clear();
         inbox
     }
@@ -144,7 +144,7 @@ impl Inbox {
     /// Wishes that are new, the earlier ones first.
     pub fn look(&mut self) -> Vec<Wish> {
         let control = self.control().filter(|control| control.to == self.this);
-        let Some(Control { wish, mut also, .. }) = control else { return Vec::new() };
+        let Some(ControlFile { wish, mut also, .. }) = control else { return Vec::new() };
         also.push(wish);
         also.retain(|wish| match wish {
             Wish::Pace(Some(pace)) => pace.is_finite() && *pace > 0.0,
@@ -154,7 +154,7 @@ impl Inbox {
     }
 
     /// The file, where it is another one than before and its owner's alone.
-    fn control(&mut self) -> Option<Control> {
+    fn control(&mut self) -> Option<ControlFile> {
         let path = self.directory.join(CONTROL);
         let about = fs::symlink_metadata(&path).ok()?;
         let seen = Some((about.len(), about.modified().ok()?, inode(&about)));

@@ -9,9 +9,9 @@
 //! | `tasks/0007/result.json` | how it ended and what it drew |
 //! | `runs/RUN/` | the run directories |
 //!
-//! The directory may lie on storage that machines share. None of them needs the ledger: a
-//! grant is in it before `grant.json` is written, and counts in full until the result is
-//! collected. Whoever copies the directory copies the grants: start tasks from one copy.
+//! The directory may lie on storage that machines share, and none of them needs the ledger: a grant
+//! is in the ledger before `grant.json` is written, and counts in full until the result is
+//! collected. A copy of the directory is a copy of the grants: start tasks from one copy only.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::certificate::Standing;
+use super::certificate::AccountStanding;
 use super::file::Session;
 use super::resumption::{Origin, TRANSCRIPT};
 use super::workspace::Workspace;
@@ -27,7 +27,7 @@ use super::{PlanDefinition, leftovers, run_directory};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
-use crate::privacy::ledger::{Grant, Outcome, RunId, this_process};
+use crate::privacy::ledger::{Grant, RunId, RunOutcome, this_process};
 
 const VERSION: u32 = 1;
 
@@ -59,14 +59,14 @@ pub struct CarriedGrant {
     pub origin: Origin,
     /// How the account stood when the sweep was reserved.
     #[serde(default)]
-    pub standing: Standing,
+    pub standing: AccountStanding,
 }
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskResult {
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// How often each event was drawn.
     pub used: Vec<u64>,
     pub peeked: bool,
@@ -119,7 +119,7 @@ impl SweepDirectory {
                 .at(path.display().to_string())
                 .cure("choose another directory with --into"));
         }
-        // Of a program that died before there was a sweep.
+        // Left behind by a program that died before there was a sweep.
         leftovers::remove_halves(&path);
         made(&path.join("tasks"))?;
         made(&path.join("runs"))?;
@@ -251,7 +251,7 @@ impl TaskDirectory {
         })
     }
 
-    /// Who has claimed the task, if somebody has.
+    /// The process that has claimed the task, if any.
     fn claimant(&self) -> Result<Option<String>> {
         match std::fs::read_to_string(self.path.join("claim")) {
             // Killed between the making of the file and its first word.
@@ -356,8 +356,12 @@ mod tests {
         transcript.lock().unwrap();
         assert_eq!(sweep.state(0).unwrap(), TaskState::Running);
         drop(transcript);
-        let result =
-            TaskResult { outcome: Outcome::Finished, used: vec![60], peeked: false, trouble: None };
+        let result = TaskResult {
+            outcome: RunOutcome::Finished,
+            used: vec![60],
+            peeked: false,
+            trouble: None,
+        };
         sweep.task(0).write_result(&result).unwrap();
         assert_eq!(sweep.state(0).unwrap(), TaskState::Ended(result));
         assert_eq!(sweep.task(0).workspace().unwrap().folder(), sweep.path());

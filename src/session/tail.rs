@@ -1,7 +1,7 @@
 //! A file of lines that another process appends to, read as it grows.
 //!
-//! Half a line is waited for. A file that was cut or replaced is read anew from its beginning,
-//! which is noticed by its length and by the last bytes that were read. Nothing is ever written.
+//! Half a line is kept until the rest comes. A file that was cut or replaced is read again from its
+//! beginning; its length and the last bytes that were read give that away. Nothing is ever written.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 const LONGEST_LINE: usize = 1 << 20;
 /// At most so much is read at once.
 const PIECE: usize = 8 << 20;
-/// So many of the last bytes tell a file that grew from another one.
+/// This many of the last bytes tell a file that grew from a different file.
 const ENDING: usize = 64;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Steps as an event file that TensorBoard reads.
 //!
-//! A record is its length, what is in it, and a check sum of each; in it stands one message of
-//! TensorFlow's `Event`, of which only scalars are needed.
+//! A record has its length, its content, and a check sum of each. The content is one `Event` message
+//! of TensorFlow; only scalars are written.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

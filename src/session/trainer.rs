@@ -8,7 +8,7 @@
 //!
 //! `drawn` is what was drawn since the line before, and `epsilon` what the trainer claims for
 //! everything so far at the δ of the first line. Our accountant computes ε from the mechanisms:
-//! it holds if they were drawn as the file says, which nobody here can see. `halflight schema
+//! it holds if they were drawn as the file says, which cannot be checked here. `halflight schema
 //! steps` is the whole format.
 //!
 //! Draws must not be missed. So a step without `drawn`, and one with a key that the format does
@@ -42,20 +42,20 @@ pub fn is_one(path: &Path) -> bool {
     let file = is_file.then(|| std::fs::File::open(path).ok()).flatten();
     let read = file.map(|file| file.take(64 << 10).read_to_end(&mut start));
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    read.is_some() && Format::of(line).is_some()
+    read.is_some() && FormatLine::of(line).is_some()
 }
 
 /// Under which change of the data the noise was scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Neighbours {
+pub enum NoiseRelation {
     /// One record more or less. The pairs are those of zero-out.
     AddRemove,
     ReplaceOne,
     ZeroOut,
 }
 
-impl Neighbours {
+impl NoiseRelation {
     pub fn words(self) -> &'static str {
         match self {
             Self::AddRemove => "add-or-remove",
@@ -73,9 +73,9 @@ impl Neighbours {
 }
 
 #[derive(Debug, Deserialize)]
-struct Head {
+struct FileHead {
     #[serde(rename = "halflight")]
-    _version: Version,
+    _version: FormatVersion,
     #[serde(default)]
     id: String,
     #[serde(default)]
@@ -85,7 +85,7 @@ struct Head {
     #[serde(default)]
     of: u64,
     delta: f64,
-    adjacency: Neighbours,
+    adjacency: NoiseRelation,
     /// The column that says whose record a row is, where persons are protected.
     #[serde(default)]
     unit: Option<String>,
@@ -93,11 +93,11 @@ struct Head {
 
 /// The format, of whatever version.
 #[derive(Debug, Deserialize)]
-struct Format {
+struct FormatLine {
     halflight: String,
 }
 
-impl Format {
+impl FormatLine {
     fn of(line: &[u8]) -> Option<Self> {
         let format: Self = serde_json::from_slice(line).ok()?;
         format.halflight.starts_with("steps ").then_some(format)
@@ -105,20 +105,20 @@ impl Format {
 }
 
 #[derive(Debug, Deserialize)]
-enum Version {
+enum FormatVersion {
     #[serde(rename = "steps 1")]
     One,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct TrainerLine {
     #[serde(default)]
     step: Option<u64>,
     #[serde(default)]
     metrics: BTreeMap<String, Option<f64>>,
     #[serde(default)]
-    drawn: Option<Vec<Drawn>>,
+    drawn: Option<Vec<TrainerDraw>>,
     #[serde(default)]
     epsilon: Option<f64>,
     #[serde(default)]
@@ -126,17 +126,17 @@ struct Line {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(try_from = "Written")]
-struct Drawn {
-    mechanism: Mechanism,
+#[serde(try_from = "WrittenDraw")]
+struct TrainerDraw {
+    mechanism: TrainerMechanism,
     count: u64,
 }
 
 /// A draw as it stands in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    mechanism: Kind,
+struct WrittenDraw {
+    mechanism: EventKind,
     #[serde(default)]
     noise_multiplier: Option<f64>,
     #[serde(default)]
@@ -153,49 +153,49 @@ fn once() -> u64 {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum EventKind {
     Gaussian,
     SubsampledGaussian,
     Laplace,
     Pure,
 }
 
-impl TryFrom<Written> for Drawn {
+impl TryFrom<WrittenDraw> for TrainerDraw {
     type Error = &'static str;
 
-    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
-        let Written { mechanism, noise_multiplier, sampling_rate, epsilon, count } = written;
+    fn try_from(written: WrittenDraw) -> std::result::Result<Self, Self::Error> {
+        let WrittenDraw { mechanism, noise_multiplier, sampling_rate, epsilon, count } = written;
         let positive = |x: &f64| x.is_finite() && *x > 0.0;
         let noise_multiplier = match noise_multiplier {
             Some(it) if !positive(&it) => return Err("a noise multiplier is a number above 0"),
             other => other,
         };
         let mechanism = match (mechanism, noise_multiplier, sampling_rate, epsilon) {
-            (Kind::Gaussian, Some(noise_multiplier), None, None) => {
-                Mechanism::Gaussian { noise_multiplier }
+            (EventKind::Gaussian, Some(noise_multiplier), None, None) => {
+                TrainerMechanism::Gaussian { noise_multiplier }
             }
-            (Kind::SubsampledGaussian, Some(noise_multiplier), Some(sampling_rate), None) => {
+            (EventKind::SubsampledGaussian, Some(noise_multiplier), Some(sampling_rate), None) => {
                 if !positive(&sampling_rate) || sampling_rate > 1.0 {
                     return Err("a sampling rate lies above 0 and is at most 1");
                 }
-                Mechanism::SubsampledGaussian { noise_multiplier, sampling_rate }
+                TrainerMechanism::SubsampledGaussian { noise_multiplier, sampling_rate }
             }
-            (Kind::Laplace, Some(noise_multiplier), None, None) => {
-                Mechanism::Laplace { noise_multiplier }
+            (EventKind::Laplace, Some(noise_multiplier), None, None) => {
+                TrainerMechanism::Laplace { noise_multiplier }
             }
-            (Kind::Pure, None, None, Some(epsilon)) => {
+            (EventKind::Pure, None, None, Some(epsilon)) => {
                 if !positive(&epsilon) {
                     return Err("the ε of a draw is a number above 0");
                 }
-                Mechanism::Pure { epsilon }
+                TrainerMechanism::Pure { epsilon }
             }
-            (Kind::Gaussian | Kind::Laplace, ..) => {
+            (EventKind::Gaussian | EventKind::Laplace, ..) => {
                 return Err("gaussian and laplace have a noise_multiplier and no other number");
             }
-            (Kind::SubsampledGaussian, ..) => {
+            (EventKind::SubsampledGaussian, ..) => {
                 return Err("subsampled_gaussian has a noise_multiplier and a sampling_rate");
             }
-            (Kind::Pure, ..) => return Err("pure has an epsilon and no other number"),
+            (EventKind::Pure, ..) => return Err("pure has an epsilon and no other number"),
         };
         Ok(Self { mechanism, count })
     }
@@ -204,14 +204,14 @@ impl TryFrom<Written> for Drawn {
 /// Noise relative to the sensitivity: the most by which one record's change moves the answer, or
 /// of samples the largest norm of one record's part (the clip norm).
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Mechanism {
+enum TrainerMechanism {
     Gaussian { noise_multiplier: f64 },
     SubsampledGaussian { noise_multiplier: f64, sampling_rate: f64 },
     Laplace { noise_multiplier: f64 },
     Pure { epsilon: f64 },
 }
 
-impl Mechanism {
+impl TrainerMechanism {
     fn event(self, count: u64, adjacency: Adjacency) -> Event {
         let (query, scale) = match self {
             Self::SubsampledGaussian { noise_multiplier, sampling_rate } if sampling_rate < 1.0 => {
@@ -238,11 +238,11 @@ impl Mechanism {
     }
 }
 
-type Counts = Vec<(Mechanism, u64)>;
+type Counts = Vec<(TrainerMechanism, u64)>;
 
 /// What a trainer claimed last, and what it had drawn by then.
 #[derive(Debug, Clone)]
-struct Claim {
+struct LastClaim {
     epsilon: f64,
     counts: Counts,
 }
@@ -251,7 +251,7 @@ struct Claim {
 #[derive(Debug)]
 pub struct Trainer {
     tail: Tail,
-    head: Option<Head>,
+    head: Option<FileHead>,
     pub step: u64,
     pub metrics: BTreeMap<String, Vec<(f64, f64)>>,
     /// ε as the trainer claims it after each step.
@@ -267,12 +267,12 @@ pub struct Trainer {
     unknown: Option<String>,
     /// Why nothing can be read here.
     trouble: Option<String>,
-    claim: Option<Claim>,
+    claim: Option<LastClaim>,
 }
 
 /// What our accountant says of a trainer's steps.
 #[derive(Debug, Clone)]
-pub struct Account {
+pub struct TrainerCost {
     /// Of everything drawn.
     pub ours: Option<Guarantee>,
     /// The last claim, and what we compute for the draws up to it.
@@ -325,7 +325,7 @@ impl Trainer {
         self.head.as_ref().map(|head| head.delta)
     }
 
-    pub fn neighbours(&self) -> Option<Neighbours> {
+    pub fn neighbours(&self) -> Option<NoiseRelation> {
         self.head.as_ref().map(|head| head.adjacency)
     }
 
@@ -385,14 +385,14 @@ impl Trainer {
     /// Takes one line in; false where it is no step.
     fn take(&mut self, text: &[u8]) -> bool {
         if self.head.is_none() {
-            let head = serde_json::from_slice::<Head>(text).ok();
+            let head = serde_json::from_slice::<FileHead>(text).ok();
             self.head = head.filter(|head| head.delta > 0.0 && head.delta < 1.0);
             if self.head.is_none() && self.trouble.is_none() {
                 self.trouble = Some(not_a_head(text));
             }
             return self.head.is_some();
         }
-        let line = match serde_json::from_slice::<Line>(text) {
+        let line = match serde_json::from_slice::<TrainerLine>(text) {
             Ok(line) => line,
             Err(error) => {
                 self.cannot_tell(&format!("cannot be read ({})", flaw(&error)));
@@ -426,7 +426,7 @@ impl Trainer {
         }
         if let Some(epsilon) = line.epsilon {
             self.claimed.push((x, epsilon));
-            self.claim = Some(Claim { epsilon, counts: self.counts.clone() });
+            self.claim = Some(LastClaim { epsilon, counts: self.counts.clone() });
         }
         if let Some(end) = line.end {
             self.end = Some(harmless(&end, LONGEST));
@@ -434,7 +434,7 @@ impl Trainer {
         true
     }
 
-    fn add(&mut self, drawn: &Drawn) {
+    fn add(&mut self, drawn: &TrainerDraw) {
         let has_room = self.counts.len() < MOST_KINDS;
         let same = self.counts.iter_mut().find(|(other, _)| *other == drawn.mechanism);
         match same {
@@ -504,7 +504,7 @@ impl Trainer {
     }
 
     /// ε from the mechanisms, beside the one that is claimed.
-    pub fn account(&self) -> Account {
+    pub fn account(&self) -> TrainerCost {
         let claimed =
             self.claim.as_ref().map(|claim| (claim.epsilon, self.guarantee(&claim.counts)));
         let same = self.claim.as_ref().is_some_and(|claim| claim.counts == self.counts);
@@ -530,24 +530,24 @@ impl Trainer {
                 ("the claim cannot be checked: nothing was drawn before it".to_owned(), false)
             }
         };
-        Account { ours: ours.ok().flatten(), claimed, verdict, is_too_low }
+        TrainerCost { ours: ours.ok().flatten(), claimed, verdict, is_too_low }
     }
 }
 
-fn events(counts: &Counts, neighbours: Neighbours) -> Vec<Event> {
+fn events(counts: &Counts, neighbours: NoiseRelation) -> Vec<Event> {
     let drawn = counts.iter().filter(|(_, count)| *count > 0);
     drawn.map(|(it, count)| it.event(*count, neighbours.adjacency())).collect()
 }
 
 /// Why the first line does not begin a file of steps.
 fn not_a_head(line: &[u8]) -> String {
-    match Format::of(line) {
+    match FormatLine::of(line) {
         Some(format) if format.halflight != "steps 1" => format!(
             "the file has the format '{}', and this build reads 'steps 1': a newer halflight may \
              read it",
             harmless(&format.halflight, LONGEST)
         ),
-        Some(_) => match serde_json::from_slice::<Head>(line) {
+        Some(_) => match serde_json::from_slice::<FileHead>(line) {
             Err(error) => format!("the first line cannot be read: {}", flaw(&error)),
             Ok(_) => "the first line needs a `delta` between 0 and 1".to_owned(),
         },

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::preferences::Places;
+use super::preferences::UserDirectories;
 use super::{resumption, secret};
 use crate::error::{Error, Result};
 use crate::files;
@@ -104,7 +104,7 @@ impl Workspace {
     /// The ledger of a workspace that there is. It is held against what this user's programs
     /// remember of it.
     pub fn existing_ledger(&self) -> Result<Ledger> {
-        let ledger = match Places::of_environment() {
+        let ledger = match UserDirectories::of_environment() {
             Some(places) => Ledger::open_witnessed(&self.folder, &places.ledgers())?,
             None => Ledger::open(&self.folder)?,
         };
@@ -115,7 +115,7 @@ impl Workspace {
     }
 
     /// The secret under which private datasets are known here; made where there is none.
-    pub fn secret(&self) -> Result<secret::Found> {
+    pub fn secret(&self) -> Result<secret::FoundSecret> {
         secret::find(&self.ledger_folder)
     }
 

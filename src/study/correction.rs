@@ -7,20 +7,20 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::grid::{Grid, Harvest, Place};
-use super::labelled::Problem;
-use super::table::{Cell, Content, Row, Table, Wanted};
+use super::grid::{Grid, GridTask, Harvest};
+use super::labelled::LabelledProblem;
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::adapt::labelled::public_shape::{self, Ground};
 use crate::data::{PublicRecords, Task};
 use crate::error::Result;
 use crate::model::{Model, Shape};
 use crate::privacy::Target;
-use crate::rehearsal::{Noise, Split, Trial};
+use crate::rehearsal::{RehearsalNoise, Split, Trial};
 
 /// The rows of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entry {
+enum CorrectionRow {
     Linear,
     Trees,
     Base,
@@ -29,13 +29,13 @@ enum Entry {
     Correction,
 }
 
-const ENTRIES: [(Entry, &str); 6] = [
-    (Entry::Linear, "public linear"),
-    (Entry::Trees, "public trees"),
-    (Entry::Base, "public mixture"),
-    (Entry::WarmStart, "noisy warm start, linear"),
-    (Entry::Profiled, "profiled"),
-    (Entry::Correction, "public shape"),
+const ENTRIES: [(CorrectionRow, &str); 6] = [
+    (CorrectionRow::Linear, "public linear"),
+    (CorrectionRow::Trees, "public trees"),
+    (CorrectionRow::Base, "public mixture"),
+    (CorrectionRow::WarmStart, "noisy warm start, linear"),
+    (CorrectionRow::Profiled, "profiled"),
+    (CorrectionRow::Correction, "public shape"),
 ];
 const CORRECTION: usize = 5;
 
@@ -44,15 +44,15 @@ const WANTED: [(f64, f64); 5] = [(0.1, 1.04), (0.5, 0.96), (1.0, 0.94), (2.0, 0.
 
 /// A problem with what its public records have taught.
 #[derive(Debug)]
-pub struct Subject {
-    problem: Problem,
+pub struct TaughtProblem {
+    problem: LabelledProblem,
     /// The public records as trees want them, with what they teach: the same in all splits.
     public: OnceLock<PublicRecords>,
 }
 
 #[derive(Debug)]
-pub struct Study {
-    pub subjects: Vec<Subject>,
+pub struct CorrectionStudy {
+    pub subjects: Vec<TaughtProblem>,
     pub epsilons: Vec<f64>,
     pub seeds: Vec<u64>,
     /// Only the method itself and what costs nothing.
@@ -63,19 +63,19 @@ pub struct Study {
 
 /// Relative errors of one split: by entry, then by ε.
 #[derive(Debug, Clone)]
-pub struct Measured(Vec<Vec<f64>>);
+pub struct CorrectionErrors(Vec<Vec<f64>>);
 
-impl Study {
-    pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64, chosen_on: bool) -> Self {
+impl CorrectionStudy {
+    pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64, chosen_on: bool) -> Self {
         let epsilons = if quick { vec![0.5, 5.0] } else { vec![0.1, 0.5, 1.0, 2.0, 5.0] };
-        let subject = |problem| Subject { problem, public: OnceLock::new() };
+        let subject = |problem| TaughtProblem { problem, public: OnceLock::new() };
         let subjects = problems.into_iter().map(subject).collect();
         Self { subjects, epsilons, seeds: (0..seeds).collect(), alone: quick, chosen_on }
     }
 
     /// One row per dataset: a task measures everything on one split.
     pub fn grid(&self) -> Grid {
-        let name = |subject: &Subject| subject.problem.case.name.to_owned();
+        let name = |subject: &TaughtProblem| subject.problem.case.name.to_owned();
         Grid {
             rows: self.subjects.iter().map(name).collect(),
             columns: vec!["split".to_owned()],
@@ -83,7 +83,7 @@ impl Study {
         }
     }
 
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<CorrectionErrors>> {
         let subject = &self.subjects[place.row];
         let case = subject.problem.case;
         let plain = subject.problem.split(place.repetition)?;
@@ -99,43 +99,47 @@ impl Study {
                 let target = Target { epsilon: *epsilon, delta: case.delta };
                 let seed = place.seed().wrapping_add(k as u64);
                 let value = match entry {
-                    Entry::Linear | Entry::Trees | Entry::Base if k > 0 => errors[0] * unit,
-                    Entry::Linear => wide.loss(&alone(ground, 0))?,
-                    Entry::Trees => wide.loss(&alone(ground, 2))?,
-                    Entry::Base => wide.loss(&Model::Shape(ground.shape.clone()))?,
-                    Entry::WarmStart | Entry::Profiled if self.alone => f64::NAN,
-                    Entry::WarmStart => {
+                    CorrectionRow::Linear | CorrectionRow::Trees | CorrectionRow::Base if k > 0 => {
+                        errors[0] * unit
+                    }
+                    CorrectionRow::Linear => wide.loss(&alone(ground, 0))?,
+                    CorrectionRow::Trees => wide.loss(&alone(ground, 2))?,
+                    CorrectionRow::Base => wide.loss(&Model::Shape(ground.shape.clone()))?,
+                    CorrectionRow::WarmStart | CorrectionRow::Profiled if self.alone => f64::NAN,
+                    CorrectionRow::WarmStart => {
                         plain.loss(&linear(case.task, &plain, target, seed, true)?)?
                     }
-                    Entry::Profiled => {
+                    CorrectionRow::Profiled => {
                         plain.loss(&linear(case.task, &plain, target, seed, false)?)?
                     }
-                    Entry::Correction => wide.loss(&correct(case.task, &wide, target, seed)?)?,
+                    CorrectionRow::Correction => {
+                        wide.loss(&correct(case.task, &wide, target, seed)?)?
+                    }
                 };
                 errors.push(value / unit);
             }
             measured.push(errors);
         }
-        Ok(Some(Measured(measured)))
+        Ok(Some(CorrectionErrors(measured)))
     }
 
-    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<CorrectionErrors>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let row_of = |subject: usize, entry: usize, title: &str| {
             let cell = |k: usize| {
                 let samples = harvest.of(subject, 0).map(|measured| measured.0[entry][k]);
-                Cell::of(samples.filter(|x| x.is_finite()).collect())
+                SeedValues::of(samples.filter(|x| x.is_finite()).collect())
             };
-            Row { label: title.to_owned(), cells: (0..columns.len()).map(cell).collect() }
+            TableRow { label: title.to_owned(), cells: (0..columns.len()).map(cell).collect() }
         };
-        let mut tables: Vec<Table> = Vec::new();
+        let mut tables: Vec<StudyTable> = Vec::new();
         for (at, subject) in self.subjects.iter().enumerate() {
-            let rows: Vec<Row> =
+            let rows: Vec<TableRow> =
                 ENTRIES.iter().enumerate().map(|(k, (_, title))| row_of(at, k, title)).collect();
             let case = subject.problem.case;
-            let mut table = Table {
+            let mut table = StudyTable {
                 title: format!("{} · δ = {:e}", case.name, case.delta),
-                content: Content::Measurements,
+                content: TableContent::Measurements,
                 columns: columns.clone(),
                 rows,
             };
@@ -144,30 +148,30 @@ impl Study {
                 others.into_iter().flatten().fold(f64::INFINITY, f64::min)
             };
             let bounds: Vec<f64> = (0..columns.len()).map(|k| 1.02 * best(k)).collect();
-            table.want(ENTRIES[CORRECTION].1, |k| Some(Wanted::AtMost(bounds[k])));
+            table.want(ENTRIES[CORRECTION].1, |k| Some(ExpectedMean::AtMost(bounds[k])));
             tables.push(table);
         }
-        // Of each split the geometric mean over the datasets.
+        // The geometric mean over the datasets, for each split.
         let rows = ENTRIES.iter().enumerate().map(|(entry, (_, title))| {
             let cell = |k: usize| {
                 let means: Vec<f64> =
                     tables.iter().filter_map(|table| table.rows[entry].cells[k].mean()).collect();
                 let all = means.len() == tables.len();
                 let mean = (means.iter().map(|x| x.ln()).sum::<f64>() / means.len() as f64).exp();
-                Cell::of(if all { vec![mean] } else { Vec::new() })
+                SeedValues::of(if all { vec![mean] } else { Vec::new() })
             };
-            Row { label: (*title).to_owned(), cells: (0..columns.len()).map(cell).collect() }
+            TableRow { label: (*title).to_owned(), cells: (0..columns.len()).map(cell).collect() }
         });
-        let mut all = Table {
+        let mut all = StudyTable {
             title: "geometric mean".to_owned(),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
             columns: columns.clone(),
             rows: rows.collect(),
         };
         all.want(ENTRIES[CORRECTION].1, |k| {
             let mut goals = WANTED.iter().filter(|_| self.chosen_on);
             let wanted = goals.find(|(epsilon, _)| *epsilon == self.epsilons[k]);
-            wanted.map(|(_, bound)| Wanted::AtMost(*bound))
+            wanted.map(|(_, bound)| ExpectedMean::AtMost(*bound))
         });
         tables.push(all);
         tables
@@ -204,7 +208,7 @@ fn alone(ground: &Ground, predictor: usize) -> Model {
 
 fn correct(task: Task, split: &Split, target: Target, seed: u64) -> Result<Model> {
     let method = if task == Task::Regression { "public_shape" } else { "public_shape_classes" };
-    Ok(split.trial(method, Noise::For(target), seed).run_sealed()?.model)
+    Ok(split.trial(method, RehearsalNoise::For(target), seed).run_sealed()?.model)
 }
 
 /// The profiled method, or noisy descent from the public solution on private records alone.
@@ -216,6 +220,6 @@ fn linear(task: Task, split: &Split, target: Target, seed: u64, warm: bool) -> R
         settings.insert("pull".to_owned(), Value::Number(0.0));
         settings.insert("weighting".to_owned(), Value::Text("pooled".to_owned()));
     }
-    let trial = Trial { settings, ..split.trial(id, Noise::For(target), seed) };
+    let trial = Trial { settings, ..split.trial(id, RehearsalNoise::For(target), seed) };
     Ok(trial.run_sealed()?.model)
 }

@@ -1,6 +1,6 @@
 //! Rows × columns × seeds of independent tasks on a few threads.
 //!
-//! What a task draws depends on its place alone ([`Place::seed`]), so the number of
+//! What a task draws depends on its place alone ([`GridTask::seed`]), so the number of
 //! threads and the order of the tasks change nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 
 use sha2::{Digest, Sha256};
 
-use super::table::{Cell, Content, Row, Table};
+use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::error::Result;
 
 /// What is to be measured.
@@ -23,7 +23,7 @@ pub struct Grid {
 
 /// One task of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place<'a> {
+pub struct GridTask<'a> {
     pub row: usize,
     pub column: usize,
     pub row_title: &'a str,
@@ -33,7 +33,7 @@ pub struct Place<'a> {
     pub repetition: u64,
 }
 
-impl Place<'_> {
+impl GridTask<'_> {
     /// The seed of this task's noise: a hash of the place's titles and its repetition,
     /// so that no two tasks share noise and no other row or column changes it.
     pub fn seed(&self) -> u64 {
@@ -63,10 +63,10 @@ impl Grid {
         self.rows.len() * self.columns.len() * self.seeds.len()
     }
 
-    fn place(&self, task: usize) -> Place<'_> {
+    fn place(&self, task: usize) -> GridTask<'_> {
         let (cell, seed) = (task / self.seeds.len(), task % self.seeds.len());
         let (row, column) = (cell / self.columns.len(), cell % self.columns.len());
-        Place {
+        GridTask {
             row,
             column,
             row_title: &self.rows[row],
@@ -83,7 +83,7 @@ impl Grid {
         threads: usize,
         stop: &AtomicBool,
         tell: &mut dyn FnMut(usize),
-        task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
+        task: impl Fn(GridTask<'_>) -> Result<Option<T>> + Sync,
     ) -> Result<Harvest<T>> {
         let total = self.tasks();
         let mut results: Vec<Option<T>> = (0..total).map(|_| None).collect();
@@ -148,16 +148,17 @@ impl<T> Harvest<T> {
     }
 
     /// One number of every result, as a table. Rows without any are left out.
-    pub fn table(&self, title: &str, number: impl Fn(&T) -> Option<f64>) -> Table {
+    pub fn table(&self, title: &str, number: impl Fn(&T) -> Option<f64>) -> StudyTable {
         let row = |(index, label): (usize, &String)| {
-            let cell = |column| Cell::of(self.of(index, column).filter_map(&number).collect());
-            let cells: Vec<Cell> = (0..self.grid.columns.len()).map(cell).collect();
+            let cell =
+                |column| SeedValues::of(self.of(index, column).filter_map(&number).collect());
+            let cells: Vec<SeedValues> = (0..self.grid.columns.len()).map(cell).collect();
             let any = cells.iter().any(|cell| !cell.samples.is_empty());
-            any.then(|| Row { label: label.clone(), cells })
+            any.then(|| TableRow { label: label.clone(), cells })
         };
-        Table {
+        StudyTable {
             title: title.to_owned(),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
             columns: self.grid.columns.clone(),
             rows: self.grid.rows.iter().enumerate().filter_map(row).collect(),
         }
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_nothing() {
         let task =
-            |place: Place<'_>| Ok((place.row + place.column > 0).then(|| place.seed() as f64));
+            |place: GridTask<'_>| Ok((place.row + place.column > 0).then(|| place.seed() as f64));
         let table = |threads| {
             let harvest = grid().run(threads, &go(), &mut |_| {}, task).unwrap();
             assert_eq!(harvest.done, harvest.tasks());
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn no_two_tasks_share_a_seed_and_seeds_do_not_depend_on_the_rest_of_the_grid() {
         let seeds = Mutex::new(BTreeSet::new());
-        let note = |place: Place<'_>| {
+        let note = |place: GridTask<'_>| {
             seeds.lock().unwrap().insert(place.seed());
             Ok(Some(()))
         };
@@ -221,7 +222,7 @@ mod tests {
                 stop.store(true, Ordering::Relaxed);
             }
         };
-        let slow = |_: Place<'_>| {
+        let slow = |_: GridTask<'_>| {
             std::thread::sleep(std::time::Duration::from_millis(2));
             Ok(Some(1.0))
         };
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_failure_ends_the_study_and_names_its_place() {
-        let task = |place: Place<'_>| {
+        let task = |place: GridTask<'_>| {
             if place.row_title == "b" { Err(Error::failed("no")) } else { Ok(Some(())) }
         };
         let error = grid().run(1, &go(), &mut |_| {}, task).unwrap_err();

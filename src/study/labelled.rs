@@ -12,23 +12,23 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
-use super::grid::{Grid, Harvest, Place};
-use super::table::{Cell, Content, Row, Table, Wanted};
+use super::grid::{Grid, GridTask, Harvest};
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::adapt::baselines::kernel_mean_matching::{KernelMeans, Limits};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::weighted::learner::signs;
+use crate::data::column::Column;
 use crate::data::filter::Filter;
-use crate::data::table::Column;
 use crate::data::{
     self, Columns, Dataset, DatasetDefinition, Preparation, PreparationSettings, Role, Source, Task,
 };
 use crate::error::{Error, Result};
 use crate::model::{Model, logistic};
 use crate::numeric::least_squares::NormalEquations;
-use crate::plot::{Figure, Mark, Panel, Side};
+use crate::plot::{AxisSide, Figure, Mark, Panel};
 use crate::privacy::Target;
-use crate::rehearsal::{Noise, Split, Trial};
+use crate::rehearsal::{RehearsalNoise, Split, Trial};
 
 /// Stands for "as much as it takes": the plan of a run without noise.
 const PLENTY: f64 = 100.0;
@@ -208,14 +208,14 @@ pub static FURTHER: [Case; 14] = [
 
 /// A row of the tables.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct LabelledRow {
     title: &'static str,
     task: Option<Task>,
-    what: What,
+    what: RowMethod,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum RowMethod {
     SourceOnly,
     TargetOnly,
     /// Kernel mean matching, then weighted least squares.
@@ -231,13 +231,13 @@ const NOISY_TARGET: &str = "target-only, noisy";
 const SOURCE: &str = "source-only";
 const PRINTED: &str = "CnvxAdap, as printed";
 
-static ENTRIES: [Entry; 11] = [
-    Entry { title: SOURCE, task: None, what: What::SourceOnly },
-    Entry { title: "target-only, exact", task: None, what: What::TargetOnly },
-    Entry {
+static ENTRIES: [LabelledRow; 11] = [
+    LabelledRow { title: SOURCE, task: None, what: RowMethod::SourceOnly },
+    LabelledRow { title: "target-only, exact", task: None, what: RowMethod::TargetOnly },
+    LabelledRow {
         title: "KMM (no privacy, no labels)",
         task: Some(Task::Regression),
-        what: What::KernelMeans,
+        what: RowMethod::KernelMeans,
     },
     method(NOISY_TARGET, Task::Regression, "target_only", &[]),
     method(NOISY_TARGET, Task::Classification, "target_only_logistic", &[]),
@@ -254,19 +254,19 @@ const fn method(
     task: Task,
     id: &'static str,
     texts: &'static [(&'static str, &'static str)],
-) -> Entry {
-    Entry { title, task: Some(task), what: What::Method { id, texts } }
+) -> LabelledRow {
+    LabelledRow { title, task: Some(task), what: RowMethod::Method { id, texts } }
 }
 
 /// A case with its records.
-pub struct Problem {
+pub struct LabelledProblem {
     pub case: &'static Case,
     pub definition: DatasetDefinition,
     pub source: data::Table,
     pub(super) target: data::Table,
 }
 
-impl std::fmt::Debug for Problem {
+impl std::fmt::Debug for LabelledProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Problem").field("case", &self.case.name).finish_non_exhaustive()
     }
@@ -274,17 +274,17 @@ impl std::fmt::Debug for Problem {
 
 /// What is tried, on which problems.
 #[derive(Debug)]
-pub struct Study {
-    pub problems: Vec<Problem>,
+pub struct LabelledStudy {
+    pub problems: Vec<LabelledProblem>,
     pub epsilons: Vec<f64>,
     pub seeds: Vec<u64>,
 }
 
 /// Relative errors of one split: by entry, then by ε.
 #[derive(Debug, Clone)]
-pub struct Measured(Vec<Option<Vec<f64>>>);
+pub struct LabelledErrors(Vec<Option<Vec<f64>>>);
 
-impl Problem {
+impl LabelledProblem {
     pub fn new(case: &'static Case, mut table: data::Table) -> Result<Self> {
         if case.logarithm {
             let label = table.names.iter().position(|name| name == case.label);
@@ -399,19 +399,19 @@ impl Split {
     }
 }
 
-impl Entry {
+impl LabelledRow {
     fn model(&self, case: &Case, split: &Split, epsilon: f64, seed: u64) -> Result<Model> {
         let (id, texts) = match self.what {
-            What::SourceOnly => return Split::exact(case.task, &split.public),
-            What::TargetOnly => return Split::exact(case.task, &split.private),
-            What::KernelMeans => return split.kernel_means(),
-            What::Method { id, texts } => (id, texts),
+            RowMethod::SourceOnly => return Split::exact(case.task, &split.public),
+            RowMethod::TargetOnly => return Split::exact(case.task, &split.private),
+            RowMethod::KernelMeans => return split.kernel_means(),
+            RowMethod::Method { id, texts } => (id, texts),
         };
         let text =
             |(key, text): &(&str, &str)| ((*key).to_owned(), Value::Text((*text).to_owned()));
         let mut settings: BTreeMap<String, Value> = texts.iter().map(text).collect();
         let noise = if epsilon.is_finite() {
-            Noise::For(Target { epsilon, delta: case.delta })
+            RehearsalNoise::For(Target { epsilon, delta: case.delta })
         } else {
             if id == "profiled_cnvx_adap" {
                 // A low threshold is there for the sake of the noise.
@@ -420,19 +420,19 @@ impl Entry {
             if id == "profiled_logistic" {
                 settings.insert("clip".to_owned(), Value::Number(1.0));
             }
-            Noise::None(Target { epsilon: PLENTY, delta: case.delta })
+            RehearsalNoise::None(Target { epsilon: PLENTY, delta: case.delta })
         };
         let trial = Trial { settings, ..split.trial(id, noise, seed) };
         Ok(trial.run()?.model)
     }
 
     fn depends_on_epsilon(&self) -> bool {
-        matches!(self.what, What::Method { .. })
+        matches!(self.what, RowMethod::Method { .. })
     }
 }
 
-impl Study {
-    pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
+impl LabelledStudy {
+    pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![1.0, 5.0] } else { vec![0.5, 1.0, 5.0, f64::INFINITY] };
         Self { problems, epsilons, seeds: (0..seeds).collect() }
     }
@@ -446,7 +446,7 @@ impl Study {
         }
     }
 
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<LabelledErrors>> {
         let problem = &self.problems[place.row];
         let case = problem.case;
         let split = problem.split(place.repetition)?;
@@ -454,7 +454,7 @@ impl Study {
             split.error(model).ok_or_else(|| Error::failed("the model and the labels do not match"))
         };
         let unit = error(&Split::exact(case.task, &split.private)?)?;
-        let measure = |(index, entry): (usize, &Entry)| {
+        let measure = |(index, entry): (usize, &LabelledRow)| {
             if entry.task.is_some_and(|task| task != case.task) {
                 return Ok(None);
             }
@@ -474,10 +474,10 @@ impl Study {
             .enumerate()
             .map(measure)
             .collect::<Result<_>>()
-            .map(|all| Some(Measured(all)))
+            .map(|all| Some(LabelledErrors(all)))
     }
 
-    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<LabelledErrors>) -> Vec<StudyTable> {
         let problems = self.problems.iter().enumerate();
         problems
             .map(|(row, problem)| self.table(problem, &harvest.of(row, 0).collect::<Vec<_>>()))
@@ -485,9 +485,9 @@ impl Study {
     }
 
     /// Errors over ε, a file for every dataset. What no noise touches is a level.
-    pub fn figures(&self, harvest: &Harvest<Measured>) -> Vec<(String, Figure)> {
+    pub fn figures(&self, harvest: &Harvest<LabelledErrors>) -> Vec<(String, Figure)> {
         let problems = self.problems.iter().zip(self.tables(harvest));
-        let figure = |(problem, table): (&Problem, Table)| {
+        let figure = |(problem, table): (&LabelledProblem, StudyTable)| {
             let case = problem.case;
             let mut series = table.series(&self.epsilons);
             for one in &mut series {
@@ -498,7 +498,7 @@ impl Study {
             }
             let panel = Panel {
                 title: String::new(),
-                horizontal: Side::log("ε").at(&self.epsilons),
+                horizontal: AxisSide::log("ε").at(&self.epsilons),
                 series,
             };
             let figure = Figure {
@@ -508,7 +508,7 @@ impl Study {
                     case.delta,
                     self.seeds.len()
                 ),
-                vertical: Side::log("error, exact model of the private records = 1"),
+                vertical: AxisSide::log("error, exact model of the private records = 1"),
                 panels: vec![panel],
             };
             (format!("labelled-{}.svg", case.name), figure)
@@ -516,7 +516,7 @@ impl Study {
         problems.map(figure).collect()
     }
 
-    fn table(&self, problem: &Problem, measured: &[&Measured]) -> Table {
+    fn table(&self, problem: &LabelledProblem, measured: &[&LabelledErrors]) -> StudyTable {
         let case = problem.case;
         let measure = match case.task {
             Task::Regression => "mean squared error",
@@ -526,20 +526,20 @@ impl Study {
         let rows = ENTRIES.iter().enumerate().filter_map(|(index, entry)| {
             let cell = |k: usize| {
                 let samples = measured.iter().filter_map(|one| Some(one.0[index].as_ref()?[k]));
-                Cell::of(samples.collect())
+                SeedValues::of(samples.collect())
             };
-            let cells: Vec<Cell> = (0..self.epsilons.len()).map(cell).collect();
+            let cells: Vec<SeedValues> = (0..self.epsilons.len()).map(cell).collect();
             let any = cells.iter().any(|cell| !cell.samples.is_empty());
-            any.then(|| Row { label: entry.title.to_owned(), cells })
+            any.then(|| TableRow { label: entry.title.to_owned(), cells })
         });
-        let mut table = Table {
+        let mut table = StudyTable {
             title: format!(
                 "{} · {} public records · {measure}, target-only exact = 1 · δ = {:e} · {role}",
                 case.name,
                 problem.source.rows(),
                 case.delta
             ),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
             columns: self.epsilons.iter().map(|epsilon| column(*epsilon)).collect(),
             rows: rows.collect(),
         };
@@ -548,7 +548,7 @@ impl Study {
     }
 
     /// The goals that the table is held against.
-    fn want(&self, case: &Case, table: &mut Table) {
+    fn want(&self, case: &Case, table: &mut StudyTable) {
         let mean = |label: &str, column: usize| table.row(label).and_then(|row| row.mean(column));
         let mut wanted: BTreeMap<String, f64> = BTreeMap::new();
         if case.name == "wind" {
@@ -565,9 +565,10 @@ impl Study {
             *bound = bound.min(source).min(target);
         }
         let bound = |at: usize| wanted.get(&column(self.epsilons[at])).copied();
-        table.want(PROFILED, |at| bound(at).map(Wanted::AtMost));
+        table.want(PROFILED, |at| bound(at).map(ExpectedMean::AtMost));
         if case.name == "wind" {
-            let fails = |at: usize| (self.epsilons[at] == 1.0).then_some(Wanted::AtLeast(4.0));
+            let fails =
+                |at: usize| (self.epsilons[at] == 1.0).then_some(ExpectedMean::AtLeast(4.0));
             table.want(PRINTED, fails);
         }
     }
@@ -613,11 +614,11 @@ mod tests {
 
     use super::*;
 
-    fn bikeshare() -> Study {
+    fn bikeshare() -> LabelledStudy {
         let bytes = crate::session::demo::builtin("bikeshare").unwrap();
         let table = data::read::csv::read_bytes("bikeshare", bytes).unwrap();
         let case = CASES.iter().find(|case| case.name == "bikeshare").unwrap();
-        Study::new(vec![Problem::new(case, table).unwrap()], true, 1)
+        LabelledStudy::new(vec![LabelledProblem::new(case, table).unwrap()], true, 1)
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub mod rehearsal;
 pub mod scores;
 pub mod table;
 
-pub use grid::{Grid, Harvest, Place};
-pub use table::{Cell, Content, Row, Table, Wanted};
+pub use grid::{Grid, GridTask, Harvest};
+pub use table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 
 /// What a header says of datasets that are not there.
 fn not_found(missing: &[&str]) -> Option<String> {

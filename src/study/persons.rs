@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::grid::{Grid, Harvest, Place};
-use super::labelled::Problem;
-use super::table::{Cell, Content, Row, Table, Wanted};
+use super::grid::{Grid, GridTask, Harvest};
+use super::labelled::LabelledProblem;
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::adapt::labelled::public_shape;
 use crate::data::persons::{WithoutUnit, by_person};
@@ -20,10 +20,10 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::Target;
 use crate::privacy::accountant::gaussian;
-use crate::rehearsal::{Noise, Split, Trial};
+use crate::rehearsal::{RehearsalNoise, Split, Trial};
 
 /// A dataset's unit, and how many records of it are used at most.
-struct Case {
+struct UnitCase {
     dataset: &'static str,
     /// Its columns.
     unit: &'static str,
@@ -33,19 +33,19 @@ struct Case {
     turned: bool,
 }
 
-const CASES: [Case; 5] = [
-    Case { dataset: "bikeshare", unit: "day", most: 5, turned: false },
-    Case { dataset: "bikeshare", unit: "day", most: 24, turned: false },
-    Case { dataset: "bikeshare", unit: "day", most: 5, turned: true },
-    Case { dataset: "bikeshare", unit: "day", most: 24, turned: true },
-    Case { dataset: "airline", unit: "month + day", most: 5, turned: false },
+const CASES: [UnitCase; 5] = [
+    UnitCase { dataset: "bikeshare", unit: "day", most: 5, turned: false },
+    UnitCase { dataset: "bikeshare", unit: "day", most: 24, turned: false },
+    UnitCase { dataset: "bikeshare", unit: "day", most: 5, turned: true },
+    UnitCase { dataset: "bikeshare", unit: "day", most: 24, turned: true },
+    UnitCase { dataset: "airline", unit: "month + day", most: 5, turned: false },
 ];
 
 const METHODS: [&str; 2] = ["public_shape", "profiled_cnvx_adap"];
 
 /// How persons are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum Protection {
     /// Persons are added up.
     Person,
     /// Records are protected, at the ε of which k times is the person's, and a δ to match.
@@ -54,10 +54,10 @@ enum Form {
     Group,
 }
 
-const FORMS: [(Form, &str); 3] = [
-    (Form::Person, "persons added up"),
-    (Form::Group, "k records as a group"),
-    (Form::Times, "k times ε by hand"),
+const FORMS: [(Protection, &str); 3] = [
+    (Protection::Person, "persons added up"),
+    (Protection::Group, "k records as a group"),
+    (Protection::Times, "k times ε by hand"),
 ];
 
 /// Records of a person, for the sentence about noise.
@@ -72,22 +72,22 @@ pub fn has_unit(case: &super::labelled::Case) -> bool {
 }
 
 #[derive(Debug)]
-pub struct Study {
-    problems: Vec<Problem>,
+pub struct PersonsStudy {
+    problems: Vec<LabelledProblem>,
     /// The same with the roles changed.
-    turned: Vec<Problem>,
+    turned: Vec<LabelledProblem>,
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
 }
 
 /// Excess errors of one split: by form, then by ε.
 #[derive(Debug, Clone)]
-pub struct Measured(Vec<Vec<f64>>);
+pub struct PersonErrors(Vec<Vec<f64>>);
 
-impl Study {
-    pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
+impl PersonsStudy {
+    pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![1.0, 4.0] } else { vec![0.5, 1.0, 2.0, 4.0] };
-        let turned = problems.iter().map(|problem| Problem {
+        let turned = problems.iter().map(|problem| LabelledProblem {
             case: problem.case,
             definition: problem.definition.clone(),
             source: problem.target.clone(),
@@ -96,8 +96,8 @@ impl Study {
         Self { turned: turned.collect(), problems, epsilons, seeds: (0..seeds).collect() }
     }
 
-    fn cases(&self) -> Vec<(&Case, &Problem)> {
-        let of = |case: &'static Case| {
+    fn cases(&self) -> Vec<(&UnitCase, &LabelledProblem)> {
+        let of = |case: &'static UnitCase| {
             let problems = if case.turned { &self.turned } else { &self.problems };
             Some((case, problems.iter().find(|it| it.case.name == case.dataset)?))
         };
@@ -105,7 +105,7 @@ impl Study {
     }
 
     pub fn grid(&self) -> Grid {
-        let name = |case: &Case| {
+        let name = |case: &UnitCase| {
             let turned = if case.turned { ", roles changed" } else { "" };
             format!("{}{turned}, by {}, at most {} records", case.dataset, case.unit, case.most)
         };
@@ -116,16 +116,16 @@ impl Study {
         }
     }
 
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<PersonErrors>> {
         let (case, problem) = self.cases()[place.row];
         let method = METHODS[place.column];
         let wide = method == "public_shape";
         let preparation = if wide { problem.wide_preparation()? } else { problem.preparation()? };
         let split = case.split(problem, preparation, place.repetition)?;
         let (delta, seed) = (problem.case.delta, place.seed());
-        let error = |private: &Dataset, noise: Noise, seed: u64| -> Result<f64> {
+        let error = |private: &Dataset, noise: RehearsalNoise, seed: u64| -> Result<f64> {
             let mut settings = BTreeMap::new();
-            if let (false, Noise::None(_)) = (wide, noise) {
+            if let (false, RehearsalNoise::None(_)) = (wide, noise) {
                 // A low threshold is there for the sake of the noise.
                 settings.insert("kappa_scale".to_owned(), Value::Number(1.5));
             }
@@ -133,7 +133,7 @@ impl Study {
             split.loss(&trial.run_sealed()?.model)
         };
         let plenty = Target { epsilon: 100.0, delta };
-        let least = error(&split.private, Noise::None(plenty), seed)?;
+        let least = error(&split.private, RehearsalNoise::None(plenty), seed)?;
         let public = if wide {
             Model::Shape(public_shape::ground(&split.problem())?.shape.clone())
         } else {
@@ -147,42 +147,43 @@ impl Study {
             for (at, epsilon) in self.epsilons.iter().enumerate() {
                 let target = Target { epsilon: *epsilon, delta };
                 let (private, target) = match form {
-                    Form::Person => (&split.private, target),
-                    Form::Times => (&records, times(target, case.most)),
-                    Form::Group => (&records, group(target, case.most)),
+                    Protection::Person => (&split.private, target),
+                    Protection::Times => (&records, times(target, case.most)),
+                    Protection::Group => (&records, group(target, case.most)),
                 };
-                let found = error(private, Noise::For(target), seed.wrapping_add(at as u64))?;
+                let found =
+                    error(private, RehearsalNoise::For(target), seed.wrapping_add(at as u64))?;
                 errors.push((found - least) / public);
             }
             measured.push(errors);
         }
-        Ok(Some(Measured(measured)))
+        Ok(Some(PersonErrors(measured)))
     }
 
-    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<PersonErrors>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let grid = self.grid();
         let mut tables = Vec::new();
         for (row, name) in grid.rows.iter().enumerate() {
             for (column, method) in grid.columns.iter().enumerate() {
-                let of_form = |form: usize| Row {
+                let of_form = |form: usize| TableRow {
                     label: FORMS[form].1.to_owned(),
                     cells: (0..columns.len())
                         .map(|k| {
                             let all = harvest.of(row, column);
-                            Cell::of(all.map(|measured| measured.0[form][k]).collect())
+                            SeedValues::of(all.map(|measured| measured.0[form][k]).collect())
                         })
                         .collect(),
                 };
-                let mut table = Table {
+                let mut table = StudyTable {
                     title: format!("{name} · {method}"),
-                    content: Content::Measurements,
+                    content: TableContent::Measurements,
                     columns: columns.clone(),
                     rows: (0..FORMS.len()).map(of_form).collect(),
                 };
                 let by_hand: Vec<Option<f64>> =
-                    table.rows[2].cells.iter().map(Cell::mean).collect();
-                table.want(FORMS[0].1, |k| by_hand[k].map(|it| Wanted::AtMost(it / WANTED)));
+                    table.rows[2].cells.iter().map(SeedValues::mean).collect();
+                table.want(FORMS[0].1, |k| by_hand[k].map(|it| ExpectedMean::AtMost(it / WANTED)));
                 tables.push(table);
             }
         }
@@ -216,8 +217,13 @@ impl Study {
     }
 }
 
-impl Case {
-    fn split(&self, problem: &Problem, preparation: Preparation, seed: u64) -> Result<Split> {
+impl UnitCase {
+    fn split(
+        &self,
+        problem: &LabelledProblem,
+        preparation: Preparation,
+        seed: u64,
+    ) -> Result<Split> {
         let unit = Unit::parse(self.unit).ok_or_else(|| Error::failed("a unit has no column"))?;
         let table = by_person(&problem.target, &unit, self.most, WithoutUnit::OwnPerson)?;
         let persons =

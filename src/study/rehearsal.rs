@@ -1,20 +1,20 @@
-//! The study of rehearsals: what they advise, and what would have been best.
+//! The study of rehearsals: their advice beside what would have been best.
 //!
 //! The public records of each dataset are all that the rehearsals see. Then every player has
 //! the target, too, of which one part is trained on and the other judges, as it does a real run:
 //! the regret is by how much the advised player's error is above that of the best one.
 
-use super::grid::{Grid, Harvest, Place};
-use super::labelled::Problem;
-use super::table::{Cell, Content, Row, Table, Wanted};
+use super::grid::{Grid, GridTask, Harvest};
+use super::labelled::LabelledProblem;
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::data;
 use crate::data::PreparationSettings;
 use crate::data::filter::Filter;
 use crate::error::Result;
 use crate::numeric::parallel;
-use crate::rehearsal::advice::{Advice, Entry, Results};
-use crate::rehearsal::scene::{Kind, Scene};
-use crate::rehearsal::{Declared, Player, Stage, Terms, player};
+use crate::rehearsal::advice::{Advice, Results, TrialResult};
+use crate::rehearsal::scene::{Scene, SceneKind};
+use crate::rehearsal::{Declared, Player, RunTerms, Stage, player};
 
 /// What every cell of regrets should be, and what the error may be beside public data alone.
 const WANTED_REGRET: f64 = 0.05;
@@ -22,7 +22,7 @@ const WANTED_AT_MOST: f64 = 1.02;
 
 /// A dataset with its rehearsals, and the real thing.
 #[derive(Debug)]
-pub struct Subject {
+pub struct RehearsedDataset {
     name: &'static str,
     players: Vec<Player>,
     rehearsed: Stage,
@@ -31,29 +31,29 @@ pub struct Subject {
 }
 
 #[derive(Debug)]
-pub struct Study {
-    pub subjects: Vec<Subject>,
+pub struct RehearsalStudy {
+    pub subjects: Vec<RehearsedDataset>,
     pub epsilons: Vec<f64>,
     pub seeds: Vec<u64>,
     /// One for each row of the grid.
-    tasks: Vec<Task>,
+    tasks: Vec<StudyTask>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Task {
+struct StudyTask {
     subject: usize,
     real: bool,
-    entry: Entry,
+    entry: TrialResult,
 }
 
-impl Subject {
-    fn new(problem: &Problem, epsilons: &[f64], methods: &[String]) -> Result<Self> {
+impl RehearsedDataset {
+    fn new(problem: &LabelledProblem, epsilons: &[f64], methods: &[String]) -> Result<Self> {
         let case = problem.case;
         let rows = problem.target.rows();
         let records = case.private_records.unwrap_or(rows / 2).min(rows);
         let definition = problem.definition.clone();
         let private = Declared { records, definition: definition.clone() };
-        let terms = Terms {
+        let terms = RunTerms {
             delta: case.delta,
             epsilons: epsilons.to_vec(),
             preparation: PreparationSettings::default(),
@@ -77,7 +77,7 @@ impl Subject {
         let all = data::Table::concat(&[&problem.source, &problem.target])?;
         let scene = Scene {
             title: "target".to_owned(),
-            kind: Kind::Dataset,
+            kind: SceneKind::Dataset,
             public: (0..source).collect(),
             acting: (source..all.rows()).collect(),
         };
@@ -95,12 +95,17 @@ impl Subject {
     }
 }
 
-impl Study {
-    pub fn new(problems: &[Problem], quick: bool, seeds: u64, methods: &[String]) -> Result<Self> {
+impl RehearsalStudy {
+    pub fn new(
+        problems: &[LabelledProblem],
+        quick: bool,
+        seeds: u64,
+        methods: &[String],
+    ) -> Result<Self> {
         let epsilons = if quick { vec![0.5, 5.0] } else { vec![0.5, 1.0, 2.0, 5.0] };
         let subjects = problems
             .iter()
-            .map(|problem| Subject::new(problem, &epsilons, methods))
+            .map(|problem| RehearsedDataset::new(problem, &epsilons, methods))
             .collect::<Result<Vec<_>>>()?;
         let mut tasks = Vec::new();
         for (at, subject) in subjects.iter().enumerate() {
@@ -108,8 +113,8 @@ impl Study {
             for (real, stage, rounds) in
                 [(false, &subject.rehearsed, rounds), (true, &subject.real, 1)]
             {
-                let entries = Entry::all(stage, &subject.players, rounds).into_iter();
-                tasks.extend(entries.map(|entry| Task { subject: at, real, entry }));
+                let entries = TrialResult::all(stage, &subject.players, rounds).into_iter();
+                tasks.extend(entries.map(|entry| StudyTask { subject: at, real, entry }));
             }
         }
         Ok(Self { subjects, epsilons, seeds: (0..seeds).collect(), tasks })
@@ -118,7 +123,7 @@ impl Study {
     /// One row per trial and round: where rehearsals repeat trials more often than there are
     /// seeds, there are several rounds of these.
     pub fn grid(&self) -> Grid {
-        let title = |(at, task): (usize, &Task)| {
+        let title = |(at, task): (usize, &StudyTask)| {
             let subject = &self.subjects[task.subject];
             format!("{at} {} {}", subject.name, subject.players[task.entry.player].id())
         };
@@ -130,8 +135,8 @@ impl Study {
     }
 
     /// The loss of one trial; `None` where a player cannot work on the data.
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<f64>> {
-        let Task { subject, real, entry } = self.tasks[place.row];
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
+        let StudyTask { subject, real, entry } = self.tasks[place.row];
         let subject = &self.subjects[subject];
         let stage = if real { &subject.real } else { &subject.rehearsed };
         let player = &subject.players[entry.player];
@@ -140,7 +145,7 @@ impl Study {
         Ok(parallel::alone(play).ok())
     }
 
-    fn repetition(&self, entry: Entry, seed: u64) -> u64 {
+    fn repetition(&self, entry: TrialResult, seed: u64) -> u64 {
         entry.repetition * self.seeds.len() as u64 + seed
     }
 
@@ -152,7 +157,7 @@ impl Study {
             if (task.subject, task.real) == (subject, real) {
                 for (seed, loss) in (0..).zip(harvest.of(row, 0)) {
                     let repetition = self.repetition(task.entry, seed);
-                    results.add(Entry { repetition, ..task.entry }, *loss);
+                    results.add(TrialResult { repetition, ..task.entry }, *loss);
                 }
             }
         }
@@ -160,7 +165,7 @@ impl Study {
     }
 
     /// Regrets, errors beside public data alone, and for each dataset who was advised.
-    pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let (mut regrets, mut ratios) = (Vec::new(), Vec::new());
         for (at, subject) in self.subjects.iter().enumerate() {
@@ -173,24 +178,24 @@ impl Study {
                 let of = |line: usize| Some(truth.lines[line].standings[k]?.ratio);
                 let best = truth.best(k);
                 let found = advised.and_then(of).zip(best.and_then(of));
-                regret.push(Cell::of(
+                regret.push(SeedValues::of(
                     found.map(|(ours, best)| ours / best - 1.0).into_iter().collect(),
                 ));
-                ratio.push(Cell::of(found.map(|(ours, _)| ours).into_iter().collect()));
+                ratio.push(SeedValues::of(found.map(|(ours, _)| ours).into_iter().collect()));
             }
             let label = subject.name.to_owned();
-            regrets.push(Row { label: label.clone(), cells: regret });
-            ratios.push(Row { label, cells: ratio });
+            regrets.push(TableRow { label: label.clone(), cells: regret });
+            ratios.push(TableRow { label, cells: ratio });
         }
-        let table = |title: &str, mut rows: Vec<Row>, bound: f64| {
+        let table = |title: &str, mut rows: Vec<TableRow>, bound: f64| {
             for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
-                cell.wanted = Some(Wanted::AtMost(bound));
+                cell.wanted = Some(ExpectedMean::AtMost(bound));
             }
             let (title, columns) = (title.to_owned(), columns.clone());
-            Table { title, content: Content::Measurements, columns, rows }
+            StudyTable { title, content: TableContent::Measurements, columns, rows }
         };
         let all: Vec<f64> =
-            regrets.iter().flat_map(|row| &row.cells).filter_map(Cell::mean).collect();
+            regrets.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
         let summary = summary(all);
         vec![
             table(
@@ -207,7 +212,7 @@ impl Study {
         ]
     }
 
-    /// Who was advised, and in brackets who was best.
+    /// The method that was advised, and in brackets the one that was best.
     pub fn choices(&self, harvest: &Harvest<f64>) -> Vec<String> {
         let mut lines = Vec::new();
         for (at, subject) in self.subjects.iter().enumerate() {
@@ -242,24 +247,24 @@ impl Study {
 }
 
 /// The median, the share of small ones and the largest.
-fn summary(mut regrets: Vec<f64>) -> Table {
+fn summary(mut regrets: Vec<f64>) -> StudyTable {
     regrets.sort_by(f64::total_cmp);
     let count = regrets.len();
     let within = |bound: f64| regrets.iter().filter(|x| **x <= bound).count() as f64 / count as f64;
-    let cell = |value: f64, wanted| Cell {
+    let cell = |value: f64, wanted| SeedValues {
         samples: if count > 0 { vec![value] } else { Vec::new() },
         wanted,
     };
     let median = regrets.get(count / 2).copied().unwrap_or_default();
     let cells = vec![
-        cell(median, Some(Wanted::AtMost(0.02))),
-        cell(within(0.05), Some(Wanted::AtLeast(0.9))),
+        cell(median, Some(ExpectedMean::AtMost(0.02))),
+        cell(within(0.05), Some(ExpectedMean::AtLeast(0.9))),
         cell(regrets.last().copied().unwrap_or_default(), None),
     ];
-    Table {
+    StudyTable {
         title: format!("regrets of all {count} cells"),
-        content: Content::Measurements,
+        content: TableContent::Measurements,
         columns: ["median", "share up to 5 %", "largest"].map(str::to_owned).to_vec(),
-        rows: vec![Row { label: "advised".to_owned(), cells }],
+        rows: vec![TableRow { label: "advised".to_owned(), cells }],
     }
 }

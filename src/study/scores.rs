@@ -6,7 +6,7 @@
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Grid, Harvest, Place, Table};
+use super::{Grid, GridTask, Harvest, StudyTable};
 use crate::error::Result;
 use crate::evaluation::tally::{Answer, BINS};
 use crate::evaluation::{Answers, Evaluation, Score, Scored, Tally};
@@ -181,7 +181,7 @@ impl Study {
         Grid { rows: rows.collect(), columns: columns.collect(), seeds: self.seeds.clone() }
     }
 
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<Measured>> {
         let (what, epsilon) = Self::row(place.row);
         let (records, rate) = self.column(place.column);
         let (tally, truth) = (what.tally(records), what.truth(rate));
@@ -200,7 +200,7 @@ impl Study {
         Ok(Some(found))
     }
 
-    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<StudyTable> {
         let told = |of: fn(&Measured) -> f64| {
             move |it: &Measured| (it.told > FEWEST * EACH as f64).then(|| of(it) / it.told)
         };
@@ -317,7 +317,7 @@ mod tests {
         let grid = study.grid();
         for row in [6, 22] {
             let (row_title, column_title) = (grid.rows[row].as_str(), grid.columns[5].as_str());
-            let place = Place { row, column: 5, row_title, column_title, repetition: 0 };
+            let place = GridTask { row, column: 5, row_title, column_title, repetition: 0 };
             let measured = study.measure(place).unwrap().unwrap();
             assert!(measured.held >= 0.85 * EACH as f64, "{measured:?}");
             let half_width = measured.half_width / measured.told;

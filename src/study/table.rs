@@ -5,51 +5,51 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::plot::number::compact_up;
-use crate::plot::{Mark, Point, Series};
+use crate::plot::{ChartSeries, Mark, Point};
 
 /// What stands where nothing was measured.
 const NOTHING: &str = "–";
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
+pub struct StudyTable {
     pub title: String,
-    pub content: Content,
+    pub content: TableContent,
     pub columns: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
 }
 
 /// What the numbers of a table are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
+pub enum TableContent {
     Measurements,
     /// ε, which is never shown smaller than it is.
     Privacy,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct TableRow {
     pub label: String,
     /// One per column.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SeedValues>,
 }
 
 /// The same number over several seeds.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Cell {
+pub struct SeedValues {
     pub samples: Vec<f64>,
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<ExpectedMean>,
 }
 
 /// What a mean is expected to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Wanted {
+pub enum ExpectedMean {
     AtMost(f64),
     AtLeast(f64),
     /// Within this share of a reference number.
     About(f64, f64),
 }
 
-impl Wanted {
+impl ExpectedMean {
     fn is_met(self, mean: f64) -> bool {
         match self {
             Self::AtMost(bound) => mean <= bound,
@@ -67,7 +67,7 @@ impl Wanted {
     }
 }
 
-impl Cell {
+impl SeedValues {
     pub fn of(samples: Vec<f64>) -> Self {
         Self { samples, wanted: None }
     }
@@ -91,9 +91,9 @@ impl Cell {
 
     /// `0.0123 ± 0.0004`: the mean with three digits and the deviation to the same place.
     /// Samples that do not differ are shown as the one number that they are.
-    fn words(&self, content: Content) -> String {
+    fn words(&self, content: TableContent) -> String {
         let Some(mean) = self.mean() else { return NOTHING.to_owned() };
-        if content == Content::Privacy {
+        if content == TableContent::Privacy {
             return compact_up(self.samples.iter().copied().fold(mean, f64::max));
         }
         let Some(deviation) = self.deviation().filter(|sd| *sd > 0.0) else {
@@ -125,14 +125,14 @@ fn three_digits(x: f64) -> String {
     format!("{x:.*}", decimals(x))
 }
 
-impl Row {
+impl TableRow {
     pub fn mean(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.mean()
     }
 
     /// How many cells are as wanted, of how many with a wish.
     pub fn met(&self) -> Option<(usize, usize)> {
-        let verdicts: Vec<bool> = self.cells.iter().filter_map(Cell::is_met).collect();
+        let verdicts: Vec<bool> = self.cells.iter().filter_map(SeedValues::is_met).collect();
         let met = verdicts.iter().filter(|met| **met).count();
         (!verdicts.is_empty()).then_some((met, verdicts.len()))
     }
@@ -147,25 +147,25 @@ impl Row {
     }
 }
 
-impl Table {
-    pub fn row(&self, label: &str) -> Option<&Row> {
+impl StudyTable {
+    pub fn row(&self, label: &str) -> Option<&TableRow> {
         self.rows.iter().find(|row| row.label == label)
     }
 
     /// A line for every row over what its columns stand for; at infinity is no place in a plot.
-    pub fn series(&self, at: &[f64]) -> Vec<Series> {
-        let line = |row: &Row| {
+    pub fn series(&self, at: &[f64]) -> Vec<ChartSeries> {
+        let line = |row: &TableRow| {
             let cells = at.iter().zip(&row.cells).filter(|(x, _)| x.is_finite());
             let points = cells.filter_map(|(x, cell)| {
                 Some(Point { x: *x, y: cell.mean()?, spread: cell.deviation() })
             });
-            Series { name: row.label.clone(), mark: Mark::Line, points: points.collect() }
+            ChartSeries { name: row.label.clone(), mark: Mark::Line, points: points.collect() }
         };
         self.rows.iter().map(line).collect()
     }
 
     /// Says what the means of row `label` should be, by the number of the column.
-    pub fn want(&mut self, label: &str, wanted: impl Fn(usize) -> Option<Wanted>) {
+    pub fn want(&mut self, label: &str, wanted: impl Fn(usize) -> Option<ExpectedMean>) {
         for row in self.rows.iter_mut().filter(|row| row.label == label) {
             for (column, cell) in row.cells.iter_mut().enumerate() {
                 cell.wanted = wanted(column);
@@ -199,7 +199,7 @@ impl Table {
     }
 
     fn lines(&self) -> Vec<Vec<String>> {
-        let wishes = |row: &Row| row.cells.iter().any(|cell| cell.wanted.is_some());
+        let wishes = |row: &TableRow| row.cells.iter().any(|cell| cell.wanted.is_some());
         // Where any number has a mark behind it, all leave room for one.
         let judged = self.rows.iter().any(wishes);
         let with_mark = |words: &str, met: Option<bool>| match (judged, met) {
@@ -217,7 +217,7 @@ impl Table {
             let line = std::iter::once(row.label.clone()).chain(cells).chain([row.verdict()]);
             lines.push(line.collect());
             if wishes(row) {
-                let words = row.cells.iter().map(|cell| cell.wanted.map(Wanted::words));
+                let words = row.cells.iter().map(|cell| cell.wanted.map(ExpectedMean::words));
                 let cells = words.map(|words| with_mark(&words.unwrap_or_default(), None));
                 lines.push(std::iter::once("  wanted".to_owned()).chain(cells).collect());
             }
@@ -253,17 +253,17 @@ impl Table {
 
     /// Every sample, so that a reader can compute what a mean hides.
     pub fn json(&self) -> Value {
-        let cell = |(cell, column): (&Cell, &String)| {
+        let cell = |(cell, column): (&SeedValues, &String)| {
             json!({
                 "column": column,
                 "mean": cell.mean().map(finite),
                 "sd": cell.deviation().map(finite),
                 "samples": cell.samples.iter().copied().map(finite).collect::<Vec<_>>(),
-                "wanted": cell.wanted.map(Wanted::words),
+                "wanted": cell.wanted.map(ExpectedMean::words),
                 "met": cell.is_met(),
             })
         };
-        let row = |row: &Row| {
+        let row = |row: &TableRow| {
             let cells: Vec<Value> = row.cells.iter().zip(&self.columns).map(cell).collect();
             json!({ "row": row.label, "cells": cells })
         };
@@ -285,27 +285,31 @@ fn length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let cells = |numbers: &[&[f64]]| numbers.iter().map(|x| Cell::of(x.to_vec())).collect();
-        let mut table = Table {
+    fn table() -> StudyTable {
+        let cells =
+            |numbers: &[&[f64]]| numbers.iter().map(|x| SeedValues::of(x.to_vec())).collect();
+        let mut table = StudyTable {
             title: "‖M(q)‖₂".into(),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
             columns: vec!["n=1000 ε=1".into(), "ε=4".into()],
             rows: vec![
-                Row { label: "uniform".into(), cells: cells(&[&[0.38, 0.382], &[]]) },
-                Row { label: "moment release".into(), cells: cells(&[&[0.01, 0.012], &[0.02]]) },
+                TableRow { label: "uniform".into(), cells: cells(&[&[0.38, 0.382], &[]]) },
+                TableRow {
+                    label: "moment release".into(),
+                    cells: cells(&[&[0.01, 0.012], &[0.02]]),
+                },
             ],
         };
-        table.want("moment release", |_| Some(Wanted::AtMost(0.0125)));
+        table.want("moment release", |_| Some(ExpectedMean::AtMost(0.0125)));
         table
     }
 
     #[test]
     fn means_and_deviations_are_those_of_the_samples() {
-        let cell = Cell::of(vec![1.0, 2.0, 4.0, 5.0]);
+        let cell = SeedValues::of(vec![1.0, 2.0, 4.0, 5.0]);
         assert_eq!((cell.mean(), cell.deviation()), (Some(3.0), Some((10.0_f64 / 3.0).sqrt())));
-        assert_eq!(Cell::of(vec![1.0]).deviation(), None);
-        assert_eq!(Cell::default().mean(), None);
+        assert_eq!(SeedValues::of(vec![1.0]).deviation(), None);
+        assert_eq!(SeedValues::default().mean(), None);
     }
 
     #[test]
@@ -321,16 +325,16 @@ mod tests {
             (vec![0.5, 0.5], "0.500"),
             (vec![], "–"),
         ] {
-            assert_eq!(Cell::of(samples).words(Content::Measurements), words);
+            assert_eq!(SeedValues::of(samples).words(TableContent::Measurements), words);
         }
     }
 
     #[test]
     fn an_epsilon_is_never_shown_smaller_than_it_is() {
         for (epsilon, words) in [(1.0, "1"), (1.0001, "1.01"), (123.4, "124")] {
-            assert_eq!(Cell::of(vec![epsilon]).words(Content::Privacy), words);
+            assert_eq!(SeedValues::of(vec![epsilon]).words(TableContent::Privacy), words);
         }
-        assert_eq!(Cell::of(vec![1.0, 2.0]).words(Content::Privacy), "2");
+        assert_eq!(SeedValues::of(vec![1.0, 2.0]).words(TableContent::Privacy), "2");
     }
 
     #[test]
@@ -359,8 +363,10 @@ mod tests {
 
     #[test]
     fn a_reference_is_met_within_its_share() {
-        assert!(Wanted::About(0.379, 0.05).is_met(0.37));
-        assert!(!Wanted::About(0.379, 0.05).is_met(0.35));
-        assert!(Wanted::AtMost(0.17).is_met(0.17) && !Wanted::AtMost(0.17).is_met(0.1701));
+        assert!(ExpectedMean::About(0.379, 0.05).is_met(0.37));
+        assert!(!ExpectedMean::About(0.379, 0.05).is_met(0.35));
+        assert!(
+            ExpectedMean::AtMost(0.17).is_met(0.17) && !ExpectedMean::AtMost(0.17).is_met(0.1701)
+        );
     }
 }

@@ -69,7 +69,7 @@ impl Plot {
 }
 
 /// The columns of a table: the line above it (or none) and their widths.
-pub type Columns<'a> = (Vec<Line<'a>>, Vec<Constraint>);
+pub type ColumnWidths<'a> = (Vec<Line<'a>>, Vec<Constraint>);
 
 /// The cells of a row.
 pub type Cells<'a> = Vec<Line<'a>>;
@@ -224,7 +224,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
     pub fn table<'r>(
         &mut self,
         area: Rect,
-        (header, widths): Columns<'r>,
+        (header, widths): ColumnWidths<'r>,
         (count, selected): (usize, Option<usize>),
         row: impl Fn(usize) -> Cells<'r>,
     ) -> (Rect, usize) {
@@ -252,7 +252,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
     pub fn list<'r>(
         &mut self,
         area: Rect,
-        columns: Columns<'r>,
+        columns: ColumnWidths<'r>,
         (pane, count, selected): (Pane, usize, Option<usize>),
         row: impl Fn(usize) -> Cells<'r>,
     ) {
@@ -397,8 +397,8 @@ pub fn bold(style: Style) -> Style {
     style.add_modifier(Modifier::BOLD)
 }
 
-/// A line that fits: what is cut ends in `…`. Of a number, one digit less would be another
-/// number, so nothing is ever cut without a sign.
+/// A line that fits: what is cut ends in `…`. Nothing is cut without this sign, because a number
+/// with a digit less would be another number.
 pub fn shortened(line: Line<'_>, width: u16) -> Line<'_> {
     let width = usize::from(width);
     if line.width() <= width {

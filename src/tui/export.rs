@@ -2,10 +2,10 @@
 //! they were asked for by name and the view is not sealed.
 
 use super::app::App;
-use super::context::{Effect, Popup};
+use super::context::{Effect, OpenPopup};
 use super::notice::Level;
 use super::popup::export_form::ExportForm;
-use super::sheet::Sheet;
+use super::text_table::Sheet;
 use crate::privacy::Watch;
 
 /// Terminals drop longer texts.
@@ -25,7 +25,7 @@ pub fn ask(app: &mut App) {
     let name = app.screen().export_name().unwrap_or(app.context.tab.title()).to_lowercase();
     let has_table = sheet(app, false).is_some();
     let form = ExportForm::new(&name, has_table, app.context.watch.is_sealed());
-    app.context.popup = Some(Popup::Export(Box::new(form)));
+    app.context.popup = Some(OpenPopup::Export(Box::new(form)));
 }
 
 /// The table without exact numbers: a clipboard goes anywhere.

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::app::App;
-use super::context::{DatasetStatus, Popup};
+use super::context::{DatasetStatus, OpenPopup};
 use super::keymap;
-use super::live_ranking::{Found, Work};
+use super::live_ranking::{RankingSoFar, RankingWork};
 use super::live_rehearsal::{self, LiveRehearsal};
 use super::live_run::{Ended, LiveRun};
 use super::notice::Level;
@@ -15,24 +15,26 @@ use super::popup::dataset_form::DatasetForm;
 use super::popup::export_form::ExportForm;
 use super::popup::file_browser::FileBrowser;
 use super::popup::help::Help;
-use super::popup::question::Question;
+use super::popup::question::QuestionPopup;
 use super::screen::compare::Quantity;
 use super::screen::data::ROWS;
 use super::screen::ledger::ENTRIES;
 use super::screen::plan::{QUEUE, presets};
-use super::screen::rank::Column;
+use super::screen::rank::RankColumn;
 use super::screen::run::LOG;
 use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
-use crate::adapt::{Explained, Measure, Series, Step};
+use crate::adapt::{ExplainedEnergy, Measure, Series, Step};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
-use crate::engine::desk::{News, Preview, Trained};
+use crate::engine::desk::{News, Preview, TrainerSteps};
 use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
-use crate::engine::lookup::{Cells, Digest, Entry, Life, Listing, Rows, Schema, Wanted};
+use crate::engine::lookup::{
+    Digest, DirectoryEntry, FirstCells, Listing, Rows, RunLife, Schema, Wanted,
+};
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
 use crate::engine::{Control, Moment, Summary};
@@ -40,12 +42,14 @@ use crate::error::Error;
 use crate::evaluation::{Loss, Score, Scored};
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
-    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Outcome, RunId,
-    RunRecord, RunState, Standing,
+    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RunId, RunOutcome,
+    RunRecord, RunState, TotalStanding,
 };
 use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
+use crate::rank::candidate_line::{
+    Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired,
+};
 use crate::rank::comparison::Comparison;
-use crate::rank::line::{Alongside, Line, Mean, MeanScores, Paired, Place};
 use crate::rank::{ReleasedError, ReleasedLine};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
@@ -104,7 +108,7 @@ fn first_preview() -> Preview {
         account: AccountId("new account".to_owned()),
         unit: None,
         budget: session.budgets.get(&plan.private).copied(),
-        standing: Standing::AtMost,
+        standing: TotalStanding::AtMost,
         spent: None,
         after: Some(proposal.calibrated.guarantee.clone()),
         fits: Some(9),
@@ -128,21 +132,28 @@ fn choosing_directions() -> App {
     app.screens.plan.select_field(&plan, key);
     let mut preview = preview();
     let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
-    preview.releases.explained = Some(Explained { chosen: 10, shares });
+    preview.releases.explained = Some(ExplainedEnergy { chosen: 10, shares });
     app.context.plan.preview = Some(Ok(Box::new(preview)));
     app
 }
 
 /// What rehearsals have found after so many of 126 trials.
-pub fn rehearsal(done: usize) -> rehearse::Progress {
+pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
     let standing = |ratio: f64, best_in: usize| {
         let (least, most) = (0.9 * ratio, 1.1 * ratio);
-        Some(rehearsal::advice::Standing { ratio, least, most, best_in, scenes: 3, spread: None })
+        Some(rehearsal::advice::PlayerStanding {
+            ratio,
+            least,
+            most,
+            best_in,
+            scenes: 3,
+            spread: None,
+        })
     };
     let line = |player: Player, ratios: [f64; 5], best_in: usize, from: usize| {
         let standings = ratios.into_iter().map(|ratio| standing(ratio, best_in));
         let standings = standings.map(|found| found.filter(|_| done >= from)).collect();
-        rehearsal::advice::Line { player, standings, failed: None, logs: Vec::new() }
+        rehearsal::advice::PlayerLine { player, standings, failed: None, logs: Vec::new() }
     };
     let method = Player::method;
     let lines = vec![
@@ -161,7 +172,7 @@ pub fn rehearsal(done: usize) -> rehearse::Progress {
         settings: Vec::new(),
         grown: 1.0,
     };
-    rehearse::Progress { done, total: 126, advice }
+    rehearse::RehearsalProgress { done, total: 126, advice }
 }
 
 fn rehearsing(done: usize) -> App {
@@ -170,7 +181,7 @@ fn rehearsing(done: usize) -> App {
     let stop = Arc::default();
     app.context.rehearsal = LiveRehearsal {
         plan: Some(plan),
-        work: (done < 126).then_some(live_rehearsal::Work { id: 1, stop }),
+        work: (done < 126).then_some(live_rehearsal::RehearsalWork { id: 1, stop }),
         progress: Some(rehearsal(done)),
         shown: true,
         started: 1,
@@ -247,7 +258,7 @@ pub fn summary() -> Summary {
         unit: None,
         private_records: 1654,
         public_records: 5261,
-        outcome: Outcome::Finished,
+        outcome: RunOutcome::Finished,
         target: Target { epsilon: 1.0, delta: 1e-6 },
         guarantee: Guarantee {
             epsilon: 0.9999,
@@ -338,7 +349,7 @@ pub fn chosen() -> Chosen {
     Chosen {
         run: RunId("20260101-000001-choice".to_owned()),
         directory: "/work/.halflight/runs/20260101-000001-choice".into(),
-        outcome: Outcome::Finished,
+        outcome: RunOutcome::Finished,
         unit: None,
         target: offer().target,
         guarantee: summary().guarantee,
@@ -364,11 +375,11 @@ fn scores(energy: f64, distance: f64) -> MeanScores {
 
 /// A ranking of made-up numbers.
 pub fn comparison() -> Comparison {
-    let line = |name: &str, place, energy: f64, verdict: &str| Line {
+    let line = |name: &str, place, energy: f64, verdict: &str| CandidateLine {
         name: name.to_owned(),
         records: 2000,
         place,
-        summary: (place != Place::Broken).then(|| scores(energy, 1.0 - energy)),
+        summary: (place != CandidatePlace::Broken).then(|| scores(energy, 1.0 - energy)),
         behind: Some(Paired::of(&[0.515, 0.525, 0.52], &[energy, energy + 0.002, energy - 0.004])),
         as_floor: false,
         as_noise: false,
@@ -382,14 +393,14 @@ pub fn comparison() -> Comparison {
     };
     Comparison {
         lines: vec![
-            line("autumn", Place::Best, 0.52, "best"),
-            line("spring", Place::Tied(Some(12)), 0.516, "as good as the best; 12 more repeats would tell"),
-            line("summer", Place::Behind, 0.31, "behind the best"),
-            line("airline", Place::Broken, 0.0, "left out: it lacks the columns 'hum' and 'windspeed'"),
+            line("autumn", CandidatePlace::Best, 0.52, "best"),
+            line("spring", CandidatePlace::Tied(Some(12)), 0.516, "as good as the best; 12 more repeats would tell"),
+            line("summer", CandidatePlace::Behind, 0.31, "behind the best"),
+            line("airline", CandidatePlace::Broken, 0.0, "left out: it lacks the columns 'hum' and 'windspeed'"),
         ],
         floor: scores(0.55, 0.42),
         ceiling: scores(0.12, 0.9),
-        order: crate::rank::Order::Energy,
+        order: crate::rank::CandidateOrder::Energy,
         repeats: 10,
         batch: 500,
         directions: 16,
@@ -418,7 +429,7 @@ pub fn ranked() -> App {
 
 fn ranking(mut app: App) -> App {
     app.context.tab = Tab::Rank;
-    app.context.ranking.work = Some(Work {
+    app.context.ranking.work = Some(RankingWork {
         id: 1,
         control: Control::default(),
         done: 4,
@@ -448,9 +459,9 @@ pub fn training() -> App {
     app
 }
 
-fn trained() -> Trained {
+fn trained() -> TrainerSteps {
     let points = |scale: f64| (1..=40).map(move |x| (f64::from(x), scale * f64::from(x).sqrt()));
-    Trained {
+    TrainerSteps {
         path: "/train/events.jsonl".into(),
         name: "cifar".to_owned(),
         trainer: "opacus 1.5".to_owned(),
@@ -572,7 +583,7 @@ pub fn book() -> (Book, Vec<Digest>) {
             noise: NoiseSource::Secret,
             unit: None,
         },
-        granted: ledger::Line { seq: u64::from(number), hash: String::new() },
+        granted: ledger::LedgerLine { seq: u64::from(number), hash: String::new() },
         settled: None,
         reserved: vec![60],
         charged: vec![charged],
@@ -582,8 +593,8 @@ pub fn book() -> (Book, Vec<Digest>) {
     };
     let settled = |outcome, peeked| RunState::Settled { outcome, peeked };
     account.runs = vec![
-        record(1, 60, settled(Outcome::Finished, true)),
-        record(2, 12, settled(Outcome::Stopped, false)),
+        record(1, 60, settled(RunOutcome::Finished, true)),
+        record(2, 12, settled(RunOutcome::Stopped, false)),
         record(3, 60, RunState::Open),
     ];
     let cause = Cause::Lost { after: 3, until: Some(9), why: "the chain breaks".to_owned() };
@@ -592,7 +603,7 @@ pub fn book() -> (Book, Vec<Digest>) {
     let mut fresh = Account::unopened(&dataset, &Book { gaps, ..Book::default() });
     fresh.id = AccountId("cedar-lynx-02".to_owned());
     let accounts = vec![account, fresh];
-    let digests = accounts.iter().map(|account| Digest::of(account, &|_| Life::Died)).collect();
+    let digests = accounts.iter().map(|account| Digest::of(account, &|_| RunLife::Died)).collect();
     (Book { accounts, ..Book::default() }, digests)
 }
 
@@ -608,8 +619,11 @@ pub fn spending() -> App {
 }
 
 pub fn listing() -> Listing {
-    let entry =
-        |name: &str, is_directory, bytes| Entry { name: name.to_owned(), is_directory, bytes };
+    let entry = |name: &str, is_directory, bytes| DirectoryEntry {
+        name: name.to_owned(),
+        is_directory,
+        bytes,
+    };
     Listing {
         wanted: Wanted::Data,
         directory: "/home/ada/study".into(),
@@ -638,7 +652,7 @@ pub fn schema() -> Schema {
         columns: vec![column("age", true), column("ward", false), column("stay", true)],
         rows: 2,
         whole: true,
-        cells: Cells::Hidden,
+        cells: FirstCells::Hidden,
     }
 }
 
@@ -647,7 +661,7 @@ pub fn browsing() -> App {
     let mut files = FileBrowser::new(&listing());
     files.picker.selected = 2;
     files.glance = files.file().map(|file| (file, Ok(schema())));
-    app.context.popup = Some(Popup::Files(Box::new(files)));
+    app.context.popup = Some(OpenPopup::Files(Box::new(files)));
     app
 }
 
@@ -711,20 +725,20 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     DatasetForm::new(app.context.session.datasets[0].clone(), known, false);
                 form.focus = 2;
                 form.paste("z");
-                app.context.popup = Some(Popup::Dataset(Box::new(form)));
+                app.context.popup = Some(OpenPopup::Dataset(Box::new(form)));
             }),
         ),
         ("rank", on(Tab::Rank)),
         ("rank_working", ranking(loaded())),
         ("rank_streaming", ranking(ranked())),
         ("rank_exact", with(ranked(), &|app| app.screens.rank.selected = 2)),
-        ("rank_sorted", with(ranked(), &|app| app.screens.rank.sort = Column::Distance)),
+        ("rank_sorted", with(ranked(), &|app| app.screens.rank.sort = RankColumn::Distance)),
         ("rank_sealed", seal(ranked())),
         (
             "rank_winner",
             with(on(Tab::Rank), &|app| {
                 app.context.ranking.released =
-                    Some(Found::Winner("autumn".to_owned(), summary().guarantee));
+                    Some(RankingSoFar::Winner("autumn".to_owned(), summary().guarantee));
             }),
         ),
         (
@@ -743,7 +757,8 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     line("spring", 0.102, Some(0.021), 0.03),
                     line("summer", 0.187, Some(0.106), 0.0),
                 ];
-                app.context.ranking.released = Some(Found::Errors(lines, summary().guarantee));
+                app.context.ranking.released =
+                    Some(RankingSoFar::Errors(lines, summary().guarantee));
             }),
         ),
         (
@@ -755,7 +770,8 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     distance: Some(Mean { mean: 1.0 - energy, deviation: 0.05 }),
                 };
                 let lines = vec![line("autumn", 0.5), line("summer", 0.27)];
-                app.context.ranking.released = Some(Found::Table(lines, summary().guarantee));
+                app.context.ranking.released =
+                    Some(RankingSoFar::Table(lines, summary().guarantee));
             }),
         ),
         ("plan_waiting", with(on(Tab::Plan), &|app| app.context.plan.waiting = true)),
@@ -791,7 +807,8 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             "plan_launch",
             with(priced(), &|app| {
                 let text = "Launch 'winter'? It reserves ε 1 before it starts.".to_owned();
-                app.context.popup = Some(Popup::Question(Question::new(text, "launch", |_| {})));
+                app.context.popup =
+                    Some(OpenPopup::Question(QuestionPopup::new(text, "launch", |_| {})));
             }),
         ),
         ("run_none", on(Tab::Run)),
@@ -850,7 +867,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "help",
             with(running(), &|app| {
-                app.context.popup = Some(Popup::Help(keymap::help(Tab::Run, None)));
+                app.context.popup = Some(OpenPopup::Help(keymap::help(Tab::Run, None)));
             }),
         ),
         (
@@ -858,7 +875,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             with(running(), &|app| {
                 let search = TextField::new("zoom");
                 let help = keymap::help(Tab::Run, None);
-                app.context.popup = Some(Popup::Help(Help { search, ..help }));
+                app.context.popup = Some(OpenPopup::Help(Help { search, ..help }));
             }),
         ),
         (
@@ -866,14 +883,14 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             with(loaded(), &|app| {
                 let mut palette = keymap::palette(Tab::Data);
                 palette.query = TextField::new("bud");
-                app.context.popup = Some(Popup::Palette(palette));
+                app.context.popup = Some(OpenPopup::Palette(palette));
             }),
         ),
         (
             "export",
             with(pinned(), &|app| {
                 app.context.popup =
-                    Some(Popup::Export(Box::new(ExportForm::new("runs", true, false))));
+                    Some(OpenPopup::Export(Box::new(ExportForm::new("runs", true, false))));
             }),
         ),
         (

@@ -4,7 +4,7 @@
 use crossterm::event::KeyEvent;
 
 use super::app::{App, Screens, TAB_KEYS};
-use super::context::{Context, Effect, Popup};
+use super::context::{Context, Effect, OpenPopup};
 use super::export;
 use super::keys::{Binding, Command, Key, also, name, show};
 use super::notice::Level;
@@ -61,7 +61,7 @@ fn everywhere_bindings() -> impl Iterator<Item = &'static Binding<fn(&mut App)>>
 
 fn open_help(app: &mut App) {
     let config_file = app.config_file.as_ref().map(|path| path.display().to_string());
-    app.context.popup = Some(Popup::Help(help(app.context.tab, config_file)));
+    app.context.popup = Some(OpenPopup::Help(help(app.context.tab, config_file)));
 }
 
 /// Explains what is selected, then the other words of the screen, then all words.
@@ -74,11 +74,11 @@ fn explain(app: &mut App) {
     }
     let mut seen = std::collections::BTreeSet::new();
     words.retain(|word| seen.insert(word.name.clone()));
-    app.context.popup = Some(Popup::Words(Words::new(words)));
+    app.context.popup = Some(OpenPopup::Words(Words::new(words)));
 }
 
 fn open_palette(app: &mut App) {
-    app.context.popup = Some(Popup::Palette(palette(app.context.tab)));
+    app.context.popup = Some(OpenPopup::Palette(palette(app.context.tab)));
 }
 
 fn restore(app: &mut App, restore: fn(&mut Context) -> bool) {

@@ -31,11 +31,11 @@ pub struct Binding<F: 'static> {
     pub call: F,
 }
 
-type Keys = &'static [&'static str];
+type KeyNames = &'static [&'static str];
 
 /// A binding that the hint bar shows.
 pub const fn show<F: Copy>(
-    keys: Keys,
+    keys: KeyNames,
     name: &'static str,
     help: &'static str,
     call: F,
@@ -45,7 +45,7 @@ pub const fn show<F: Copy>(
 
 /// A binding that only the help and the palette show.
 pub const fn also<F: Copy>(
-    keys: Keys,
+    keys: KeyNames,
     name: &'static str,
     help: &'static str,
     call: F,

@@ -2,68 +2,20 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
 
-use super::live_run::{Curve, Ended, LiveRun, always_log};
-use super::widgets::smoothing::Point;
-use super::widgets::track::Smoothed;
+use super::live_run::{Ended, LiveCurve, LiveRun, always_log};
+use super::run_elsewhere::RunElsewhere;
+use super::widgets::smoothing::PlotPoint;
+use super::widgets::track::SmoothedTrack;
 use crate::adapt::Series;
 use crate::engine::Control;
 use crate::engine::desk::JobId;
-pub use crate::engine::desk::Trained;
+pub use crate::engine::desk::TrainerSteps;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
-use crate::session::archive::{self, Curves};
-use crate::session::follow::{Grown, unread_words, wrote_words};
-use crate::session::growth::Growth;
-use crate::session::run_directory::Process;
-
-/// Who carries a run out, and how it stands.
-#[derive(Debug)]
-pub struct Elsewhere {
-    pub directory: PathBuf,
-    /// `running`, `paused`, `died`, `finished` and so on.
-    pub outcome: String,
-    pub process: Option<Process>,
-    pub wrote: Option<SystemTime>,
-    /// What the ledger charges, once it has ended.
-    pub spent: Option<f64>,
-    /// When it was first and last seen to take a step, without a long wait in between.
-    seen: Option<[(Instant, u64); 2]>,
-}
-
-/// Over so short a time no speed is told, and over so long a one it has waited.
-const SHORT: Duration = Duration::from_millis(500);
-const LONG: Duration = Duration::from_secs(5);
-
-impl Elsewhere {
-    /// Steps per second, as far as it was seen to work.
-    pub fn speed(&self) -> Option<f64> {
-        let [(then, first), (now, last)] = self.seen?;
-        let seconds = now.duration_since(then);
-        (seconds >= SHORT && last > first).then(|| (last - first) as f64 / seconds.as_secs_f64())
-    }
-
-    fn sees(&mut self, step: u64) {
-        let now = (Instant::now(), step);
-        self.seen = Some(match self.seen {
-            Some([first, last]) if now.0.duration_since(last.0) < LONG => [first, now],
-            _ => [now, now],
-        });
-    }
-
-    /// From here on it goes at another pace.
-    pub fn forget_speed(&mut self) {
-        self.seen = None;
-    }
-
-    /// `process 4711 on node3, last step 2 s ago`
-    pub fn words(&self) -> String {
-        let process = self.process.as_ref().map(ToString::to_string);
-        let process = process.unwrap_or_else(|| "another process".to_owned());
-        format!("{process}, {}", wrote_words(self.wrote))
-    }
-}
+use crate::session::archive::{self, GrownRun};
+use crate::session::follow::unread_words;
+use crate::session::run_steps::{Curves, RunGrowth};
 
 impl LiveRun {
     /// A run of another process.
@@ -85,7 +37,7 @@ impl LiveRun {
     }
 
     /// The steps of another trainer.
-    pub fn of_trainer(id: JobId, trained: Trained) -> Self {
+    pub fn of_trainer(id: JobId, trained: TrainerSteps) -> Self {
         let target = Target { epsilon: f64::NAN, delta: trained.delta.unwrap_or(f64::NAN) };
         let names = (trained.name.as_str(), trained.trainer.as_str());
         let mut live = Self::of(id, names, target, Control::default());
@@ -97,13 +49,13 @@ impl LiveRun {
     }
 
     /// Its steps so far.
-    pub fn trains(&mut self, trained: Trained) {
+    pub fn trains(&mut self, trained: TrainerSteps) {
         let before = self.trained.as_ref().map(|before| &before.verdict);
         if before != Some(&trained.verdict) {
             self.say(format!("step {}: {}", trained.step, trained.verdict));
         }
         (self.step, self.total) = (trained.step, trained.of);
-        self.elsewhere = Some(Elsewhere {
+        self.elsewhere = Some(RunElsewhere {
             directory: trained.path.parent().map(PathBuf::from).unwrap_or_default(),
             outcome: trained.end.clone().unwrap_or_else(|| archive::RUNNING.to_owned()),
             process: None,
@@ -122,7 +74,7 @@ impl LiveRun {
         self.add_all(&run.curves, run.exact.clone(), &run.epsilon);
         (self.step, self.total) = (run.steps, run.of);
         let before = self.elsewhere.as_ref().map(|it| it.outcome.clone());
-        self.elsewhere = Some(Elsewhere {
+        self.elsewhere = Some(RunElsewhere {
             directory: run.directory.clone(),
             outcome: run.outcome.clone(),
             process: run.process.clone(),
@@ -140,8 +92,8 @@ impl LiveRun {
     }
 
     /// Takes in what its files have more than before.
-    pub fn grow(&mut self, grown: &Grown) {
-        let Growth { steps, of, phase, curves, epsilon, exact, skipped, .. } = &grown.growth;
+    pub fn grow(&mut self, grown: &GrownRun) {
+        let RunGrowth { steps, of, phase, curves, epsilon, exact, skipped, .. } = &grown.growth;
         if grown.growth.added > 0 {
             (self.step, self.total) = (*steps, *of);
             if self.phase != phase.as_str() {
@@ -176,14 +128,19 @@ impl LiveRun {
         }
     }
 
-    fn add_all(&mut self, curves: &Curves, exact: Option<CuratorOnly<Curves>>, epsilon: &[Point]) {
+    fn add_all(
+        &mut self,
+        curves: &Curves,
+        exact: Option<CuratorOnly<Curves>>,
+        epsilon: &[PlotPoint],
+    ) {
         for point in epsilon {
             self.epsilon.push(*point);
         }
         for (series, points) in curves {
             let fresh = self.fresh(*series);
-            let curve = self.curves.entry(*series).or_insert_with(|| Curve::Open(fresh));
-            if let Curve::Open(curve) = curve {
+            let curve = self.curves.entry(*series).or_insert_with(|| LiveCurve::Open(fresh));
+            if let LiveCurve::Open(curve) = curve {
                 for point in points {
                     curve.push(*point);
                 }
@@ -200,8 +157,8 @@ impl LiveRun {
             let points = exact.clone().map(|mut curves| curves.remove(&series));
             let Some(points) = points.transpose() else { continue };
             let grown = match self.curves.remove(&series) {
-                Some(Curve::Exact(curve)) => curve.zip(points),
-                Some(open @ Curve::Open(_)) => {
+                Some(LiveCurve::Exact(curve)) => curve.zip(points),
+                Some(open @ LiveCurve::Open(_)) => {
                     self.curves.insert(series, open);
                     continue;
                 }
@@ -216,13 +173,13 @@ impl LiveRun {
                 }
                 curve
             });
-            self.curves.insert(series, Curve::Exact(grown));
+            self.curves.insert(series, LiveCurve::Exact(grown));
         }
     }
 
-    fn fresh(&self, series: Series) -> Smoothed {
+    fn fresh(&self, series: Series) -> SmoothedTrack {
         let (weight, log) = self.smoothing;
-        let mut points = Smoothed::default();
+        let mut points = SmoothedTrack::default();
         points.set(weight, log || always_log(series));
         points
     }
@@ -241,7 +198,7 @@ mod tests {
         let mut live = LiveRun::elsewhere(7, &run);
         assert_eq!((live.state(), live.step, live.has_ended()), ("running", 2, false));
         assert!(!live.is_ours() && live.remaining().is_none());
-        let growth = Growth {
+        let growth = RunGrowth {
             steps: 3,
             of: 9,
             added: 1,
@@ -249,9 +206,9 @@ mod tests {
             curves: [(Series::PublicError, vec![(3.0, 2.5)])].into(),
             epsilon: vec![(3.0, 1.5)],
             exact: run.exact.clone(),
-            ..Growth::default()
+            ..RunGrowth::default()
         };
-        let grown = |growth, outcome: &str| Grown {
+        let grown = |growth, outcome: &str| GrownRun {
             run: run.id.clone(),
             growth,
             outcome: outcome.to_owned(),
@@ -266,7 +223,7 @@ mod tests {
         assert_eq!(points(Series::PublicError, &Watch::sealed()), Some(3));
         assert_eq!(points(Series::PrivateError, &Watch::open()), Some(4));
         assert_eq!(points(Series::PrivateError, &Watch::sealed()), None);
-        live.grow(&grown(Growth::default(), archive::DIED));
+        live.grow(&grown(RunGrowth::default(), archive::DIED));
         assert!(live.has_ended() && live.state() == "died");
     }
 
@@ -275,7 +232,9 @@ mod tests {
         let mut live = LiveRun::elsewhere(7, &archived(1, 2.0, &[5.0, 3.0]));
         let elsewhere = live.elsewhere.as_mut().unwrap();
         assert_eq!(elsewhere.speed(), None);
-        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let ago = |seconds| {
+            std::time::Instant::now().checked_sub(std::time::Duration::from_secs(seconds)).unwrap()
+        };
         elsewhere.seen = Some([(ago(3), 4), (ago(1), 10)]);
         assert!((elsewhere.speed().unwrap() - 3.0).abs() < 0.1);
         // It goes on, and after a long wait nothing is known.

@@ -11,11 +11,11 @@ use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
-    pub work: Option<Work>,
+    pub work: Option<RankingWork>,
     /// By exact numbers, for the curator.
     pub exact: Option<Box<CuratorOnly<Comparison>>>,
     /// By a private ranking.
-    pub released: Option<Found>,
+    pub released: Option<RankingSoFar>,
     pub remarks: Vec<String>,
     pub left_out: Vec<(String, Error)>,
     /// How many rankings were started: the number of the last one.
@@ -24,7 +24,7 @@ pub struct LiveRanking {
 
 /// A ranking under way.
 #[derive(Debug)]
-pub struct Work {
+pub struct RankingWork {
     pub id: JobId,
     pub control: Control,
     pub done: usize,
@@ -37,7 +37,7 @@ pub struct Work {
 
 /// What a private ranking has released.
 #[derive(Debug)]
-pub enum Found {
+pub enum RankingSoFar {
     Winner(String, Guarantee),
     /// How wrong every dataset's own model is.
     Errors(Vec<ReleasedError>, Guarantee),
@@ -119,20 +119,21 @@ impl LiveRanking {
                     Disclosed::Winner(winner) => {
                         let name = winner.into_inner();
                         let words = format!("use {name}: {cost}");
-                        (Found::Winner(name, guarantee), words)
+                        (RankingSoFar::Winner(name, guarantee), words)
                     }
                     Disclosed::Errors(lines) => {
                         let lines = lines.into_inner();
                         let best = lines.first().map_or("none", |line| line.name.as_str());
                         let words = format!("use {best}: errors {cost}");
-                        (Found::Errors(lines, guarantee), words)
+                        (RankingSoFar::Errors(lines, guarantee), words)
                     }
-                    Disclosed::Table(lines) => {
-                        (Found::Table(lines.into_inner(), guarantee), format!("table {cost}"))
-                    }
+                    Disclosed::Table(lines) => (
+                        RankingSoFar::Table(lines.into_inner(), guarantee),
+                        format!("table {cost}"),
+                    ),
                     Disclosed::Direction(lines) => {
                         let lines = lines.into_inner();
-                        (Found::Direction(lines, guarantee), format!("direction {cost}"))
+                        (RankingSoFar::Direction(lines, guarantee), format!("direction {cost}"))
                     }
                 };
                 self.released = Some(found);

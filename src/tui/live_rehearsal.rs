@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::desk::{JobId, RehearsalNews};
-use crate::engine::rehearse::Progress;
+use crate::engine::rehearse::RehearsalProgress;
 use crate::error::Result;
 use crate::session::PlanDefinition;
 
@@ -12,8 +12,8 @@ use crate::session::PlanDefinition;
 pub struct LiveRehearsal {
     /// The plan that it is for.
     pub plan: Option<PlanDefinition>,
-    pub work: Option<Work>,
-    pub progress: Option<Progress>,
+    pub work: Option<RehearsalWork>,
+    pub progress: Option<RehearsalProgress>,
     /// Whether it stands in place of the costs.
     pub shown: bool,
     /// How many rehearsals were started: the number of the last one.
@@ -22,7 +22,7 @@ pub struct LiveRehearsal {
 
 /// A rehearsal under way.
 #[derive(Debug)]
-pub struct Work {
+pub struct RehearsalWork {
     pub id: JobId,
     pub stop: Arc<AtomicBool>,
 }
@@ -57,7 +57,7 @@ impl LiveRehearsal {
             RehearsalNews::Ended(result) => {
                 self.work = None;
                 let whole = result.as_ref().as_ref().is_ok_and(|it| it.done == it.total);
-                // Whoever stops it wants to go on with the plan, and sees what that costs.
+                // After stopping it the user goes on with the plan, and sees what that costs.
                 self.shown &= whole;
                 Some((*result).map(|progress| {
                     self.progress = Some(progress);

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::live_elsewhere::Elsewhere;
 use super::notice::with_keys;
-use super::widgets::track::{Smoothed, Track};
-use crate::adapt::{Measure, Series, Standing, Step};
+use super::run_elsewhere::RunElsewhere;
+use super::widgets::track::{SmoothedTrack, Track};
+use crate::adapt::{Measure, MeasureStanding, Series, Step};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{JobId, News, Trained};
+use crate::engine::desk::{JobId, News, TrainerSteps};
 use crate::engine::job::Progress;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Outcome, RunId};
+use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::PlanDefinition;
 
@@ -30,14 +30,14 @@ pub fn made_up(index: u64, total: u64, numbers: &[(Series, f64)]) -> Progress {
 
 /// One curve. Exact numbers stay in their wrapper.
 #[derive(Debug, Clone)]
-pub enum Curve {
-    Open(Smoothed),
-    Exact(CuratorOnly<Smoothed>),
+pub enum LiveCurve {
+    Open(SmoothedTrack),
+    Exact(CuratorOnly<SmoothedTrack>),
 }
 
-impl Curve {
+impl LiveCurve {
     /// The points, unless they are exact and the view is sealed.
-    pub fn points(&self, watch: &Watch) -> Option<&Smoothed> {
+    pub fn points(&self, watch: &Watch) -> Option<&SmoothedTrack> {
         match self {
             Self::Open(points) => Some(points),
             Self::Exact(points) => points.reveal(watch),
@@ -77,7 +77,7 @@ pub struct LiveRun {
     pub step: u64,
     pub total: u64,
     pub phase: Cow<'static, str>,
-    pub curves: BTreeMap<Series, Curve>,
+    pub curves: BTreeMap<Series, LiveCurve>,
     pub epsilon: Track,
     /// Weight and logarithm of the smoothing, for curves yet to come.
     pub(super) smoothing: (f64, bool),
@@ -87,10 +87,10 @@ pub struct LiveRun {
     pub choice: Option<LiveChoice>,
     /// What the curator should know about the private records, all the time.
     cautions: Option<CuratorOnly<Vec<String>>>,
-    /// Of a run that another process carries out.
-    pub elsewhere: Option<Elsewhere>,
+    /// Set if another process carries the run out.
+    pub elsewhere: Option<RunElsewhere>,
     /// Of the steps of another trainer.
-    pub trained: Option<Box<Trained>>,
+    pub trained: Option<Box<TrainerSteps>>,
     pub ended: Option<Ended>,
 }
 
@@ -114,7 +114,7 @@ impl Logged {
 /// A choice among plans as it is followed.
 #[derive(Debug, Default)]
 pub struct LiveChoice {
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<ChoiceCandidate>,
     /// ε of each training.
     pub each: f64,
     /// By how much errors must differ for the noise not to hide it.
@@ -125,7 +125,7 @@ pub struct LiveChoice {
 
 /// A plan that may be chosen, or public data alone.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct ChoiceCandidate {
     pub name: String,
     /// Steps taken and steps in all; public data alone need none.
     pub steps: Option<(u64, u64)>,
@@ -150,12 +150,12 @@ fn short(name: &str) -> String {
     }
 }
 
-fn word_of(outcome: Outcome) -> &'static str {
+fn word_of(outcome: RunOutcome) -> &'static str {
     match outcome {
-        Outcome::Finished => "finished",
-        Outcome::Stopped => "stopped",
-        Outcome::Failed => "failed",
-        Outcome::Abandoned => "abandoned",
+        RunOutcome::Finished => "finished",
+        RunOutcome::Stopped => "stopped",
+        RunOutcome::Failed => "failed",
+        RunOutcome::Abandoned => "abandoned",
     }
 }
 
@@ -164,7 +164,7 @@ impl LiveRun {
         Self::of(id, (&plan.name, &plan.method), plan.target, control)
     }
 
-    /// Of a plan with this name and method.
+    /// A run of a plan with this name and method.
     pub fn of(id: JobId, (plan, method): (&str, &str), target: Target, control: Control) -> Self {
         Self {
             id,
@@ -191,7 +191,7 @@ impl LiveRun {
 
     /// A choice among plans.
     pub fn choosing(id: JobId, offer: &Offer, control: Control) -> Option<Self> {
-        let candidate = |name: &String| Candidate { name: name.clone(), steps: None };
+        let candidate = |name: &String| ChoiceCandidate { name: name.clone(), steps: None };
         let choice = LiveChoice {
             candidates: offer.candidates.iter().map(candidate).collect(),
             each: offer.each,
@@ -220,7 +220,7 @@ impl LiveRun {
     /// Where it lies and at which pace it goes on, if it was left and has not come to its end.
     pub fn left(&self) -> Option<(PathBuf, Option<f64>)> {
         let Some(Ended::Summary(summary)) = &self.ended else { return None };
-        let is_left = self.control.is_left() && summary.outcome == Outcome::Failed;
+        let is_left = self.control.is_left() && summary.outcome == RunOutcome::Failed;
         is_left.then(|| (summary.directory.clone(), self.control.pace()))
     }
 
@@ -363,25 +363,25 @@ impl LiveRun {
         }
     }
 
-    fn add(&mut self, series: Series, x: f64, value: Standing) {
+    fn add(&mut self, series: Series, x: f64, value: MeasureStanding) {
         let (weight, log) = self.smoothing;
         let fresh = || {
-            let mut points = Smoothed::default();
+            let mut points = SmoothedTrack::default();
             points.set(weight, log || always_log(series));
             points
         };
         match value {
-            Standing::Public(_) | Standing::Released(_) => {
+            MeasureStanding::Public(_) | MeasureStanding::Released(_) => {
                 let Some(y) = value.open() else { return };
-                let curve = self.curves.entry(series).or_insert_with(|| Curve::Open(fresh()));
-                if let Curve::Open(points) = curve {
+                let curve = self.curves.entry(series).or_insert_with(|| LiveCurve::Open(fresh()));
+                if let LiveCurve::Open(points) = curve {
                     points.push((x, y));
                 }
             }
-            Standing::Curator(y) => {
+            MeasureStanding::Curator(y) => {
                 let grown = match self.curves.remove(&series) {
-                    Some(Curve::Exact(points)) => points.zip(y),
-                    Some(open @ Curve::Open(_)) => {
+                    Some(LiveCurve::Exact(points)) => points.zip(y),
+                    Some(open @ LiveCurve::Open(_)) => {
                         self.curves.insert(series, open);
                         return;
                     }
@@ -391,7 +391,7 @@ impl LiveRun {
                     points.push((x, y));
                     points
                 });
-                self.curves.insert(series, Curve::Exact(grown));
+                self.curves.insert(series, LiveCurve::Exact(grown));
             }
         }
     }
@@ -424,10 +424,10 @@ impl LiveRun {
                     "'{}' {}: ε {epsilon} at δ {:e} was spent",
                     short(&self.plan),
                     match summary.outcome {
-                        Outcome::Finished => "finished",
-                        Outcome::Stopped => "stopped",
-                        Outcome::Failed => "failed",
-                        Outcome::Abandoned => "was abandoned",
+                        RunOutcome::Finished => "finished",
+                        RunOutcome::Stopped => "stopped",
+                        RunOutcome::Failed => "failed",
+                        RunOutcome::Abandoned => "was abandoned",
                     },
                     summary.guarantee.delta
                 );

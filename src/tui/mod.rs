@@ -13,7 +13,7 @@
 //! | [`popup`] | windows over a screen |
 //! | [`canvas`], [`widgets`], [`theme`] | what all of them draw with |
 //! | [`live_run`], [`live_ranking`] | work as it is followed |
-//! | [`export`], [`sheet`], [`screenshot`] | what is shown, for a file or the clipboard |
+//! | [`export`], [`text_table`], [`screenshot`] | what is shown, for a file or the clipboard |
 //! | [`run_column`] | what tables say of archived runs |
 //! | [`history`], [`fuzzy`], [`notice`] | undo; finding by a few letters; what is said to the user |
 //! | [`tutorial`] | the steps of `halflight tutorial`, and how each is seen to be done |
@@ -39,11 +39,12 @@ pub mod live_run;
 pub mod notice;
 pub mod popup;
 pub mod run_column;
+mod run_elsewhere;
 pub mod screen;
 pub mod screenshot;
-pub mod sheet;
 pub mod tab;
 pub mod terminal;
+pub mod text_table;
 pub mod theme;
 pub mod tutorial;
 pub mod update;
@@ -57,7 +58,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
-use crate::engine::desk::Report;
+use crate::engine::desk::DeskReport;
 use crate::engine::{Desk, detach, ending};
 use crate::error::Result;
 use crate::privacy::ledger::RunId;
@@ -104,7 +105,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
 
     let mut last_frame = Instant::now();
     let mut due = None;
-    // So long what runs may take to end by itself, once the program has to end.
+    // How long work may take to end by itself once the program has to end.
     let mut until: Option<Instant> = None;
     loop {
         let mut hurry = false;
@@ -116,7 +117,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
             let message = match wake {
                 Wake::Desk => {
                     let reports = desk.take();
-                    hurry |= reports.iter().any(Report::is_awaited);
+                    hurry |= reports.iter().any(DeskReport::is_awaited);
                     Message::Reports(reports)
                 }
                 Wake::Terminal(event) => {

@@ -15,12 +15,12 @@ pub struct Notice {
     pub level: Level,
     pub text: String,
     /// It goes when this is mended.
-    pub cause: Option<Cause>,
+    pub cause: Option<ErrorTopic>,
 }
 
 /// What an error is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
+pub enum ErrorTopic {
     /// A dataset that could not be read, by its name.
     Dataset(String),
     /// The plan that is shown.

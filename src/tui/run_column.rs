@@ -30,13 +30,13 @@ pub enum RunColumn {
 
 /// What a cell is sorted by.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum SortValue {
     Number(f64),
     Text(String),
     Missing,
 }
 
-impl Value {
+impl SortValue {
     fn rank(&self) -> u8 {
         match self {
             Self::Number(_) => 0,
@@ -135,11 +135,11 @@ impl RunColumn {
     }
 
     /// What sorts and is exported.
-    pub fn value(self, run: &ArchivedRun, watch: &Watch) -> Value {
-        let number = |x: Option<f64>| x.map_or(Value::Missing, Value::Number);
+    pub fn value(self, run: &ArchivedRun, watch: &Watch) -> SortValue {
+        let number = |x: Option<f64>| x.map_or(SortValue::Missing, SortValue::Number);
         let text = |text: &str| match text {
-            "" => Value::Missing,
-            text => Value::Text(text.to_owned()),
+            "" => SortValue::Missing,
+            text => SortValue::Text(text.to_owned()),
         };
         match self {
             Self::Plan => text(run.plan.as_ref().map_or("", |plan| &plan.name)),
@@ -154,7 +154,7 @@ impl RunColumn {
             Self::PublicBest => number(best(run, Series::PublicError, watch)),
             Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
             Self::PrivateBest => number(best(run, Series::PrivateError, watch)),
-            Self::Steps => Value::Number(run.steps as f64),
+            Self::Steps => SortValue::Number(run.steps as f64),
             Self::Outcome => text(&state(run)),
             Self::Time => text(&run.time),
             Self::Tag => text(&run.tag),
@@ -165,17 +165,17 @@ impl RunColumn {
     /// What the table shows.
     pub fn text(self, run: &ArchivedRun, watch: &Watch) -> String {
         match (self, self.value(run, watch)) {
-            (_, Value::Missing) => "–".to_owned(),
+            (_, SortValue::Missing) => "–".to_owned(),
             (Self::Score, _) => run.told.as_ref().map_or_else(String::new, Scored::brief),
-            (Self::Epsilon, Value::Number(x)) => compact_up(x),
-            (Self::Delta, Value::Number(x)) => format!("{x:e}"),
-            (Self::Steps, Value::Number(x)) => match run.of {
+            (Self::Epsilon, SortValue::Number(x)) => compact_up(x),
+            (Self::Delta, SortValue::Number(x)) => format!("{x:e}"),
+            (Self::Steps, SortValue::Number(x)) => match run.of {
                 of if of > run.steps => format!("{x} of {of}"),
                 _ => x.to_string(),
             },
-            (_, Value::Number(x)) => five_digits(x),
-            (Self::Time, Value::Text(time)) => time.chars().take(16).collect(),
-            (_, Value::Text(text)) => text,
+            (_, SortValue::Number(x)) => five_digits(x),
+            (Self::Time, SortValue::Text(time)) => time.chars().take(16).collect(),
+            (_, SortValue::Text(text)) => text,
         }
     }
 }

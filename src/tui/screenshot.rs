@@ -37,14 +37,14 @@ fn rgb(hex: u32) -> Rgb {
 
 /// What the terminal in the picture shows for its default and its 16 named colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paper {
+pub struct TerminalColours {
     pub foreground: Rgb,
     pub background: Rgb,
     pub ansi: [Rgb; 16],
 }
 
 #[allow(clippy::unreadable_literal)] // colours, as they are written everywhere
-impl Paper {
+impl TerminalColours {
     pub fn dark() -> Self {
         Self {
             foreground: rgb(0xD8D8D8),
@@ -98,14 +98,14 @@ impl Paper {
 
 /// How the letters of a cell look, with reversal applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct CellLook {
     ink: Rgb,
     ground: Rgb,
     modifier: Modifier,
 }
 
-impl Look {
-    fn of(cell: &Cell, paper: &Paper) -> Self {
+impl CellLook {
+    fn of(cell: &Cell, paper: &TerminalColours) -> Self {
         let mut ink = paper.resolve(cell.fg, paper.foreground);
         let mut ground = paper.resolve(cell.bg, paper.background);
         if cell.modifier.contains(Modifier::REVERSED) {
@@ -159,7 +159,7 @@ fn hex((r, g, b): Rgb) -> String {
 }
 
 /// The picture of a buffer, in a window with this title.
-pub fn svg(buffer: &Buffer, title: &str, paper: &Paper) -> String {
+pub fn svg(buffer: &Buffer, title: &str, paper: &TerminalColours) -> String {
     let (columns, rows) = (f64::from(buffer.area.width), f64::from(buffer.area.height));
     let width = columns * CELL.0 + 2.0 * PADDING;
     let height = rows * CELL.1 + 2.0 * PADDING + TITLE_BAR;
@@ -193,7 +193,7 @@ pub fn svg(buffer: &Buffer, title: &str, paper: &Paper) -> String {
 }
 
 /// One row: grounds below, shapes above them, letters on top.
-fn draw_row(out: &mut String, buffer: &Buffer, row: u16, paper: &Paper) {
+fn draw_row(out: &mut String, buffer: &Buffer, row: u16, paper: &TerminalColours) {
     let top = f64::from(row) * CELL.1;
     let mut grounds = Paths::default();
     let mut shapes = Paths::default();
@@ -204,7 +204,7 @@ fn draw_row(out: &mut String, buffer: &Buffer, row: u16, paper: &Paper) {
         let symbol = printable(cell.symbol());
         // What a wide character covers is not drawn.
         let span = symbol.cell_width().clamp(1, buffer.area.width - column);
-        let look = Look::of(cell, paper);
+        let look = CellLook::of(cell, paper);
         let left = f64::from(column) * CELL.0;
         if look.ground != paper.background {
             let size = (f64::from(span) * CELL.0, CELL.1);
@@ -246,7 +246,7 @@ struct Text {
     column: u16,
     columns: u16,
     content: String,
-    look: Look,
+    look: CellLook,
     ascii: bool,
 }
 
@@ -293,11 +293,11 @@ enum Pen {
 /// The shapes of one row, gathered by colour so that a curve is one element.
 #[derive(Default)]
 struct Paths {
-    paths: Vec<(Rgb, Pen, Vec<Shape>)>,
+    paths: Vec<(Rgb, Pen, Vec<CellShape>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Shape {
+enum CellShape {
     Rectangle {
         at: (f64, f64),
         size: (f64, f64),
@@ -318,7 +318,7 @@ enum Shape {
 }
 
 impl Paths {
-    fn shapes(&mut self, color: Rgb, pen: Pen) -> &mut Vec<Shape> {
+    fn shapes(&mut self, color: Rgb, pen: Pen) -> &mut Vec<CellShape> {
         let found = self.paths.iter().position(|path| (path.0, path.1) == (color, pen));
         let index = found.unwrap_or_else(|| {
             self.paths.push((color, pen, Vec::new()));
@@ -330,25 +330,25 @@ impl Paths {
     /// Adds a rectangle. It is joined to the one on its left, so that no seam shows.
     fn rectangle(&mut self, color: Rgb, opacity: f64, at: (f64, f64), size: (f64, f64)) {
         let shapes = self.shapes(color, Pen::Fill(opacity));
-        if let Some(Shape::Rectangle { at: before, size: grown }) = shapes.last_mut()
+        if let Some(CellShape::Rectangle { at: before, size: grown }) = shapes.last_mut()
             && before.0 + grown.0 == at.0
             && (before.1, grown.1) == (at.1, size.1)
         {
             grown.0 += size.0;
         } else {
-            shapes.push(Shape::Rectangle { at, size });
+            shapes.push(CellShape::Rectangle { at, size });
         }
     }
 
     fn line(&mut self, color: Rgb, from: (f64, f64), to: (f64, f64)) {
         let shapes = self.shapes(color, Pen::Stroke);
-        if let Some(Shape::Line { to: end, from: start }) = shapes.last_mut()
+        if let Some(CellShape::Line { to: end, from: start }) = shapes.last_mut()
             && *end == from
             && (start.1 == to.1 && from.1 == to.1)
         {
             *end = to;
         } else {
-            shapes.push(Shape::Line { from, to });
+            shapes.push(CellShape::Line { from, to });
         }
     }
 
@@ -378,7 +378,7 @@ impl Paths {
                 for (bit, (x, y)) in PLACES.into_iter().enumerate() {
                     if code & (1 << bit) != 0 {
                         let at = (left + (x + 0.5) * CELL.0 / 2.0, top + (y + 0.5) * CELL.1 / 4.0);
-                        self.shapes(ink, Pen::Dots).push(Shape::Dot { at });
+                        self.shapes(ink, Pen::Dots).push(CellShape::Dot { at });
                     }
                 }
             }
@@ -426,7 +426,7 @@ impl Paths {
             _ => None,
         };
         if let Some((from, to)) = round {
-            self.shapes(ink, Pen::Stroke).push(Shape::Arc { from, corner: middle, to });
+            self.shapes(ink, Pen::Stroke).push(CellShape::Arc { from, corner: middle, to });
             return true;
         }
         // Which sides the lines reach: north, east, south, west.
@@ -459,20 +459,20 @@ impl Paths {
             let mut d = String::new();
             for shape in shapes {
                 let _ = match *shape {
-                    Shape::Rectangle { at, size } => {
+                    CellShape::Rectangle { at, size } => {
                         write!(d, "M{} {}h{}v{}h{}z", at.0, at.1, size.0, size.1, -size.0)
                     }
-                    Shape::Line { from, to } if from.1 == to.1 => {
+                    CellShape::Line { from, to } if from.1 == to.1 => {
                         write!(d, "M{} {}H{}", from.0, from.1, to.0)
                     }
-                    Shape::Line { from, to } => write!(d, "M{} {}V{}", from.0, from.1, to.1),
-                    Shape::Arc { from, corner, to } => write!(
+                    CellShape::Line { from, to } => write!(d, "M{} {}V{}", from.0, from.1, to.1),
+                    CellShape::Arc { from, corner, to } => write!(
                         d,
                         "M{} {}Q{} {} {} {}",
                         from.0, from.1, corner.0, corner.1, to.0, to.1
                     ),
                     // A circle as two half turns, so that a row of dots is one element.
-                    Shape::Dot { at } => write!(
+                    CellShape::Dot { at } => write!(
                         d,
                         "M{} {}a{r} {r} 0 1 1 {t} 0a{r} {r} 0 1 1 -{t} 0z",
                         at.0 - DOT_RADIUS,
@@ -508,7 +508,7 @@ mod tests {
     use crate::plot::svg::elements;
 
     fn picture(lines: Vec<Line<'_>>) -> String {
-        svg(&Buffer::with_lines(lines), "halflight", &Paper::dark())
+        svg(&Buffer::with_lines(lines), "halflight", &TerminalColours::dark())
     }
 
     #[test]
@@ -524,7 +524,7 @@ mod tests {
 
     #[test]
     fn text_is_escaped() {
-        let out = svg(&Buffer::with_lines(["<a href=\"x\">&'"]), "<&>", &Paper::light());
+        let out = svg(&Buffer::with_lines(["<a href=\"x\">&'"]), "<&>", &TerminalColours::light());
         assert!(out.contains("&lt;a href=&quot;x&quot;&gt;&amp;&#39;</text>"), "{out}");
         assert!(out.contains("<title>&lt;&amp;&gt;</title>"));
         assert!(elements(&out).is_ok());
@@ -541,7 +541,7 @@ mod tests {
 
     #[test]
     fn reversed_cells_swap_ink_and_ground() {
-        let paper = Paper::dark();
+        let paper = TerminalColours::dark();
         let out = picture(vec![Line::from("on".reversed())]);
         assert!(out.contains(&format!("h18v18h-18z\" fill=\"{}\"", hex(paper.foreground))));
         assert!(out.contains(&format!("fill=\"{}\">on<", hex(paper.background))));
@@ -549,7 +549,7 @@ mod tests {
 
     #[test]
     fn named_indexed_and_true_colours_reach_the_picture() {
-        let paper = Paper::dark();
+        let paper = TerminalColours::dark();
         let colors =
             [Color::Red, Color::Indexed(9), Color::Indexed(166), Color::Rgb(1, 2, 3), Color::Reset];
         let expected = [paper.ansi[1], paper.ansi[9], (0xD7, 0x5F, 0), (1, 2, 3), paper.foreground];
@@ -613,8 +613,8 @@ mod tests {
                 cell.set_fg(Color::Indexed(*color)).set_bg(Color::Indexed(color.wrapping_mul(7)));
                 cell.modifier = Modifier::from_bits_truncate(*modifier);
             }
-            let out = svg(&buffer, "any", &Paper::light());
-            prop_assert_eq!(&out, &svg(&buffer, "any", &Paper::light()));
+            let out = svg(&buffer, "any", &TerminalColours::light());
+            prop_assert_eq!(&out, &svg(&buffer, "any", &TerminalColours::light()));
             let found = elements(&out);
             prop_assert!(found.is_ok(), "{:?}\n{}", found, out);
             let stray = ['\u{1b}', '\0'];
@@ -624,7 +624,7 @@ mod tests {
 
     #[test]
     fn an_empty_buffer_is_an_empty_window() {
-        let out = svg(&Buffer::empty(Rect::ZERO), "", &Paper::dark());
+        let out = svg(&Buffer::empty(Rect::ZERO), "", &TerminalColours::dark());
         assert!(elements(&out).is_ok_and(|found| found[0].starts_with("svg")));
     }
 }

@@ -3,11 +3,11 @@
 //! itself and changes nothing.
 
 use crate::data::{Role, Source};
-use crate::engine::rehearse::Progress;
+use crate::engine::rehearse::RehearsalProgress;
 use crate::rehearsal::Player;
 use crate::session::demo;
 
-use super::context::{Context, DatasetStatus, Popup};
+use super::context::{Context, DatasetStatus, OpenPopup, Tutorial};
 use super::live_run::Ended;
 use super::tab::Tab;
 
@@ -16,27 +16,21 @@ pub const ROWS: u16 = 4;
 /// Below this the strip would hide too much of a screen.
 pub const LEAST_HEIGHT: u16 = 22;
 
-#[derive(Debug, Default)]
-pub struct Tutorial {
-    /// How many steps were done.
-    done: usize,
-}
-
-struct Step {
+struct TutorialStep {
     name: &'static str,
     /// What to do now, and what is seen.
     text: fn(&Context) -> &'static str,
     is_done: fn(&Context) -> bool,
 }
 
-const STEPS: [Step; 7] = [
-    Step { name: "add data", text: add, is_done: is_added },
-    Step { name: "rank", text: rank, is_done: is_ranked },
-    Step { name: "rehearse", text: rehearse, is_done: is_rehearsed },
-    Step { name: "plan", text: plan, is_done: is_planned },
-    Step { name: "run", text: run, is_done: has_run },
-    Step { name: "verdict", text: verdict, is_done: knows_the_verdict },
-    Step { name: "report", text: report, is_done: is_reported },
+const STEPS: [TutorialStep; 7] = [
+    TutorialStep { name: "add data", text: add, is_done: is_added },
+    TutorialStep { name: "rank", text: rank, is_done: is_ranked },
+    TutorialStep { name: "rehearse", text: rehearse, is_done: is_rehearsed },
+    TutorialStep { name: "plan", text: plan, is_done: is_planned },
+    TutorialStep { name: "run", text: run, is_done: has_run },
+    TutorialStep { name: "verdict", text: verdict, is_done: knows_the_verdict },
+    TutorialStep { name: "report", text: report, is_done: is_reported },
 ];
 
 impl Tutorial {
@@ -73,13 +67,23 @@ impl Tutorial {
     }
 }
 
+impl Context {
+    /// Lets the tutorial see what has happened.
+    pub fn follow_tutorial(&mut self) {
+        if let Some(mut tutorial) = self.tutorial.take() {
+            tutorial.follow(self);
+            self.tutorial = Some(tutorial);
+        }
+    }
+}
+
 fn add(context: &Context) -> &'static str {
     match &context.popup {
-        Some(Popup::Files(_)) => {
+        Some(OpenPopup::Files(_)) => {
             "Choose county.csv with the arrow keys, or type a part of its name. Beside the list \
              you see its columns. Press Enter to take it."
         }
-        Some(Popup::Dataset(_)) => {
+        Some(OpenPopup::Dataset(_)) => {
             "Its columns are those of the others, so the form is filled in like theirs: public, \
              with the label days. Role and label decide everything else. Press Enter to add it."
         }
@@ -137,7 +141,7 @@ fn rehearse(context: &Context) -> &'static str {
 }
 
 /// A rehearsal that went to its end.
-fn rehearsed(context: &Context) -> Option<&Progress> {
+fn rehearsed(context: &Context) -> Option<&RehearsalProgress> {
     let whole = context.rehearsal.progress.as_ref().filter(|it| it.done == it.total);
     whole.filter(|_| context.rehearsal.work.is_none())
 }
@@ -181,11 +185,11 @@ fn is_planned(context: &Context) -> bool {
 fn run(context: &Context) -> &'static str {
     let under_way = context.runs.last().is_some_and(|run| !run.has_ended());
     match &context.popup {
-        Some(Popup::Prompt(_)) => {
+        Some(OpenPopup::Prompt(_)) => {
             "The budget is what all runs on these records may spend together, now and later. The \
              ledger keeps to it. Press Enter to take the one that is offered."
         }
-        Some(Popup::Question(_)) => {
+        Some(OpenPopup::Question(_)) => {
             "Nothing has been spent so far. Press y: the ledger writes the grant down, and the \
              run begins."
         }
@@ -226,7 +230,7 @@ fn knows_the_verdict(context: &Context) -> bool {
 
 fn report(context: &Context) -> &'static str {
     match (&context.popup, context.tab) {
-        (Some(Popup::Prompt(_)), _) => {
+        (Some(OpenPopup::Prompt(_)), _) => {
             "The page holds public and released numbers alone. Press Enter to write it beside the \
              session, here in the tutorial's own folder."
         }

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::claim::{Claim, Report};
+use super::claim::{FileClaim, FileReport};
 use super::json::{draws, list, number, text};
 use super::loss::{Draws, merged};
 use crate::error::{Error, Result};
 
-/// How a total stands in the file. Of a lower bound the same is asked: what it counts must give
-/// no more than it says.
+/// The names of a total in the file. A lower bound is checked like the others: what it counts
+/// must come to no more than it says.
 const TOTALS: [&str; 3] = ["epsilon_at_most", "epsilon_at_least", "epsilon_if_claims_are_true"];
 
-pub fn check(file: &str, it: &Value) -> Result<Report> {
-    let mut report = Report::new(file, "certificate of an account");
+pub fn check(file: &str, it: &Value) -> Result<FileReport> {
+    let mut report = FileReport::new(file, "certificate of an account");
     let mut all: Vec<Draws> = Vec::new();
     let (mut spending, mut claimed, mut known, mut zero_out) = (0, false, false, false);
     for (index, entry) in list(it, "entries")?.iter().enumerate() {
@@ -46,7 +46,7 @@ pub fn check(file: &str, it: &Value) -> Result<Report> {
                 })?;
             // What one run reads after another may depend on what came out of it.
             let choices = spending > 1 || claimed;
-            report.claims.push(Claim::check(name.clone(), says, delta, &all, choices));
+            report.claims.push(FileClaim::check(name.clone(), says, delta, &all, choices));
             if known {
                 report
                     .faults

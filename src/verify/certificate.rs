@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use super::claim::{Claim, Report};
+use super::claim::{FileClaim, FileReport};
 use super::json::{draws, list, target, text};
 use super::loss::Draws;
 use crate::error::Result;
 
-pub fn check(file: &str, it: &Value) -> Result<Report> {
-    let mut report = Report::new(file, "certificate");
+pub fn check(file: &str, it: &Value) -> Result<FileReport> {
+    let mut report = FileReport::new(file, "certificate");
     let own = draws(list(it, "mechanisms")?, None)?;
     let ancestors = it.get("start").and_then(|start| start.get("runs")).and_then(Value::as_array);
     let ancestors = ancestors.map(Vec::as_slice).unwrap_or_default();
@@ -52,17 +52,17 @@ pub fn check(file: &str, it: &Value) -> Result<Report> {
 }
 
 /// The claim of a guarantee, where there is one.
-fn guarantee(name: String, it: Option<&Value>, drawn: &[Draws]) -> Result<Option<Claim>> {
+fn guarantee(name: String, it: Option<&Value>, drawn: &[Draws]) -> Result<Option<FileClaim>> {
     let Some(it) = it.filter(|it| !it.is_null()) else { return Ok(None) };
     let (says, delta) = target(it).map_err(|error| error.at(name.clone()))?;
     // A list of nothing has δ = 0, which no logarithm likes.
     let delta = delta.max(1e-300);
     let choices = it.get("covers").is_some() && text(it, "covers")? == "adaptive";
-    Ok(Some(Claim::check(name, says, delta, drawn, choices)))
+    Ok(Some(FileClaim::check(name, says, delta, drawn, choices)))
 }
 
 /// Sentences repeat the number, rounded up: none may state less.
-fn repeated(report: &mut Report, it: &Value, epsilon: f64) {
+fn repeated(report: &mut FileReport, it: &Value, epsilon: f64) {
     let Some(statement) = it.get("statement").and_then(Value::as_str) else { return };
     let Some((_, after)) = statement.rsplit_once("ε = ") else { return };
     let digits = after.split(|letter: char| !letter.is_ascii_digit() && letter != '.');

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::curve::{self, Found};
+use super::curve::{self, EpsilonAtDelta};
 use super::loss::Draws;
 
 /// How far, relatively, a statement may lie below the recomputed ε: what quadrature and
@@ -12,7 +12,7 @@ pub const TOLERANCE: f64 = 1e-3;
 pub const LOOSE: f64 = 0.02;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClaimVerdict {
     Holds,
     /// It holds, and more could be said.
     Loose,
@@ -24,7 +24,7 @@ pub enum Verdict {
     NotForChoices,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     pub fn is_false(self) -> bool {
         matches!(self, Self::TooSmall | Self::NotForChoices)
     }
@@ -42,29 +42,33 @@ impl Verdict {
 
 /// One number of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Claim {
+pub struct FileClaim {
     /// Where it stands.
     pub name: String,
     pub says: f64,
     pub delta: f64,
-    pub gives: Found,
-    pub verdict: Verdict,
+    pub gives: EpsilonAtDelta,
+    pub verdict: ClaimVerdict,
 }
 
-impl Claim {
+impl FileClaim {
     /// `choices`: it is stated for events that were chosen by earlier outputs, too.
     pub fn check(name: String, says: f64, delta: f64, list: &[Draws], choices: bool) -> Self {
         let gives = curve::epsilon(list, delta);
         let room = says * (1.0 + TOLERANCE) + 1e-9;
         let verdict = if room < gives.least {
-            Verdict::TooSmall
+            ClaimVerdict::TooSmall
         } else if choices && !curve::admits(list, room, delta) {
-            Verdict::NotForChoices
+            ClaimVerdict::NotForChoices
         } else if room < gives.most {
-            Verdict::Open
+            ClaimVerdict::Open
         } else {
             let needed = if choices { curve::epsilon_of_choices(list, delta) } else { gives.most };
-            if says > needed * (1.0 + LOOSE) + 1e-6 { Verdict::Loose } else { Verdict::Holds }
+            if says > needed * (1.0 + LOOSE) + 1e-6 {
+                ClaimVerdict::Loose
+            } else {
+                ClaimVerdict::Holds
+            }
         };
         Self { name, says, delta, gives, verdict }
     }
@@ -77,11 +81,11 @@ impl Claim {
             format!("{:.6} to {:.6}", gives.least, gives.most)
         };
         let end = match self.verdict {
-            Verdict::Holds => "it holds",
-            Verdict::Loose => "it holds, and a smaller ε would hold too",
-            Verdict::Open => "it may hold: this path has only bounds here",
-            Verdict::TooSmall => "IT DOES NOT HOLD",
-            Verdict::NotForChoices => {
+            ClaimVerdict::Holds => "it holds",
+            ClaimVerdict::Loose => "it holds, and a smaller ε would hold too",
+            ClaimVerdict::Open => "it may hold: this path has only bounds here",
+            ClaimVerdict::TooSmall => "IT DOES NOT HOLD",
+            ClaimVerdict::NotForChoices => {
                 "IT DOES NOT HOLD if later releases were chosen after seeing earlier ones"
             }
         };
@@ -109,18 +113,18 @@ fn finite(value: f64) -> Option<f64> {
 
 /// What was found in a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct FileReport {
     pub file: String,
     /// `certificate` or `ledger`.
     pub kind: &'static str,
-    pub claims: Vec<Claim>,
+    pub claims: Vec<FileClaim>,
     /// What is wrong with the file apart from numbers.
     pub faults: Vec<String>,
     /// What a reader should know.
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl FileReport {
     pub fn new(file: &str, kind: &'static str) -> Self {
         let (claims, faults, notes) = (Vec::new(), Vec::new(), Vec::new());
         Self { file: file.to_owned(), kind, claims, faults, notes }
@@ -131,7 +135,7 @@ impl Report {
     }
 
     pub fn text(&self) -> String {
-        let claims = self.claims.iter().map(Claim::words);
+        let claims = self.claims.iter().map(FileClaim::words);
         let faults = self.faults.iter().map(|fault| format!("WRONG: {fault}"));
         let notes = self.notes.iter().map(|note| format!("note: {note}"));
         let end = if self.holds() {
@@ -148,7 +152,7 @@ impl Report {
             "file": self.file,
             "kind": self.kind,
             "holds": self.holds(),
-            "numbers": self.claims.iter().map(Claim::json).collect::<Vec<_>>(),
+            "numbers": self.claims.iter().map(FileClaim::json).collect::<Vec<_>>(),
             "faults": self.faults,
             "notes": self.notes,
         })

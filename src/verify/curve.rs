@@ -19,7 +19,7 @@
 
 use realfft::num_complex::Complex;
 
-use super::loss::{Draws, Kind, Side};
+use super::loss::{CheckedLoss, Draws, Side};
 use super::selections;
 use crate::numeric::special::log_normal_cdf;
 
@@ -34,7 +34,7 @@ const NEARLY: f64 = 5e-4;
 
 /// ε at a δ.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct EpsilonAtDelta {
     /// It is at least this. The same as `most` where the value is known.
     pub least: f64,
     /// It is at most this.
@@ -42,15 +42,15 @@ pub struct Found {
     pub how: &'static str,
 }
 
-impl Found {
+impl EpsilonAtDelta {
     pub fn is_known(&self) -> bool {
         self.least == self.most
     }
 }
 
 /// The least ε that the list guarantees at this δ, fixed in advance.
-pub fn epsilon(list: &[Draws], delta: f64) -> Found {
-    let exactly = |value: f64, how| Found { least: value, most: value, how };
+pub fn epsilon(list: &[Draws], delta: f64) -> EpsilonAtDelta {
+    let exactly = |value: f64, how| EpsilonAtDelta { least: value, most: value, how };
     if list.is_empty() {
         return exactly(0.0, "nothing was drawn");
     }
@@ -64,9 +64,9 @@ pub fn epsilon(list: &[Draws], delta: f64) -> Found {
     let renyi = renyi(list, delta, Side::With).min(sum);
     let bounds = if renyi < sum { "Rényi divergences" } else { "sum of pure guarantees" };
     let single = list.iter().filter_map(|it| one_draw(&[Draws { count: 1.0, ..*it }], delta));
-    let selects = list.iter().any(|it| matches!(it.kind, Kind::Range { .. }));
+    let selects = list.iter().any(|it| matches!(it.kind, CheckedLoss::Range { .. }));
     let least = single.fold(all_at_once(list, delta), f64::max);
-    if let [Draws { kind: Kind::Range { epsilon: range }, count }] = list
+    if let [Draws { kind: CheckedLoss::Range { epsilon: range }, count }] = list
         && *count > 1.0
         && let Some(value) = selections::epsilon(*range, *count, delta, renyi)
     {
@@ -80,7 +80,11 @@ pub fn epsilon(list: &[Draws], delta: f64) -> Found {
     match contour(list, delta, renyi) {
         Some(value) if value < renyi => exactly(value.max(least), "contour integral"),
         Some(_) => exactly(renyi, bounds),
-        None => Found { least, most: renyi, how: "between one draw and the Rényi divergences" },
+        None => {
+            EpsilonAtDelta {
+                least, most: renyi, how: "between one draw and the Rényi divergences"
+            }
+        }
     }
 }
 
@@ -120,8 +124,8 @@ const ORDERS: [(f64, f64, f64, f64); 6] = [
     (0.0, 1.0, 0.166_666, 0.15),
 ];
 
-fn is_gaussian(kind: Kind) -> bool {
-    matches!(kind, Kind::Gaussian { .. })
+fn is_gaussian(kind: CheckedLoss) -> bool {
+    matches!(kind, CheckedLoss::Gaussian { .. })
 }
 
 fn pure(list: &[Draws]) -> f64 {
@@ -147,14 +151,14 @@ fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
 /// The best of a random number of repeats of a Gaussian mechanism: K is drawn from a truncated
 /// negative binomial law of this shape η and stop γ, and nobody is told. It guarantees E K times
 /// the δ of one repeat at an ε that is (1 + η)ρ larger, with (1 − γ)δ(ρ) = γ(e^ρ − 1).
-pub fn repeated(mu: f64, shape: f64, stop: f64) -> Kind {
+pub fn repeated(mu: f64, shape: f64, stop: f64) -> CheckedLoss {
     let rho = solve(|rho| (1.0 - stop) * gaussian_delta(mu, rho) <= stop * rho.exp_m1());
     let mean = if shape == 0.0 {
         (1.0 - stop) / (stop * -stop.ln())
     } else {
         shape * (1.0 - stop) / (stop * (1.0 - stop.powf(shape)))
     };
-    Kind::Repeated { mu, surcharge: (1.0 + shape) * rho, log_factor: mean.ln() }
+    CheckedLoss::Repeated { mu, surcharge: (1.0 + shape) * rho, log_factor: mean.ln() }
 }
 
 /// The least ε ≥ 0 of a condition that stays true once it is.
@@ -181,8 +185,8 @@ fn solve(holds: impl Fn(f64) -> bool) -> f64 {
 /// p·(1 − e^{ε − Σ ε₀}).
 fn all_at_once(list: &[Draws], delta: f64) -> f64 {
     let log_probability = |it: &Draws| match it.kind {
-        Kind::Laplace { .. } => Some(it.count * 0.5_f64.ln()),
-        Kind::Pure { epsilon } => Some(-it.count * (-epsilon).exp().ln_1p()),
+        CheckedLoss::Laplace { .. } => Some(it.count * 0.5_f64.ln()),
+        CheckedLoss::Pure { epsilon } => Some(-it.count * (-epsilon).exp().ln_1p()),
         _ => None,
     };
     let together = list.iter().map(log_probability).sum::<Option<f64>>();
@@ -194,13 +198,13 @@ fn all_at_once(list: &[Draws], delta: f64) -> f64 {
 fn one_draw(list: &[Draws], delta: f64) -> Option<f64> {
     let [Draws { kind, count: 1.0 }] = list else { return None };
     let curve = |epsilon: f64| match *kind {
-        Kind::Gaussian { mu } => gaussian_delta(mu, epsilon),
-        Kind::Repeated { mu, surcharge, log_factor } => {
+        CheckedLoss::Gaussian { mu } => gaussian_delta(mu, epsilon),
+        CheckedLoss::Repeated { mu, surcharge, log_factor } => {
             let left = epsilon - surcharge;
             if left < 0.0 { 1.0 } else { log_factor.exp() * gaussian_delta(mu, left) }
         }
         // With the record: q·δ(log(1 + (e^ε − 1)/q)); without it is less for one draw.
-        Kind::Sampled { mu, rate, .. } => {
+        CheckedLoss::Sampled { mu, rate, .. } => {
             let inner = if epsilon < 30.0 {
                 (epsilon.exp_m1() / rate).ln_1p()
             } else {
@@ -208,21 +212,21 @@ fn one_draw(list: &[Draws], delta: f64) -> Option<f64> {
             };
             rate * gaussian_delta(mu, inner)
         }
-        Kind::Laplace { epsilon: ratio } => -(0.5 * (epsilon - ratio)).min(0.0).exp_m1(),
-        Kind::Range { epsilon: range } => {
+        CheckedLoss::Laplace { epsilon: ratio } => -(0.5 * (epsilon - ratio)).min(0.0).exp_m1(),
+        CheckedLoss::Range { epsilon: range } => {
             (-(0.5 * (epsilon - range)).min(0.0).exp_m1()).powi(2) / -(-range).exp_m1()
         }
-        Kind::Pure { epsilon: ratio } => {
+        CheckedLoss::Pure { epsilon: ratio } => {
             -(epsilon - ratio).min(0.0).exp_m1() / (1.0 + (-ratio).exp())
         }
     };
-    let replaced = matches!(kind, Kind::Sampled { replaced: true, .. });
+    let replaced = matches!(kind, CheckedLoss::Sampled { replaced: true, .. });
     (!replaced).then(|| solve(|epsilon| curve(epsilon) <= delta))
 }
 
 /// Samples differ by which neighbour has the record.
 fn sides(list: &[Draws]) -> Vec<Side> {
-    let differ = |it: &Draws| matches!(it.kind, Kind::Sampled { replaced: false, .. });
+    let differ = |it: &Draws| matches!(it.kind, CheckedLoss::Sampled { replaced: false, .. });
     if list.iter().any(differ) { vec![Side::With, Side::Without] } else { vec![Side::With] }
 }
 

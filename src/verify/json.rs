@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::curve;
-use super::loss::{Draws, Kind};
+use super::loss::{CheckedLoss, Draws};
 use crate::error::{Error, Result};
 
 /// Draws beyond this are no plan.
@@ -68,17 +68,20 @@ pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
         let count = count as f64;
         let held_out = event.get("held_out").and_then(Value::as_bool).unwrap_or(false);
         match kind {
-            Kind::Gaussian { mu } if held_out => {
+            CheckedLoss::Gaussian { mu } if held_out => {
                 apart += count * mu * mu;
                 continue;
             }
-            Kind::Gaussian { mu } if is_full(event) => training += count * mu * mu,
+            CheckedLoss::Gaussian { mu } if is_full(event) => training += count * mu * mu,
             _ => {}
         }
         all.push(Draws { kind, count });
     }
     if apart > training * (1.0 + 1e-9) {
-        all.push(Draws { kind: Kind::Gaussian { mu: (apart - training).sqrt() }, count: 1.0 });
+        all.push(Draws {
+            kind: CheckedLoss::Gaussian { mu: (apart - training).sqrt() },
+            count: 1.0,
+        });
     }
     Ok(all)
 }
@@ -89,7 +92,7 @@ fn is_full(event: &Value) -> bool {
 }
 
 /// What an event reveals at most in one draw; `None` if that is nothing.
-fn kind(event: &Value) -> Result<Option<Kind>> {
+fn kind(event: &Value) -> Result<Option<CheckedLoss>> {
     let replaced = match text(event, "adjacency")? {
         "replace_one" => true,
         "zero_out" => false,
@@ -103,14 +106,14 @@ fn kind(event: &Value) -> Result<Option<Kind>> {
         Ok(within(it, change, 0.0, 1e300)? / within(it, noise, 1e-300, 1e300)?)
     };
     let kind = match name.as_str() {
-        "gaussian" => Kind::Gaussian { mu: ratio("sensitivity", "sigma")? },
+        "gaussian" => CheckedLoss::Gaussian { mu: ratio("sensitivity", "sigma")? },
         "subsampled_gaussian" => {
             let mu = ratio("sensitivity", "sigma")?;
             let rate = within(it, "rate", 1e-300, 1.0)?;
             if rate < 1.0 {
-                Kind::Sampled { mu, rate, replaced }
+                CheckedLoss::Sampled { mu, rate, replaced }
             } else {
-                Kind::Gaussian { mu: if replaced { 2.0 * mu } else { mu } }
+                CheckedLoss::Gaussian { mu: if replaced { 2.0 * mu } else { mu } }
             }
         }
         "repeated_gaussian" => curve::repeated(
@@ -118,11 +121,11 @@ fn kind(event: &Value) -> Result<Option<Kind>> {
             within(it, "shape", 0.0, 16.0)?,
             within(it, "stop", 1e-10, 0.999_999_999_9)?,
         ),
-        "laplace" => Kind::Laplace { epsilon: ratio("sensitivity", "scale")? },
-        "noisy_selection" => Kind::Laplace { epsilon: 2.0 * ratio("sensitivity", "scale")? },
-        "selection" | "direction" => Kind::Range { epsilon: ratio("range", "scale")? },
-        "permute_and_flip" => Kind::Pure { epsilon: ratio("range", "scale")? },
-        "pure" => Kind::Pure { epsilon: within(it, "epsilon", 0.0, 1e300)? },
+        "laplace" => CheckedLoss::Laplace { epsilon: ratio("sensitivity", "scale")? },
+        "noisy_selection" => CheckedLoss::Laplace { epsilon: 2.0 * ratio("sensitivity", "scale")? },
+        "selection" | "direction" => CheckedLoss::Range { epsilon: ratio("range", "scale")? },
+        "permute_and_flip" => CheckedLoss::Pure { epsilon: ratio("range", "scale")? },
+        "pure" => CheckedLoss::Pure { epsilon: within(it, "epsilon", 0.0, 1e300)? },
         other => return Err(odd("mechanism", &format!("is '{other}', which is not known"))),
     };
     Ok(Some(kind).filter(|kind| kind.size() > 0.0))

@@ -7,14 +7,14 @@ use std::path::Path;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::claim::{Claim, Report};
+use super::claim::{FileClaim, FileReport};
 use super::curve;
 use super::json::{count, draws, field, list, number, target, text};
 use super::loss::{Draws, merged};
 use crate::error::{Error, Result};
 
 /// A run as the lines tell it.
-struct Run {
+struct RecountedRun {
     account: String,
     events: Vec<Value>,
     announced: Vec<u64>,
@@ -24,7 +24,7 @@ struct Run {
     claimed: bool,
 }
 
-impl Run {
+impl RecountedRun {
     /// Whether it has at least as many draws of each kind.
     fn goes_on_from(&self, before: &Self) -> bool {
         let without_count = |event: &Value| {
@@ -45,8 +45,8 @@ impl Run {
 }
 
 #[derive(Default)]
-struct Book {
-    runs: BTreeMap<String, Run>,
+struct RecountedBook {
+    runs: BTreeMap<String, RecountedRun>,
     order: Vec<String>,
     budgets: BTreeMap<String, (f64, f64)>,
     /// Accounts that were found to be another one.
@@ -54,9 +54,9 @@ struct Book {
     unknown: BTreeMap<String, u64>,
 }
 
-pub fn check(file: &Path, bytes: &[u8]) -> Result<Report> {
-    let mut report = Report::new(&file.display().to_string(), "ledger");
-    let mut book = Book::default();
+pub fn check(file: &Path, bytes: &[u8]) -> Result<FileReport> {
+    let mut report = FileReport::new(&file.display().to_string(), "ledger");
+    let mut book = RecountedBook::default();
     let mut last = "0".repeat(64);
     let mut lines: u64 = 0;
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -110,7 +110,7 @@ fn split(line: &[u8]) -> std::result::Result<(String, Vec<u8>), &'static str> {
 }
 
 /// The file beside it names the last line that was confirmed.
-fn head(file: &Path, lines: u64, last: &str, report: &mut Report) {
+fn head(file: &Path, lines: u64, last: &str, report: &mut FileReport) {
     let Ok(text) = std::fs::read_to_string(file.with_file_name("ledger.head")) else {
         report.notes.push("there is no ledger.head beside it: its end may be missing".to_owned());
         return;
@@ -129,7 +129,7 @@ fn head(file: &Path, lines: u64, last: &str, report: &mut Report) {
     }
 }
 
-impl Book {
+impl RecountedBook {
     fn account(&self, name: &str) -> String {
         let mut name = name;
         // No longer than there are ties: they could be edited into a circle.
@@ -142,7 +142,7 @@ impl Book {
         name.to_owned()
     }
 
-    fn take(&mut self, entry: &Value, report: &mut Report) -> Result<()> {
+    fn take(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
         let kind = text(entry, "kind")?;
         match kind {
             "grant" | "recovered" => self.grant(entry, kind)?,
@@ -217,13 +217,13 @@ impl Book {
         let formerly = entry.get("method").and_then(Value::as_str).unwrap_or_default();
         let known_noise = entry.get("noise").is_some_and(|it| it.as_str() != Some("secret"))
             || formerly.contains("insecure noise seed");
-        // Of a run of lost lines everything that its certificate names was drawn.
+        // A run whose lines are lost counts as if everything in its certificate had been drawn.
         let used = if kind == "recovered" {
             Some(events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?)
         } else {
             None
         };
-        let run = Run {
+        let run = RecountedRun {
             account: text(entry, "account")?.to_owned(),
             announced: vec![0; events.len()],
             events,
@@ -240,7 +240,7 @@ impl Book {
     }
 
     /// The last line of a training has all of it, and no fewer draws than the one before.
-    fn claim(&mut self, entry: &Value, report: &mut Report) -> Result<()> {
+    fn claim(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
         let (name, run) = claimed(entry)?;
         match self.runs.insert(name.clone(), run) {
             None => self.order.push(name),
@@ -251,7 +251,7 @@ impl Book {
     }
 
     /// What is charged for a training, as the curator changed it.
-    fn correct(&mut self, entry: &Value, report: &mut Report) -> Result<()> {
+    fn correct(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
         let (name, run) = claimed(field(entry, "claim")?)?;
         let why = text(entry, "why")?;
         report.notes.push(format!("what {name} counts for was changed by hand: {why}"));
@@ -269,7 +269,7 @@ impl Book {
     }
 
     /// What every account has spent, at the δ of its budget.
-    fn totals(&self, report: &mut Report) -> Result<()> {
+    fn totals(&self, report: &mut FileReport) -> Result<()> {
         let mut accounts: BTreeMap<String, Vec<&String>> = BTreeMap::new();
         for name in &self.order {
             accounts.entry(self.account(&self.runs[name].account)).or_default().push(name);
@@ -306,16 +306,16 @@ impl Book {
             // steps of other trainers, too.
             let choices = spending > 1 || claimed;
             let name = format!("the budget of account {account}");
-            let claim = Claim::check(name, epsilon, delta, &all, choices);
+            let claim = FileClaim::check(name, epsilon, delta, &all, choices);
             let total =
                 if choices { curve::epsilon_of_choices(&all, delta) } else { claim.gives.most };
             report.notes.push(format!(
                 "account {account}: all runs that spent ({spending}) together: ε = {total:.6} at δ = {delta:e}, of a budget of ε = {epsilon}"
             ));
             // What is left of a budget is no fault of it.
-            report.claims.push(Claim {
+            report.claims.push(FileClaim {
                 verdict: match claim.verdict {
-                    super::claim::Verdict::Loose => super::claim::Verdict::Holds,
+                    super::claim::ClaimVerdict::Loose => super::claim::ClaimVerdict::Holds,
                     other => other,
                 },
                 ..claim
@@ -329,10 +329,10 @@ impl Book {
 }
 
 /// Name and draws of another trainer's training.
-fn claimed(entry: &Value) -> Result<(String, Run)> {
+fn claimed(entry: &Value) -> Result<(String, RecountedRun)> {
     let events = list(entry, "events")?.to_vec();
     let counts = events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?;
-    let run = Run {
+    let run = RecountedRun {
         account: text(entry, "account")?.to_owned(),
         announced: counts.clone(),
         events,

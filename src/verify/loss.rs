@@ -21,7 +21,7 @@ const MOST_NODES: f64 = 60_000.0;
 const MOST_WORK: f64 = 3e8;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum CheckedLoss {
     Gaussian {
         mu: f64,
     },
@@ -51,7 +51,7 @@ pub enum Kind {
 /// How often a mechanism is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draws {
-    pub kind: Kind,
+    pub kind: CheckedLoss,
     pub count: f64,
 }
 
@@ -74,7 +74,7 @@ pub enum Side {
     Without,
 }
 
-impl Kind {
+impl CheckedLoss {
     pub fn size(self) -> f64 {
         match self {
             Self::Gaussian { mu } | Self::Sampled { mu, .. } | Self::Repeated { mu, .. } => mu,
@@ -189,8 +189,8 @@ struct Integral {
 }
 
 impl Integral {
-    fn of(kind: Kind, x: f64, frequency: f64, side: Side) -> Option<Self> {
-        let Kind::Sampled { mu, rate, replaced } = kind else { return None };
+    fn of(kind: CheckedLoss, x: f64, frequency: f64, side: Side) -> Option<Self> {
+        let CheckedLoss::Sampled { mu, rate, replaced } = kind else { return None };
         // log of (1 − q) + q·N(±μ, 1)/N(0, 1) at the output z.
         let mixture = |z: f64| {
             let exponent = mu * z - 0.5 * mu * mu;

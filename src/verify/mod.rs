@@ -27,11 +27,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use self::claim::Report;
+use self::claim::FileReport;
 use crate::error::{Error, Result};
 
 /// Checks the certificate or the ledger in this file; of a directory, the one in it.
-pub fn verify(path: &Path) -> Result<Report> {
+pub fn verify(path: &Path) -> Result<FileReport> {
     let inside = ["certificate.json", "ledger.jsonl", ".halflight/ledger.jsonl"];
     let found = inside.iter().map(|name| path.join(name)).find(|file| file.is_file());
     let file = found.filter(|_| path.is_dir()).unwrap_or_else(|| path.to_path_buf());

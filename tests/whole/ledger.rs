@@ -9,11 +9,11 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use halflight::error::{Action, Kind};
+use halflight::error::{Action, ErrorKind};
 use halflight::privacy::NoiseSource;
 use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
 use halflight::privacy::ledger::{
-    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, Outcome, RunId, RunState,
+    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, RunId, RunOutcome, RunState,
 };
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -91,7 +91,7 @@ fn sample() -> Vec<u8> {
     let (directory, mut ledger, a) = hospital_workspace(BUDGET);
     ledger.grant(grant("first", &a, 0.05, 4)).unwrap();
     ledger.reserve(&run("first"), 0, 2).unwrap();
-    ledger.settle(&run("first"), &[1], Outcome::Stopped, true).unwrap();
+    ledger.settle(&run("first"), &[1], RunOutcome::Stopped, true).unwrap();
     ledger.record_unprotected(&a, "unprotected selection").unwrap();
     let b = ledger.register(&dataset("/data/clinic.csv", "c2", "v2")).unwrap();
     ledger.set_budget(&b, BUDGET).unwrap();
@@ -192,7 +192,7 @@ fn a_changed_byte_anywhere_is_damage_at_its_line_and_nothing_is_launched() {
         let place = format!("{}:{line}", ledger.path().display());
         assert!(book.warnings[0].starts_with(&format!("{place}: ")), "byte {position}: {book:?}");
         let error = ledger.grant(grant("q", &AccountId("any".to_owned()), 0.01, 1)).unwrap_err();
-        assert_eq!(error.kind(), Kind::Refused);
+        assert_eq!(error.kind(), ErrorKind::Refused);
         assert_eq!(error.place(), Some(place.as_str()));
         assert_eq!(error.action(), Some(&Action::Repair));
         line += usize::from(bytes[position] == b'\n');
@@ -235,7 +235,7 @@ fn a_cut_tail_never_hides_a_confirmed_line() {
                     book.accounts.iter().all(halflight::privacy::ledger::Account::unknown_past)
                 );
                 let error = ledger.register(&dataset("/new", "c9", "v9")).unwrap_err();
-                assert_eq!(error.kind(), Kind::Refused);
+                assert_eq!(error.kind(), ErrorKind::Refused);
             } else {
                 let whole_lines_only = end == ends[whole];
                 assert_eq!(book.warnings.is_empty(), whole_lines_only && whole == confirmed);
@@ -263,7 +263,7 @@ fn without_its_file_or_its_head_a_ledger_is_damaged() {
     fs::remove_file(file(directory.path())).unwrap();
     let book = ledger.book().unwrap();
     assert!(book.warnings[0].contains("lines 1 to"), "{book:?}");
-    assert_eq!(ledger.register(&hospital()).unwrap_err().kind(), Kind::Refused);
+    assert_eq!(ledger.register(&hospital()).unwrap_err().kind(), ErrorKind::Refused);
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn a_repair_keeps_the_good_lines_and_the_past_stays_unknown_until_accepted() {
     let mut other = open(&directory);
     let account = ledger.register(&hospital()).unwrap(); // known: nothing to write
     assert!(flagged(&other.book().unwrap()));
-    assert_eq!(ledger.accept(&account, "trust me").unwrap_err().kind(), Kind::Refused);
+    assert_eq!(ledger.accept(&account, "trust me").unwrap_err().kind(), ErrorKind::Refused);
 
     let aside = ledger.repair().unwrap();
     assert_eq!(fs::read(aside).unwrap(), changed);
@@ -356,7 +356,7 @@ fn a_repair_keeps_the_good_lines_and_the_past_stays_unknown_until_accepted() {
     // Nobody knows whether the clinic was in the lost lines.
     let clinic = ledger.register(&dataset("/data/clinic.csv", "c2", "v2")).unwrap();
     ledger.set_budget(&clinic, BUDGET).unwrap();
-    assert_eq!(ledger.grant(grant("p", &clinic, 0.01, 1)).unwrap_err().kind(), Kind::Refused);
+    assert_eq!(ledger.grant(grant("p", &clinic, 0.01, 1)).unwrap_err().kind(), ErrorKind::Refused);
     ledger.accept(&clinic, "new here").unwrap();
     ledger.grant(grant("p", &clinic, 0.01, 1)).unwrap();
     verify(&read(&directory));
@@ -456,7 +456,7 @@ fn a_lost_unprotected_use_leaves_the_past_unknown() {
         assert!(flagged(&book) && book.warnings[0].contains("ledger.jsonl:3: "), "{book:?}");
         assert!(book.accounts[0].unprotected.is_empty());
         let error = ledger.record_unprotected(&a, "another").unwrap_err();
-        assert_eq!(error.kind(), Kind::Refused);
+        assert_eq!(error.kind(), ErrorKind::Refused);
     }
     // Written and not confirmed by the head: it counts.
     let book = put(&directory, &bytes, &heads[2]).book().unwrap();
@@ -469,10 +469,10 @@ fn a_refusal_changes_nothing_and_leaves_the_rest_usable() {
     ledger.grant(grant("r", &account, 0.2, 1)).unwrap();
     let before = read(&directory);
     let error = ledger.grant(grant("s", &account, 0.25, 1)).unwrap_err();
-    assert_eq!(error.kind(), Kind::Refused);
+    assert_eq!(error.kind(), ErrorKind::Refused);
     // It asks for ε = 0.1 and draws more than that costs, so no ε is named that would fit.
     assert!(error.what().contains("a smaller ε may fit"), "{error}");
-    assert_eq!(ledger.grant(grant("r", &account, 0.01, 1)).unwrap_err().kind(), Kind::Refused);
+    assert_eq!(ledger.grant(grant("r", &account, 0.01, 1)).unwrap_err().kind(), ErrorKind::Refused);
     assert_eq!(read(&directory), before);
     assert_eq!(fs::read_dir(directory.path().join("open")).unwrap().count(), 1);
     // μ² of the budget is 0.0718, of which 0.04 is spent.
@@ -496,7 +496,7 @@ fn a_run_is_abandoned_only_when_nobody_carries_it_out() {
     other.abandon(&run("r")).unwrap();
     let record = other.book().unwrap().run(&run("r")).unwrap().clone();
     assert_eq!(record.charged, [4]);
-    assert_eq!(record.state, RunState::Settled { outcome: Outcome::Abandoned, peeked: true });
+    assert_eq!(record.state, RunState::Settled { outcome: RunOutcome::Abandoned, peeked: true });
     assert!(other.abandon(&run("r")).is_err());
     assert_eq!(fs::read_dir(directory.path().join("open")).unwrap().count(), 0);
 }
@@ -547,7 +547,7 @@ fn threads_with_their_own_handles_lose_nothing_and_readers_see_no_half_line() {
                     for _ in 0..20 {
                         ledger.reserve(&run(name), 0, 1).unwrap();
                     }
-                    ledger.settle(&run(name), &[20], Outcome::Finished, false).unwrap();
+                    ledger.settle(&run(name), &[20], RunOutcome::Finished, false).unwrap();
                 })
             })
             .into_iter()
@@ -595,12 +595,12 @@ fn helper() {
                 let account = ledger.register(&hospital()).unwrap();
                 let id = format!("{name}-{number}");
                 if let Err(error) = ledger.grant(grant(&id, &account, 0.05, 4)) {
-                    assert_eq!(error.kind(), Kind::Refused, "{error}");
+                    assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
                     continue;
                 }
                 ledger.reserve(&run(&id), 0, 2).unwrap();
                 ledger.reserve(&run(&id), 0, 2).unwrap();
-                ledger.settle(&run(&id), &[3], Outcome::Stopped, false).unwrap();
+                ledger.settle(&run(&id), &[3], RunOutcome::Stopped, false).unwrap();
                 granted += 1;
             }
             report(granted.to_string());
@@ -689,7 +689,7 @@ fn a_process_killed_at_any_moment_has_announced_all_that_it_drew() {
                 assert!(Instant::now() < patience, "the helper draws nothing");
                 std::thread::sleep(Duration::from_millis(1));
             }
-            assert_eq!(ledger.abandon(&run(&name)).unwrap_err().kind(), Kind::Refused);
+            assert_eq!(ledger.abandon(&run(&name)).unwrap_err().kind(), ErrorKind::Refused);
         }
         std::thread::sleep(Duration::from_micros(number * 7919 % 40_000));
         child.kill().unwrap();
@@ -814,7 +814,7 @@ proptest! {
                 Operation::Settle { run: index } => {
                     let run = named(index);
                     let used = drawn.get(&run.0).copied().unwrap_or(0);
-                    let outcome = Outcome::Finished;
+                    let outcome = RunOutcome::Finished;
                     if ledger.settle(&run, &[used], outcome, false).is_err() {
                         prop_assert_eq!(&ledger.book().unwrap(), &before);
                     }

@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use halflight::engine::lookup;
-use halflight::error::{Action, Kind};
+use halflight::error::{Action, ErrorKind};
 use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind};
 use halflight::privacy::ledger::{
-    AccountId, Budget, DatasetRecord, Grant, Ledger, Outcome, RunId, Standing,
+    AccountId, Budget, DatasetRecord, Grant, Ledger, RunId, RunOutcome, TotalStanding,
 };
 use halflight::privacy::{NoiseSource, Target};
 use serde_json::{Value, json};
@@ -377,7 +377,7 @@ fn of_two_copies_of_an_open_run_one_goes_on_and_counts_what_the_other_drew() {
     for error in [
         first.resume(&run("r")).unwrap_err(),
         first.reserve(&run("r"), 0, 1).unwrap_err(),
-        first.settle(&run("r"), &[3], Outcome::Stopped, false).unwrap_err(),
+        first.settle(&run("r"), &[3], RunOutcome::Stopped, false).unwrap_err(),
         first.grant(grant("s", &account, 0.01, 1)).unwrap_err(),
     ] {
         assert!(error.what().contains("somebody went on with another copy"), "{error}");
@@ -416,7 +416,7 @@ fn a_copy_from_before_its_first_line_was_lost_is_not_gone_on_with() {
 
         let mut ledger = Ledger::open_witnessed(&copied, &memory).unwrap();
         assert!(ledger.book().unwrap().damaged);
-        let error = ledger.settle(&run("r"), &[0], Outcome::Stopped, false).unwrap_err();
+        let error = ledger.settle(&run("r"), &[0], RunOutcome::Stopped, false).unwrap_err();
         assert!(error.what().contains("older copy"), "{error}");
     }
 }
@@ -550,7 +550,7 @@ fn an_old_budget_with_a_large_delta_opens_and_grants_nothing_until_it_is_set_aga
     let account = AccountId("acc-1".to_owned());
     assert!(!ledger.book().unwrap().damaged);
     let error = ledger.grant(grant("r", &account, 0.1, 1)).unwrap_err();
-    assert_eq!(error.kind(), Kind::Refused);
+    assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.what().contains("δ = 0.5 is not below 1/n = 5.00e-3"), "{error}");
     let (id, budget) = (account.0.clone(), "0.1 0.5".to_owned());
     let action = Action::AllowDelta { account: id, budget };
@@ -561,7 +561,7 @@ fn an_old_budget_with_a_large_delta_opens_and_grants_nothing_until_it_is_set_aga
     let small = DatasetRecord { view: "v2".to_owned(), rows: 2, ..hospital() };
     assert_eq!(ledger.register(&small).unwrap(), account);
     let wanted = Budget::new(0.1, 0.4);
-    assert_eq!(ledger.set_budget(&account, wanted).unwrap_err().kind(), Kind::Refused);
+    assert_eq!(ledger.set_budget(&account, wanted).unwrap_err().kind(), ErrorKind::Refused);
 
     ledger.set_budget(&account, Budget { allow_large_delta: true, ..wanted }).unwrap();
     for name in ["r", "s"] {
@@ -570,7 +570,7 @@ fn an_old_budget_with_a_large_delta_opens_and_grants_nothing_until_it_is_set_aga
     let book = ledger.book().unwrap();
     let account = book.account(&account).unwrap();
     let total = account.total(0.4).unwrap();
-    assert_eq!((total.standing, total.epsilon()), (Standing::AtMost, 0.0));
+    assert_eq!((total.standing, total.epsilon()), (TotalStanding::AtMost, 0.0));
     let remark = total.remark.unwrap();
     assert!(remark.contains("not free: δ = 0.4 covers all of it, and at δ = 1e-6"), "{remark}");
     assert!(account.large_delta().unwrap().contains("allow_large_delta"));

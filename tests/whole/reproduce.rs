@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::AtomicBool;
 
-use halflight::study::discrepancy::Study;
-use halflight::study::{Content, Table};
+use halflight::study::discrepancy::DiscrepancyStudy;
+use halflight::study::{StudyTable, TableContent};
 
 use crate::{program, schema};
 
@@ -14,9 +14,14 @@ fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     command.arg("reproduce").args(arguments).current_dir(directory).output().unwrap()
 }
 
-fn tables(threads: usize) -> Vec<Table> {
-    let study = Study { dimension: 10, sizes: vec![8000], epsilons: vec![16.0], seeds: vec![0, 1] };
-    let task = |place: halflight::study::Place<'_>| study.measure(place);
+fn tables(threads: usize) -> Vec<StudyTable> {
+    let study = DiscrepancyStudy {
+        dimension: 10,
+        sizes: vec![8000],
+        epsilons: vec![16.0],
+        seeds: vec![0, 1],
+    };
+    let task = |place: halflight::study::GridTask<'_>| study.measure(place);
     let harvest = study.grid().run(threads, &AtomicBool::new(false), &mut |_| {}, task).unwrap();
     study.tables(&harvest)
 }
@@ -26,7 +31,7 @@ fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
     let all = tables(2);
     assert_eq!(all, tables(1));
     let [discrepancy, error, epsilon] = all.as_slice() else { panic!("{} tables", all.len()) };
-    let mean = |table: &Table, row: &str| {
+    let mean = |table: &StudyTable, row: &str| {
         let row = table.row(row).unwrap_or_else(|| panic!("{row} is missing"));
         row.mean(0).unwrap_or_else(|| panic!("{} was not measured", row.label))
     };
@@ -41,7 +46,7 @@ fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
     );
     let adapted = mean(error, "moment release, two-stage");
     assert!(oracle < adapted && adapted < 0.5 * source, "{oracle} {adapted} {source}");
-    assert_eq!(epsilon.content, Content::Privacy);
+    assert_eq!(epsilon.content, TableContent::Privacy);
     let proven = mean(epsilon, "moment release, two-stage");
     assert!(proven <= 16.0 && proven > 15.99, "{proven}");
 }

@@ -3,7 +3,7 @@
 use crate::adapt::MOST_FEATURES;
 use crate::data::{Bounded, Classes, Dataset};
 use crate::error::{Error, Result};
-use crate::model::{Architecture, Classifier, Labels, LinearModel, Model};
+use crate::model::{Architecture, Classifier, ExampleLabels, LinearModel, Model};
 use crate::numeric::least_squares::{NormalEquations, ridge_of_few};
 use crate::numeric::{Matrix, Vector, fused, parallel};
 use crate::privacy::{CuratorOnly, Private, Watch};
@@ -81,7 +81,7 @@ fn softmax_regression(data: &Dataset, classes: &Classes) -> Result<Classifier> {
     let mut point = vec![0.0; architecture.parameters()];
     let mut ahead = Classifier::new(architecture, point.clone())?;
     for iteration in 0..iterations {
-        let gradients = ahead.gradients(features, Labels::Classes(&classes.of))?;
+        let gradients = ahead.gradients(features, ExampleLabels::Classes(&classes.of))?;
         let slope = gradients.weighted_sum(&share);
         let momentum = iteration as f64 / (iteration + 3) as f64;
         let coordinates = ahead.parameters_mut().iter_mut().zip(&mut point).zip(&slope);

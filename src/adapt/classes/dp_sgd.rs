@@ -7,12 +7,12 @@
 
 use super::sampled::design::{self, Design};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, Network, Sum, UNITS, model,
-    part, plan, steps,
+    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, Sum, UNITS,
+    model, part, plan, steps,
 };
-use super::sampled::pace::Pace;
-use super::sampled::training::{Clipped, Training};
-use super::sampled::{Loss, Objective, Trained};
+use super::sampled::step_length::StepLengths;
+use super::sampled::training::{ClippedSums, SampledTraining};
+use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
 use crate::adapt::spec::{Setting, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start};
 use crate::data::{Bounded, Task};
@@ -36,7 +36,7 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct DpSgdSettings {
-        model: Network = model(Network::Softmax),
+        model: NetworkChoice = model(NetworkChoice::Softmax),
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
         height: Option<u64> = HEIGHT,
@@ -86,7 +86,7 @@ impl Method for DpSgd {
         let (plan, sum) = plan(shape, course, settings.clip, design::planned(&network))?;
         let start: Start = Box::new(move |private, noise| {
             let design = design(&problem, network)?;
-            let pace = Pace::of(design.model.architecture());
+            let pace = StepLengths::of(design.model.architecture());
             train(&problem, &private, design, pace, sum, noise)
         });
         Ok((plan, start))
@@ -118,7 +118,10 @@ fn design(problem: &Problem, network: Architecture) -> Result<Design> {
         scale: design::scale(public, &network),
         frozen,
         model: design::first(network, *seed)?,
-        objective: Objective { loss: Loss::CrossEntropy, trained: Trained::Everything },
+        objective: SampledObjective {
+            loss: SampledLoss::CrossEntropy,
+            trained: TrainedParameters::Everything,
+        },
     })
 }
 
@@ -127,15 +130,15 @@ pub fn train(
     problem: &Problem,
     private: &Private<Bounded>,
     design: Design,
-    pace: Pace,
+    pace: StepLengths,
     sum: Sum,
     noise: &Calibrated,
 ) -> Result<Box<dyn Run>> {
-    let source = Clipped { objective: design.objective, sum };
+    let source = ClippedSums { objective: design.objective, sum };
     let trained = design.objective.parameters(&design.model);
     let length = noise.scale(&sum.release)? * (trained as f64).sqrt() / sum.batch as f64;
     let motion = pace.motion(sum.course, length, trained);
-    Ok(Box::new(Training::new(problem, private, design, Box::new(source), motion)?))
+    Ok(Box::new(SampledTraining::new(problem, private, design, Box::new(source), motion)?))
 }
 
 #[cfg(test)]
@@ -149,10 +152,10 @@ mod tests {
     use crate::adapt::classes::sampled::Examples;
     use crate::adapt::{Series, Value, example};
     use crate::data::Dataset;
-    use crate::model::{Classifier, Labels, Model};
+    use crate::model::{Classifier, ExampleLabels, Model};
     use crate::numeric::Vector;
     use crate::privacy::{Private, Spender};
-    use crate::rehearsal::{Noise, Trial};
+    use crate::rehearsal::{RehearsalNoise, Trial};
 
     fn given(pairs: &[(&str, f64)], model: &str) -> BTreeMap<String, Value> {
         let numbers = pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x)));
@@ -201,7 +204,7 @@ mod tests {
             }
             let present: Vec<f64> =
                 (0..width).map(|i| if i < members.len() { 1.0 } else { 0.0 }).collect();
-            let gradients = model.gradients(&batch, Labels::Classes(&classes)).unwrap();
+            let gradients = model.gradients(&batch, ExampleLabels::Classes(&classes)).unwrap();
             let mean = (1.0 / expected) * gradients.weighted_sum(&present);
             velocity = settings.momentum * velocity + mean;
             let rate = settings.learning_rate.unwrap();
@@ -227,7 +230,7 @@ mod tests {
         for model in ["softmax", "hidden_layer"] {
             let rehearsal = Trial {
                 settings: given(&pairs, model),
-                ..Trial::new(SPEC.id, &public, &private, Noise::None(example::TARGET), 5)
+                ..Trial::new(SPEC.id, &public, &private, RehearsalNoise::None(example::TARGET), 5)
             };
             let ours = rehearsal.run().unwrap();
             let settings = DpSgdSettings::of(&SPEC.check(&rehearsal.settings).unwrap()).unwrap();
@@ -249,7 +252,7 @@ mod tests {
                     SPEC.id,
                     &public,
                     &private,
-                    Noise::For(Target { epsilon: 2.0, delta: 1e-5 }),
+                    RehearsalNoise::For(Target { epsilon: 2.0, delta: 1e-5 }),
                     1,
                 )
             };
@@ -281,7 +284,7 @@ mod tests {
         let unlabelled = Dataset { classes: None, features: turned, ..public.clone() };
         let run = |public: &Dataset| {
             let settings = given(&[("steps", 5.0)], "softmax");
-            let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-4 });
+            let noise = RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-4 });
             let method = SPEC.id;
             Trial { settings, ..Trial::new(method, public, &private, noise, 1) }.run().unwrap()
         };

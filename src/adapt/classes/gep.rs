@@ -21,12 +21,12 @@
 
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, Course, HEIGHT, LEARNING_RATE, MOMENTUM, Network, UNITS, batch,
-    model, part, steps,
+    AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, StepSettings, UNITS,
+    batch, model, part, steps,
 };
-use super::sampled::pace::Pace;
-use super::sampled::training::{GradientSource, Look, Training, seen};
-use super::sampled::{Examples, Loss, Objective, Trained, rounding};
+use super::sampled::step_length::StepLengths;
+use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
+use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters, rounding};
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::spec::{Setting, automatic_whole, choices, real, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
@@ -74,7 +74,7 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct GepSettings {
-        model: Network = model(Network::Softmax),
+        model: NetworkChoice = model(NetworkChoice::Softmax),
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
         height: Option<u64> = HEIGHT,
@@ -167,8 +167,9 @@ impl Method for Gep {
         check_labels(labels, shape, &problem.public)?;
         let network = design::network(shape, part!(settings, Chosen), shape.dimension)?;
         let sizes = sizes(shape, network.parameters(), settings.anchors, settings.basis)?;
-        let split = Split::new(settings.clip_embedding, settings.clip_residual, settings.share)
-            .of_sizes(sizes.directions, network.parameters());
+        let split =
+            ContributionSplit::new(settings.clip_embedding, settings.clip_residual, settings.share)
+                .of_sizes(sizes.directions, network.parameters());
         let course = part!(settings, Course);
         let planned = design::planned(&network);
         let (plan, release) = plan(shape, course, sizes.directions, split, planned)?;
@@ -187,9 +188,15 @@ impl Method for Gep {
                 basis: Anchor::default(),
             };
             let length = noise.scale(&release)? * split.noise_length(sizes.directions, trained);
-            let pace = Pace::of(design.model.architecture());
+            let pace = StepLengths::of(design.model.architecture());
             let motion = pace.motion(course, length / source.batch, trained);
-            Ok(Box::new(Training::new(&problem, &private, design, Box::new(source), motion)?))
+            Ok(Box::new(SampledTraining::new(
+                &problem,
+                &private,
+                design,
+                Box::new(source),
+                motion,
+            )?))
         });
         Ok((plan, start))
     }
@@ -200,7 +207,10 @@ fn design(problem: &Problem, network: Architecture) -> Result<Design> {
         scale: design::scale(&problem.public, &network),
         frozen: None,
         model: design::first(network, problem.seed)?,
-        objective: Objective { loss: Loss::CrossEntropy, trained: Trained::Everything },
+        objective: SampledObjective {
+            loss: SampledLoss::CrossEntropy,
+            trained: TrainedParameters::Everything,
+        },
     })
 }
 
@@ -285,9 +295,9 @@ fn anchors(
 
 fn plan(
     shape: &ProblemShape,
-    course: Course,
+    course: StepSettings,
     directions: usize,
-    split: Split,
+    split: ContributionSplit,
     design: PlannedDesign,
 ) -> Result<(Plan, Release<SampledSum>)> {
     let parameters = design.trained;
@@ -318,7 +328,7 @@ fn plan(
 
 /// How a record's contribution of length 1 is divided.
 #[derive(Debug, Clone, Copy)]
-struct Split {
+struct ContributionSplit {
     /// S₁
     embedding: f64,
     /// S₂
@@ -341,7 +351,7 @@ fn residual_slack(directions: usize, parameters: usize) -> f64 {
     RESIDUAL_SLACK.max(terms * summation_error(parameters + directions + 32))
 }
 
-impl Split {
+impl ContributionSplit {
     /// S₁, S₂ and s.
     fn new(embedding: f64, residual: f64, share: f64) -> Self {
         let (embedding_unit, residual_unit) = if residual > 0.0 {
@@ -400,7 +410,7 @@ impl Split {
 
 /// (√s/S₁·eᵢwᵢ, √(1−s)/S₂·fᵢrᵢ) of every gradient, not formed.
 struct Embeddings<'a> {
-    split: Split,
+    split: ContributionSplit,
     basis: &'a Matrix,
     gradients: &'a Gradients,
     /// wᵢ
@@ -413,7 +423,7 @@ struct Embeddings<'a> {
 
 impl Contributions for Embeddings<'_> {
     fn squared_norms(&self) -> Vec<f64> {
-        let Split { embedding_unit, residual_unit, .. } = self.split;
+        let ContributionSplit { embedding_unit, residual_unit, .. } = self.split;
         let records = self.squares.iter().zip(self.inside.column_iter()).zip(&self.factors);
         let norms = records.map(|((whole, w), (e, f))| {
             let inside = w.norm_squared();
@@ -425,7 +435,7 @@ impl Contributions for Embeddings<'_> {
     }
 
     fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
-        let Split { embedding_unit, residual_unit, residual, .. } = self.split;
+        let ContributionSplit { embedding_unit, residual_unit, residual, .. } = self.split;
         let both = || self.factors.iter().zip(factors);
         let embedding = Vector::from_iterator(factors.len(), both().map(|((e, _), by)| by * e));
         let (inside, outside) = sum.split_at_mut(self.inside.nrows());
@@ -513,10 +523,10 @@ fn orthonormal(basis: &Matrix) -> Option<Matrix> {
 
 /// Two clipped sums in each step, released together.
 struct Embedded {
-    objective: Objective,
+    objective: SampledObjective,
     anchors: Examples,
     release: Release<SampledSum>,
-    split: Split,
+    split: ContributionSplit,
     directions: usize,
     refresh: u64,
     /// Records that a sample has on average.
@@ -562,7 +572,7 @@ impl GradientSource for Embedded {
         }))
     }
 
-    fn look(&self, gradients: &Gradients) -> Look {
+    fn look(&self, gradients: &Gradients) -> ClippingEffect {
         let inside = gradients.project(&self.basis.basis);
         let (mut clipped, mut kept, mut all) = (0, 0.0, 0.0);
         for (square, embedding) in gradients.squared_norms().iter().zip(inside.column_iter()) {
@@ -572,7 +582,10 @@ impl GradientSource for Embedded {
             all += square;
         }
         let energy = if all > 0.0 { kept / all } else { 0.0 };
-        Look { clipped: clipped as f64 / gradients.examples() as f64, energy: Some(energy) }
+        ClippingEffect {
+            clipped: clipped as f64 / gradients.examples() as f64,
+            energy: Some(energy),
+        }
     }
 
     /// From public records at a released model.
@@ -591,7 +604,7 @@ mod tests {
     use crate::numeric::golden;
     use crate::privacy::ClippedSum;
     use crate::privacy::accountant::QueryKind;
-    use crate::rehearsal::{Noise, Trial};
+    use crate::rehearsal::{RehearsalNoise, Trial};
 
     fn of_rows(rows: &Matrix) -> Gradients {
         let columns = rows.transpose();
@@ -618,7 +631,7 @@ mod tests {
         let projector = &anchor.basis * anchor.basis.transpose();
         golden::assert_close(&projector, &golden.rows("gep_step.projector"), 1e-9);
         let (s1, s2) = (golden.number("gep_step.S1"), golden.number("gep_step.S2"));
-        let split = Split::new(s1, s2, 0.5);
+        let split = ContributionSplit::new(s1, s2, 0.5);
         let inside = private.project(&anchor.basis);
         let squares = private.squared_norms();
         for (i, square) in squares.iter().enumerate() {
@@ -662,7 +675,7 @@ mod tests {
             let gradients = of_rows(&rows);
             let anchor = Anchor::of(&gradients, 6, Anchor::default()).unwrap();
             for residual in [0.0, 0.3] {
-                let split = Split::new(0.8, residual, 0.5);
+                let split = ContributionSplit::new(0.8, residual, 0.5);
                 for i in 0..40 {
                     let one = of_rows(&rows.rows(i, 1).into_owned());
                     // The mechanism clips at 1 in a run; here nothing does but the method.
@@ -690,7 +703,7 @@ mod tests {
         let rows = Matrix::from_fn(60, 30, |_, _| 3.0 * example::normals(&mut generator, 1)[0]);
         let anchor = Anchor::of(&of_rows(&rows), 6, Anchor::default()).unwrap();
         for (share, residual) in [(0.5, 0.3), (0.9, 0.1), (0.5, 0.0)] {
-            let split = Split::new(0.8, residual, share).of_sizes(6, 30);
+            let split = ContributionSplit::new(0.8, residual, share).of_sizes(6, 30);
             let numbers = if residual > 0.0 { 36 } else { 6 };
             let sum = |rows: &Matrix| {
                 let mut sum = ClippedSum::new(numbers, f64::INFINITY);
@@ -729,7 +742,7 @@ mod tests {
     fn rehearse(
         method: &str,
         settings: BTreeMap<String, Value>,
-        noise: Noise,
+        noise: RehearsalNoise,
     ) -> crate::rehearsal::Tried {
         let (_, public, private) = example::two_classes(5, 80, 300, 2);
         let (public, private) = (&public, &private);
@@ -747,7 +760,7 @@ mod tests {
         ours.insert("anchor_labels".to_owned(), own());
         let mut theirs = settings(&common);
         theirs.extend(settings(&[("clip", 0.3)]));
-        let noise = Noise::None(example::TARGET);
+        let noise = RehearsalNoise::None(example::TARGET);
         let parameters = |done: crate::rehearsal::Tried| match done.model {
             crate::model::Model::Classifier(model) => Vector::from_column_slice(model.parameters()),
             _ => panic!("another model"),
@@ -759,7 +772,8 @@ mod tests {
         // The noise is the same, too: as many numbers, the same σ relative to the clip norm.
         let target = Target { epsilon: 1.0, delta: 1e-5 };
         let sigma = |method, settings| {
-            let done: crate::rehearsal::Tried = rehearse(method, settings, Noise::For(target));
+            let done: crate::rehearsal::Tried =
+                rehearse(method, settings, RehearsalNoise::For(target));
             done.calibrated.events[0].mechanism.noise.scale
         };
         let mut theirs = settings(&common);
@@ -773,7 +787,7 @@ mod tests {
         let (_, public, private) = example::two_classes(8, 200, 3000, 2);
         let public = Dataset { classes: None, ..public };
         let given = settings(&[("basis", 8.0), ("batch", 500.0)]);
-        let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-5 });
+        let noise = RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-5 });
         let done = Trial { settings: given, ..Trial::new(SPEC.id, &public, &private, noise, 4) };
         let done = done.run().unwrap();
         let classes = done.model.classes(&private.features).unwrap();

@@ -13,10 +13,10 @@
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PlannedDesign};
 use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, part, plan, steps};
-use super::sampled::pace::Pace;
-use super::sampled::{Loss, Objective, Trained};
+use super::sampled::step_length::StepLengths;
+use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
 use crate::adapt::spec::{Setting, automatic_whole, choices, flag, real, settings};
-use crate::adapt::{Explained, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::adapt::{ExplainedEnergy, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::{Dense, Layer};
@@ -121,8 +121,8 @@ impl Method for Pillar {
         let shape = &problem.shape;
         let components = components(shape, settings.components)?;
         let loss = match settings.loss {
-            LossKind::Logistic => Loss::CrossEntropy,
-            LossKind::Hinge => Loss::Hinge(settings.margin),
+            LossKind::Logistic => SampledLoss::CrossEntropy,
+            LossKind::Hinge => SampledLoss::Hinge(settings.margin),
         };
         let head = head(components, shape, loss)?;
         let centred = f64::from(u8::from(settings.centre));
@@ -130,7 +130,7 @@ impl Method for Pillar {
             problem.public.once("shares of the components", centred, |public, centred| {
                 Ok(directions(public, 0, centred > 0.0)?.1.shares())
             })?;
-        let explained = Explained { chosen: components, shares };
+        let explained = ExplainedEnergy { chosen: components, shares };
         let design = PlannedDesign { trained: head.parameters(), remarks: Vec::new() };
         let course = part!(settings, Course);
         let (mut plan, sum) = plan(shape, course, settings.clip, design)?;
@@ -138,12 +138,12 @@ impl Method for Pillar {
         plan.explained = Some(explained);
         let start: Start = Box::new(move |private, noise| {
             let factor = match loss {
-                Loss::CrossEntropy => 1.0,
-                Loss::Hinge(margin) => {
+                SampledLoss::CrossEntropy => 1.0,
+                SampledLoss::Hinge(margin) => {
                     HINGE_RATE * margin * margin * problem.shape.classes.len() as f64
                 }
             };
-            let pace = Pace::of(&head).times(factor);
+            let pace = StepLengths::of(&head).times(factor);
             let (mean, principal) = directions(&problem.public, components, settings.centre)?;
             // Public records that do not vary enough leave the last directions empty.
             let directions = principal.directions.resize_horizontally(components, 0.0);
@@ -151,7 +151,7 @@ impl Method for Pillar {
                 scale: 1.0,
                 frozen: Some(projection(&directions, &mean)?),
                 model: design::first(head, 0)?,
-                objective: Objective { loss, trained: Trained::Everything },
+                objective: SampledObjective { loss, trained: TrainedParameters::Everything },
             };
             train(&problem, &private, design, pace, sum, noise)
         });
@@ -182,11 +182,11 @@ fn components(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
 
 /// Softmax regression needs no bias on centred records; one class against the rest does, for
 /// there are fewer of the class.
-fn head(inputs: usize, shape: &ProblemShape, loss: Loss) -> Result<Architecture> {
+fn head(inputs: usize, shape: &ProblemShape, loss: SampledLoss) -> Result<Architecture> {
     let classes = design::classes(shape)?;
     match loss {
-        Loss::CrossEntropy => Architecture::unbiased(inputs, classes),
-        Loss::Hinge(_) => Architecture::linear(inputs, classes),
+        SampledLoss::CrossEntropy => Architecture::unbiased(inputs, classes),
+        SampledLoss::Hinge(_) => Architecture::linear(inputs, classes),
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use crate::adapt::{Value, example};
     use crate::numeric::golden;
-    use crate::rehearsal::{Noise, Trial};
+    use crate::rehearsal::{RehearsalNoise, Trial};
 
     fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
         pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
@@ -273,7 +273,7 @@ mod tests {
                     SPEC.id,
                     &unlabelled,
                     &private,
-                    Noise::For(Target { epsilon: 0.3, delta: 1e-5 }),
+                    RehearsalNoise::For(Target { epsilon: 0.3, delta: 1e-5 }),
                     3,
                 )
             };

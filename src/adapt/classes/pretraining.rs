@@ -11,12 +11,12 @@ use rand::seq::SliceRandom;
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PUBLIC_BATCHES, PlannedDesign, generator, remarks};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, Chosen, HEIGHT, LEARNING_RATE, MOMENTUM, Network, UNITS, model,
-    part, plan, steps,
+    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice,
+    NetworkSettings, UNITS, model, part, plan, steps,
 };
-use super::sampled::pace::Pace;
+use super::sampled::step_length::StepLengths;
 use super::sampled::training::seen;
-use super::sampled::{Examples, Loss, Objective, Trained};
+use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Classes, Dataset, PublicRecords, Task};
@@ -44,7 +44,7 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct PretrainingSettings {
-        model: Network = model(Network::HiddenLayer),
+        model: NetworkChoice = model(NetworkChoice::HiddenLayer),
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
         height: Option<u64> = HEIGHT,
@@ -60,12 +60,12 @@ settings! {
             help: "Of the passes over the public records, with a momentum of 0.9.",
             kind: real(1e-6, 100.0, 0.02),
         },
-        trained: Part = Setting {
+        trained: TrainedPart = Setting {
             name: "trained layers",
             unit: "",
             help: "What private records change: all layers, the last alone, or the biases of all \
                    together with the last.",
-            kind: Part::or(Part::Last),
+            kind: TrainedPart::or(TrainedPart::Last),
         },
         steps: u64 = steps(200),
         batch: Option<u64> = BATCH,
@@ -148,7 +148,7 @@ impl Method for Pretraining {
 
 choices! {
     /// The part of a network that private records change.
-    pub enum Part { Last = "last", Biases = "biases", All = "all" }
+    pub enum TrainedPart { Last = "last", Biases = "biases", All = "all" }
 }
 
 fn public_classes(public: &Dataset) -> Result<&Classes> {
@@ -161,7 +161,7 @@ fn public_classes(public: &Dataset) -> Result<&Classes> {
 
 /// The network that is fine-tuned: the chosen one, or that of the model to start from with as
 /// many outputs as there are classes.
-fn network(shape: &ProblemShape, chosen: Chosen) -> Result<Architecture> {
+fn network(shape: &ProblemShape, chosen: NetworkSettings) -> Result<Architecture> {
     let Some(start) = &shape.start else {
         return design::network(shape, chosen, shape.dimension);
     };
@@ -202,11 +202,11 @@ fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
     Ok(model)
 }
 
-fn planned(network: &Architecture, part: Part) -> PlannedDesign {
+fn planned(network: &Architecture, part: TrainedPart) -> PlannedDesign {
     let trained = match part {
-        Part::All => network.parameters(),
-        Part::Last => network.layers().last().map_or(0, Layer::parameters),
-        Part::Biases => network.fine_positions().len(),
+        TrainedPart::All => network.parameters(),
+        TrainedPart::Last => network.layers().last().map_or(0, Layer::parameters),
+        TrainedPart::Biases => network.fine_positions().len(),
     };
     PlannedDesign { trained, remarks: remarks(network) }
 }
@@ -247,7 +247,8 @@ fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classi
     Ok(model)
 }
 
-const EVERYTHING: Objective = Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
+const EVERYTHING: SampledObjective =
+    SampledObjective { loss: SampledLoss::CrossEntropy, trained: TrainedParameters::Everything };
 
 /// The layers that `known` and `network` have in common, which is all but the last, with what
 /// was learned, and a last layer that knows nothing.
@@ -259,11 +260,15 @@ fn with_new_head(known: &Classifier, network: Architecture) -> Result<Classifier
     Classifier::new(network, parameters)
 }
 
-fn freeze(model: Classifier, part: Part, scale: f64) -> Result<Design> {
+fn freeze(model: Classifier, part: TrainedPart, scale: f64) -> Result<Design> {
     let layers = model.architecture().layers().len();
-    let trained = if part == Part::Biases { Trained::BiasesAndLast } else { Trained::Everything };
-    let objective = Objective { loss: Loss::CrossEntropy, trained };
-    if part != Part::Last || layers == 1 {
+    let trained = if part == TrainedPart::Biases {
+        TrainedParameters::BiasesAndLast
+    } else {
+        TrainedParameters::Everything
+    };
+    let objective = SampledObjective { loss: SampledLoss::CrossEntropy, trained };
+    if part != TrainedPart::Last || layers == 1 {
         return Ok(Design { scale, frozen: None, model, objective });
     }
     let (body, head) = model.architecture().split_at(layers - 1)?;
@@ -277,8 +282,8 @@ fn freeze(model: Classifier, part: Part, scale: f64) -> Result<Design> {
 }
 
 /// A last layer by itself sees what the frozen ones make of records, and that has some length.
-fn pace(design: &Design, public: &PublicRecords) -> Result<Pace> {
-    let pace = Pace::of(design.model.architecture());
+fn pace(design: &Design, public: &PublicRecords) -> Result<StepLengths> {
+    let pace = StepLengths::of(design.model.architecture());
     if design.frozen.is_none() {
         return Ok(pace);
     }
@@ -294,7 +299,7 @@ mod tests {
     use super::*;
     use crate::adapt::{StartingModel, Value, example, method};
     use crate::model::Model;
-    use crate::rehearsal::{Noise, Trial, Tried};
+    use crate::rehearsal::{RehearsalNoise, Trial, Tried};
 
     fn given(trained: &str, model: &str) -> BTreeMap<String, Value> {
         let texts = [("trained", trained), ("model", model)];
@@ -305,7 +310,7 @@ mod tests {
     }
 
     fn run(public: &Dataset, private: &Dataset, settings: BTreeMap<String, Value>) -> Tried {
-        let noise = Noise::For(Target { epsilon: 0.5, delta: 1e-5 });
+        let noise = RehearsalNoise::For(Target { epsilon: 0.5, delta: 1e-5 });
         let rehearsal = Trial { settings, ..Trial::new(SPEC.id, public, private, noise, 1) };
         rehearsal.run().unwrap()
     }
@@ -333,7 +338,7 @@ mod tests {
             let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
             let known = pretrained(&problem, settings).unwrap();
             let scale = design::scale(&public, known.architecture());
-            let design = freeze(known, Part::All, scale).unwrap();
+            let design = freeze(known, TrainedPart::All, scale).unwrap();
             let known = design.whole(design.model.parameters().to_vec()).unwrap();
             let moved = known.parameters().iter().zip(tuned.parameters());
             let moved = moved.filter(|(before, after)| before != after).count();
@@ -351,7 +356,7 @@ mod tests {
         let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
         let known = pretrained(&problem, settings).unwrap();
         let scale = design::scale(&public, known.architecture());
-        let known = freeze(known, Part::All, scale).unwrap();
+        let known = freeze(known, TrainedPart::All, scale).unwrap();
         let known = known.whole(known.model.parameters().to_vec()).unwrap();
         for (classes, steps) in [(shape.classes.clone(), 1), (vec!["a".into(), "b".into()], 30)] {
             let start = StartingModel { model: known.clone(), classes };

@@ -14,7 +14,7 @@
 //! *Rigorous*: noise from the accountant, w starts at the public solution, steps in
 //! units of the curvature of each block.
 
-use super::weighted::descent::{Descent, Pace, Returned};
+use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
@@ -190,7 +190,7 @@ impl Method for CnvxAdap {
                     (pace, first)
                 }
             };
-            Ok(Box::new(Descent {
+            Ok(Box::new(WeightedDescent {
                 releases,
                 learner: Learner::Squared,
                 pulls,
@@ -198,7 +198,7 @@ impl Method for CnvxAdap {
                 largest,
                 pace,
                 steps,
-                returned: Returned::Tail(settings.average),
+                returned: ReturnedModel::Tail(settings.average),
                 public: LabelledRecords::of(Learner::Squared, public)?,
                 private: private
                     .map_usable(|data| LabelledRecords::private(Learner::Squared, data))?,
@@ -243,9 +243,9 @@ mod tests {
     use crate::adapt::{Series, example};
     use crate::model::LinearModel;
     use crate::privacy::accountant::QueryKind;
-    use crate::rehearsal::{Noise, Trial};
+    use crate::rehearsal::{RehearsalNoise, Trial};
 
-    fn rehearse(mode: &str, noise: Noise) -> (f64, f64, Vec<(f64, f64)>, f64) {
+    fn rehearse(mode: &str, noise: RehearsalNoise) -> (f64, f64, Vec<(f64, f64)>, f64) {
         let (_, public, private) = example::shifted(4, 300, 200, 3);
         let settings = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
         let method = SPEC.id;
@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn without_noise_the_rigorous_run_lowers_its_objective_and_the_private_error() {
-        let (error, source, objective, _) = rehearse("rigorous", Noise::None(example::TARGET));
+        let (error, source, objective, _) =
+            rehearse("rigorous", RehearsalNoise::None(example::TARGET));
         assert!(error < 0.7 * source, "{error} {source}");
         assert!(objective.windows(2).all(|pair| pair[1].1 <= pair[0].1 + 1e-12));
     }
@@ -271,7 +272,7 @@ mod tests {
     #[test]
     fn the_printed_run_drowns_in_its_noise_and_the_accountant_says_what_that_proves() {
         let target = Target { epsilon: 1.0, delta: 0.01 };
-        let (error, source, _, proven) = rehearse("as_printed", Noise::For(target));
+        let (error, source, _, proven) = rehearse("as_printed", RehearsalNoise::For(target));
         assert!(error > 3.0 * source, "{error} {source}");
         assert!(proven > 0.0 && proven < 1.0, "{proven}");
     }

@@ -14,7 +14,7 @@
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::weighted::descent::{Descent, Pace, Returned};
+use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner, two_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
@@ -185,7 +185,7 @@ impl Method for NcnvxAdap {
             let seed = problem.seed;
             let public = LabelledRecords::of(learner, problem.public.shared())?;
             let first = first(learner, &public, largest.radius, seed)?;
-            Ok(Box::new(Descent {
+            Ok(Box::new(WeightedDescent {
                 releases,
                 learner,
                 pulls,
@@ -197,11 +197,11 @@ impl Method for NcnvxAdap {
                     (Mode::AsPrinted, _) => {
                         let mut generator = ChaCha20Rng::seed_from_u64(seed);
                         generator.set_stream(DRAWN_STEP);
-                        Returned::Step(generator.random_range(1..=steps))
+                        ReturnedModel::Step(generator.random_range(1..=steps))
                     }
-                    (Mode::Rigorous, Learner::Logistic) => Returned::Tail(0.5),
+                    (Mode::Rigorous, Learner::Logistic) => ReturnedModel::Tail(0.5),
                     // The mean of two good networks may be a bad one.
-                    (Mode::Rigorous, _) => Returned::Tail(0.0),
+                    (Mode::Rigorous, _) => ReturnedModel::Tail(0.0),
                 },
                 public,
                 private: private.map_usable(|data| LabelledRecords::private(learner, data))?,
@@ -302,9 +302,9 @@ mod tests {
     use crate::adapt::spec::Value;
     use crate::adapt::{Series, example};
     use crate::data::Dataset;
-    use crate::rehearsal::{Noise, Trial, Tried};
+    use crate::rehearsal::{RehearsalNoise, Trial, Tried};
 
-    fn rehearse(settings: &[(&str, &str)], noise: Noise) -> (Tried, Dataset, Dataset) {
+    fn rehearse(settings: &[(&str, &str)], noise: RehearsalNoise) -> (Tried, Dataset, Dataset) {
         let (_, public, private) = example::two_classes(4, 300, 300, 3);
         let settings: BTreeMap<_, _> = settings
             .iter()
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn without_noise_both_models_descend_and_classify_better_than_the_public_one() {
         for model in ["linear", "network"] {
-            let noise = Noise::None(example::TARGET);
+            let noise = RehearsalNoise::None(example::TARGET);
             let (done, public, private) = rehearse(&[("model", model)], noise);
             let signs = crate::adapt::labelled::weighted::learner::signs(&public).unwrap();
             let source = logistic::ridge_solution(&public.features, &signs, RIDGE).unwrap();
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn printed_noise_proves_less_than_it_claims_to_cost() {
         let target = Target { epsilon: 1.0, delta: 1e-5 };
-        let (done, ..) = rehearse(&[("mode", "as_printed")], Noise::For(target));
+        let (done, ..) = rehearse(&[("mode", "as_printed")], RehearsalNoise::For(target));
         let proven = done.calibrated.guarantee.epsilon;
         assert!(proven > 0.0 && proven < 1.0, "{proven}");
     }
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn as_printed_one_step_is_delivered_and_the_seed_names_it() {
-        let noise = Noise::None(example::TARGET);
+        let noise = RehearsalNoise::None(example::TARGET);
         let model = |seed| {
             let (_, public, private) = example::two_classes(4, 300, 300, 3);
             let settings =

@@ -1,7 +1,7 @@
 //! The penalty d̂ on public records: declared, or released from the data.
 
 use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
-use super::profiled::Records;
+use super::profiled::ProfiledRecords;
 use crate::adapt::ProblemShape;
 use crate::adapt::spec::{Setting, choices, real};
 use crate::error::{Error, Result};
@@ -108,14 +108,14 @@ impl ReleasedPenalty {
         self,
         spender: &mut Spender,
         shape: &ProblemShape,
-        public: &Records,
-        private: &Private<Records>,
+        public: &ProfiledRecords,
+        private: &Private<ProfiledRecords>,
         centre: &Vector,
     ) -> Result<Released<f64>> {
         let Self { release, radius } = self;
         let Some(theirs) = Risk::of(public.data()) else { return Err(unlabelled()) };
         let largest = largest_loss(shape.bounds, centre, radius);
-        let query = |records: &Records| {
+        let query = |records: &ProfiledRecords| {
             let ours = Risk::bounded(records.data(), shape.bounds);
             let value = ours.and_then(|ours| discrepancy(&ours, &theirs, centre, radius));
             vec![value.unwrap_or(0.0).clamp(0.0, largest)]

@@ -13,8 +13,8 @@ use super::penalty::{
     PENALTY_FIELD, PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD,
 };
 use super::profiled::batches::{BATCH, Batches};
-use super::profiled::descent::{Adaptation, Descent, Motion};
-use super::profiled::{Loss, Profile, Records};
+use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
+use super::profiled::{Profile, ProfiledRecords, ScoreLoss};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, settings};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
@@ -159,10 +159,10 @@ impl Method for ProfiledCnvxAdap {
         plan.releases.extend(announced);
         let start: Start = Box::new(move |private, noise| {
             let shape = problem.shape.clone();
-            let records = |data: Arc<Dataset>| -> Records {
-                // That there are labels was checked.
+            let records = |data: Arc<Dataset>| -> ProfiledRecords {
+                // The problem was checked: there are labels.
                 let labels = data.target.clone().unwrap_or_default();
-                Records::new(data, labels)
+                ProfiledRecords::new(data, labels)
             };
             let (public, persons) = (problem.public.shared(), problem.public.persons());
             let profile = profile.for_persons(
@@ -181,7 +181,7 @@ impl Method for ProfiledCnvxAdap {
                 damping,
                 step_size: settings.step_size,
             };
-            Ok(Box::new(Adaptation {
+            Ok(Box::new(ProfiledRun {
                 steps,
                 average: settings.average,
                 gradient,
@@ -190,7 +190,7 @@ impl Method for ProfiledCnvxAdap {
                 public: records(public),
                 private: private.map(|data| records(data.shared())),
                 shape,
-                descent: Descent::new(centre, &curvature, motion)?,
+                descent: ProfiledDescent::new(centre, &curvature, motion)?,
                 model: None,
             }))
         });
@@ -271,7 +271,7 @@ fn profile(shape: &ProblemShape, residual: f64, settings: ProfiledCnvxAdapSettin
     let unknowns = shape.dimension as f64;
     let usual = unknowns / (unknowns + shape.private_records as f64);
     Profile {
-        loss: Loss::Squared,
+        loss: ScoreLoss::Squared,
         alpha: settings.alpha.unwrap_or_else(|| usual.min(MOST_USUAL_SHARE)),
         kappa: root.powi(2),
         penalty,
@@ -289,7 +289,7 @@ mod tests {
 
     use super::*;
     use crate::adapt::example;
-    use crate::adapt::labelled::profiled::{Part, profiled};
+    use crate::adapt::labelled::profiled::{SidePart, profiled};
     use crate::adapt::spec::Value;
     use crate::data::Bounds;
     use crate::numeric::golden;
@@ -306,18 +306,18 @@ mod tests {
 
     fn profile(alpha: f64, kappa: f64, penalty: f64, norm: f64) -> Profile {
         let clip = 2.0 * kappa.sqrt() * norm;
-        Profile { loss: Loss::Squared, alpha, kappa, penalty, clip, pooled: false, gain: None }
+        Profile { loss: ScoreLoss::Squared, alpha, kappa, penalty, clip, pooled: false, gain: None }
     }
 
-    fn records(data: &Dataset) -> Records {
-        Records::new(Arc::new(data.clone()), data.target.clone().unwrap())
+    fn records(data: &Dataset) -> ProfiledRecords {
+        ProfiledRecords::new(Arc::new(data.clone()), data.target.clone().unwrap())
     }
 
-    fn gradient(part: &Part<'_>, w: &Vector) -> Vector {
+    fn gradient(part: &SidePart<'_>, w: &Vector) -> Vector {
         part.pass(w).gradient
     }
 
-    fn value(part: &Part<'_>, w: &Vector) -> f64 {
+    fn value(part: &SidePart<'_>, w: &Vector) -> f64 {
         part.pass(w).value
     }
 
@@ -326,7 +326,7 @@ mod tests {
     }
 
     /// The five records of the reference, with its α.
-    fn reference(kappa: f64, penalty: f64) -> (Profile, Records, Records) {
+    fn reference(kappa: f64, penalty: f64) -> (Profile, ProfiledRecords, ProfiledRecords) {
         let golden = golden::adaptation();
         let data = |x: &str, y: &str| {
             records(&example::labelled(golden.records(x), golden.vector(y).as_slice().to_vec()))
@@ -426,7 +426,7 @@ mod tests {
         let start = golden.vector("cnvxP_step.w_pub");
         assert_eq!(number("eta"), 0.5);
         let mut descent =
-            Descent::new(start.clone(), &moment, motion(number("precond_eps"))).unwrap();
+            ProfiledDescent::new(start.clone(), &moment, motion(number("precond_eps"))).unwrap();
         let slope = gradient(&profile.public(&public), &start)
             + gradient(&profile.private(&private, 2), &start)
             + descent.pull();
@@ -442,7 +442,7 @@ mod tests {
         let (profile, public, private) = reference(kappa, golden.number("F_minimiser.d"));
         let moment = weighted_outer_sum(&public.data().features, &[2.0 / 3.0; 3]);
         let start = golden.vector("cnvxP_step.w_pub");
-        let mut descent = Descent::new(start, &moment, motion(1e-12)).unwrap();
+        let mut descent = ProfiledDescent::new(start, &moment, motion(1e-12)).unwrap();
         let (public, private) = (profile.public(&public), profile.private(&private, 2));
         for _ in 0..500 {
             let w = descent.current();
@@ -580,7 +580,7 @@ mod tests {
             let energy = sigma.powi(2) / 60.0 * degrees_of_freedom(&moment, 0.06);
             let pull = usual_pull(sigma, energy, residual);
             let motion = Motion { damping: 0.06, ..motion(pull) };
-            let mut descent = Descent::new(start.clone(), &moment, motion).unwrap();
+            let mut descent = ProfiledDescent::new(start.clone(), &moment, motion).unwrap();
             let (there, here) = (records(&public), records(&private));
             let mut generator = example::generator(100 + seed);
             for _ in 0..60 {

@@ -8,8 +8,8 @@
 //! other data were looked at.
 
 use super::profiled::batches::{BATCH, Batches};
-use super::profiled::descent::{Adaptation, Descent, Motion};
-use super::profiled::{Loss, Profile, Records};
+use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
+use super::profiled::{Profile, ProfiledRecords, ScoreLoss};
 use super::profiled_cnvx_adap::{WEIGHTING_FIELD, Weighting};
 use super::weighted::learner::{signs, two_classes};
 use crate::adapt::problem::UNLABELLED;
@@ -147,7 +147,7 @@ impl Method for ProfiledLogistic {
                         .cure("raise the ridge, or drop columns that say the same")
                 })?;
             let curvature = logistic::hessian(&public.features, &centre);
-            let public = Records::new(public, labels);
+            let public = ProfiledRecords::new(public, labels);
             let persons = problem.public.persons();
             let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
             let motion = Motion {
@@ -155,7 +155,7 @@ impl Method for ProfiledLogistic {
                 damping: settings.damping,
                 step_size: settings.step_size,
             };
-            Ok(Box::new(Adaptation {
+            Ok(Box::new(ProfiledRun {
                 steps: settings.steps,
                 average: settings.average,
                 gradient,
@@ -165,9 +165,9 @@ impl Method for ProfiledLogistic {
                 public,
                 private: private.map_usable(|data| {
                     let signs = signs(data).map_err(|_| UNLABELLED)?;
-                    Ok(Records::new(data.shared(), signs))
+                    Ok(ProfiledRecords::new(data.shared(), signs))
                 })?,
-                descent: Descent::new(centre, &curvature, motion)?,
+                descent: ProfiledDescent::new(centre, &curvature, motion)?,
                 model: None,
             }))
         });
@@ -177,7 +177,7 @@ impl Method for ProfiledLogistic {
 
 fn profile(shape: &ProblemShape, settings: ProfiledLogisticSettings) -> Profile {
     Profile {
-        loss: Loss::Logistic,
+        loss: ScoreLoss::Logistic,
         alpha: settings.alpha,
         kappa: settings.threshold,
         penalty: settings.public_penalty,
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::adapt::{Series, example};
     use crate::numeric::Vector;
-    use crate::rehearsal::{Noise, Trial};
+    use crate::rehearsal::{RehearsalNoise, Trial};
 
     fn settings() -> ProfiledLogisticSettings {
         ProfiledLogisticSettings::of(&SPEC.check(&BTreeMap::new()).unwrap()).unwrap()
@@ -216,7 +216,7 @@ mod tests {
             SPEC.id,
             &public,
             &private,
-            Noise::For(Target { epsilon: 1.0, delta: 1e-5 }),
+            RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-5 }),
             1,
         );
         let done = done.run().unwrap();
@@ -239,7 +239,7 @@ mod tests {
             let mut with = |class: u32| {
                 private.classes.as_mut().unwrap().of[0] = class;
                 let signs = signs(&private).unwrap();
-                let records = Records::new(Arc::new(private.clone()), signs);
+                let records = ProfiledRecords::new(Arc::new(private.clone()), signs);
                 profile.private(&records, 25).pass(&Vector::zeros(3)).gradient
             };
             let moved = (with(0) - with(1)).norm();
@@ -260,7 +260,7 @@ mod tests {
                 let mut data = private.clone();
                 data.features.set_column(0, &Vector::from_column_slice(x));
                 data.classes.as_mut().unwrap().of[0] = class;
-                let records = Records::new(Arc::new(data.clone()), signs(&data).unwrap());
+                let records = ProfiledRecords::new(Arc::new(data.clone()), signs(&data).unwrap());
                 profile.private(&records, 25).pass(&w).gradient
             };
             let moved = (with(&x[..3], 0) - with(&x[3..], 1)).norm();

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use super::profiled::batches::{BATCH, Batches};
-use super::profiled::descent::{Adaptation, Descent};
-use super::profiled::{Loss, Profile, Records};
+use super::profiled::descent::{ProfiledDescent, ProfiledRun};
+use super::profiled::{Profile, ProfiledRecords, ScoreLoss};
 use super::weighted::learner::{signs, two_classes};
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::spec::{Setting, real, settings, whole};
@@ -125,10 +125,10 @@ impl Method for TargetOnly {
         // The two differ in their defaults alone.
         let settings = TargetOnlySettings::of(settings)?;
         let loss = match self.0.task {
-            Task::Regression => Loss::Squared,
-            Task::Classification => Loss::Logistic,
+            Task::Regression => ScoreLoss::Squared,
+            Task::Classification => ScoreLoss::Logistic,
         };
-        if loss == Loss::Logistic {
+        if loss == ScoreLoss::Logistic {
             two_classes(&problem.public)?;
         }
         let shape = &problem.shape;
@@ -147,17 +147,17 @@ impl Method for TargetOnly {
         let start: Start = Box::new(move |private, _| {
             let shape = problem.shape.clone();
             let labels = |data: &Dataset| match loss {
-                // That there are labels was checked.
-                Loss::Squared => Ok(data.target.clone().unwrap_or_default()),
-                Loss::Logistic => signs(data),
+                // The problem was checked: there are labels.
+                ScoreLoss::Squared => Ok(data.target.clone().unwrap_or_default()),
+                ScoreLoss::Logistic => signs(data),
             };
             let records =
-                |data: Arc<Dataset>| labels(&data).map(|labels| Records::new(data, labels));
+                |data: Arc<Dataset>| labels(&data).map(|labels| ProfiledRecords::new(data, labels));
             let public = records(problem.public.shared())?;
             let start = Vector::zeros(shape.dimension);
             let persons = problem.public.persons();
             let profile = profile.for_persons(&public, persons, shape.most_records, &start);
-            Ok(Box::new(Adaptation {
+            Ok(Box::new(ProfiledRun {
                 steps: settings.steps,
                 average: settings.average,
                 profile,
@@ -166,7 +166,7 @@ impl Method for TargetOnly {
                 private: private
                     .map_usable(|data| records(data.shared()).map_err(|_| UNLABELLED))?,
                 gradient,
-                descent: Descent::plain(start, settings.step_size),
+                descent: ProfiledDescent::plain(start, settings.step_size),
                 shape,
                 model: None,
             }))
@@ -181,10 +181,10 @@ mod tests {
 
     use super::*;
     use crate::adapt::example;
-    use crate::rehearsal::{Noise, Trial, Tried};
+    use crate::rehearsal::{RehearsalNoise, Trial, Tried};
 
     fn rehearse(method: &str, public: &Dataset, private: &Dataset) -> Tried {
-        let noise = Noise::None(example::TARGET);
+        let noise = RehearsalNoise::None(example::TARGET);
         let settings = BTreeMap::new();
         Trial { settings, ..Trial::new(method, public, private, noise, 1) }.run().unwrap()
     }

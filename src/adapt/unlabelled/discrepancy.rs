@@ -133,7 +133,7 @@ impl Sensitivity {
     pub fn of(shape: &ProblemShape, square: f64, temperature: f64) -> Self {
         let (n, d) = (shape.private_records, shape.dimension);
         let r2 = shape.bounds.feature_norm.powi(2);
-        // Norms and weights are bounded up to rounding: hence a little more.
+        // A little more, because norms and weights are bounded only up to rounding.
         let exponent = temperature * r2.max(square) * (1.0 + 1e-9);
         let largest = share_of_largest(1, d, exponent);
         let concentration = share_of_largest(2, d, exponent);

@@ -39,8 +39,8 @@
 
 use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
-    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighting,
-    State, TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights,
+    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighted,
+    Reweighting, TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights,
     temperature, weight_ridge,
 };
 use crate::adapt::spec::{Setting, choices, settings};
@@ -254,13 +254,13 @@ fn plan(
     };
     let steps = match (printed, objective) {
         (false, _) => match settings.schedule {
-            Schedule::Equal => Steps::Equal,
-            Schedule::Classic => Steps::Classic,
+            Schedule::Equal => StepSizes::Equal,
+            Schedule::Classic => StepSizes::Classic,
         },
-        (true, Objective::TwoStage { .. }) => Steps::Printed,
+        (true, Objective::TwoStage { .. }) => StepSizes::Printed,
         (true, Objective::SingleStage) => {
             let label = shape.bounds.label;
-            Steps::Constant(printed_step(square, temperature, radius, label, rounds))
+            StepSizes::Constant(printed_step(square, temperature, radius, label, rounds))
         }
     };
     let takes_best = returned == Returned::Best || printed && objective == Objective::SingleStage;
@@ -300,7 +300,7 @@ fn plan(
     let start: Start = Box::new(move |private, noise| {
         let ends = (radius, ridge);
         let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
-        Ok(Box::new(Search {
+        Ok(Box::new(FrankWolfeSearch {
             state: reweighting.start()?,
             reweighting,
             rounds,
@@ -322,16 +322,16 @@ fn plan(
 
 /// η of a round.
 #[derive(Debug, Clone, Copy)]
-enum Steps {
+enum StepSizes {
     Equal,
     Classic,
-    /// Of algorithm 2.
+    /// Those of algorithm 2.
     Printed,
-    /// Of algorithm 1.
+    /// Those of algorithm 1.
     Constant(f64),
 }
 
-impl Steps {
+impl StepSizes {
     /// `index` counts from 0.
     fn size(self, index: u64) -> f64 {
         let k = index as f64;
@@ -358,11 +358,11 @@ fn printed_step(square: f64, temperature: f64, radius: f64, label: f64, rounds: 
     (2.0 * lipschitz / (smooth * rounds as f64)).sqrt().min(1.0)
 }
 
-struct Search {
+struct FrankWolfeSearch {
     reweighting: Reweighting,
     rounds: u64,
     printed: bool,
-    steps: Steps,
+    steps: StepSizes,
     /// The model is fitted anew instead of moved.
     best_model: bool,
     vertex: Release<Selection>,
@@ -373,16 +373,16 @@ struct Search {
     shortfall: f64,
     index: u64,
     /// Starts at public values and moves by released choices.
-    state: State,
+    state: Reweighted,
     /// Earlier states, where the best of them is sought.
-    iterates: Vec<State>,
+    iterates: Vec<Reweighted>,
     /// Sums of q and w, where their average is sought.
-    sum: Option<State>,
+    sum: Option<Reweighted>,
     /// What a stopped run delivers.
-    result: Option<Released<State>>,
+    result: Option<Released<Reweighted>>,
 }
 
-impl Search {
+impl FrankWolfeSearch {
     fn round(&mut self, spender: &mut Spender) -> Result<()> {
         let problem = &self.reweighting;
         let public = problem.public_slope(&self.state);
@@ -435,7 +435,7 @@ impl Search {
         let iterates = &self.iterates;
         let reach = problem.gap_reach(iterates);
         let chosen = problem.moment.select(spender, best, &reach, |moment| {
-            let gap = |state: &State| {
+            let gap = |state: &Reweighted| {
                 let gap = problem.exact(moment, state).map_or(0.0, |exact| exact.weight_gap);
                 -(gap + problem.model_gap(state))
             };
@@ -446,7 +446,7 @@ impl Search {
     }
 }
 
-impl Run for Search {
+impl Run for FrankWolfeSearch {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let phase = match self.best {
             Some(best) if self.index == self.rounds => {

@@ -27,8 +27,9 @@
 use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
-    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighting, State, TEMPERATURE,
-    WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature, weight_ridge,
+    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighted, Reweighting,
+    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
+    weight_ridge,
 };
 use crate::adapt::spec::{Setting, automatic, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
@@ -228,11 +229,11 @@ struct Descent {
     /// η
     step_size: f64,
     index: u64,
-    state: State,
+    state: Reweighted,
     /// Of the q that are averaged so far, and their number.
     sum: Option<(Vector, u32)>,
     /// What a stopped run delivers.
-    result: Option<Released<State>>,
+    result: Option<Released<Reweighted>>,
 }
 
 impl Descent {

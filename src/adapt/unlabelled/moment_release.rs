@@ -158,8 +158,8 @@ impl Method for MomentRelease {
                 regularisation(settings.regularisation, records, noise.scale(&release)?);
             let (radius, ridge) = (settings.lambda, settings.ridge);
             let kernel = match form {
-                Form::Dense => None,
-                Form::Kernel => Some(Arc::new(Kernel::new(&problem.public.features)?)),
+                ReleasedForm::Dense => None,
+                ReleasedForm::Kernel => Some(Arc::new(Kernel::new(&problem.public.features)?)),
             };
             let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
             let (joint, usual_tolerance) = match settings.goal {
@@ -167,7 +167,7 @@ impl Method for MomentRelease {
                 Goal::TwoStage => (None, 1e-5),
             };
             let public = problem.public.shared();
-            Ok(Box::new(Adaptation {
+            Ok(Box::new(MomentRun {
                 release,
                 steps,
                 iterations: settings.iterations,
@@ -189,30 +189,30 @@ impl Method for MomentRelease {
 
 /// What is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ReleasedForm {
     Dense,
     Kernel,
 }
 
-fn form(shape: &ProblemShape, settings: MomentReleaseSettings) -> Result<Form> {
+fn form(shape: &ProblemShape, settings: MomentReleaseSettings) -> Result<ReleasedForm> {
     match (settings.form, settings.goal) {
         (WantedForm::Kernel, Goal::Joint) => Err(Error::usage(
             "the joint goal needs the eigenvalues of the moment, which the kernel form does not \
              release",
         )
         .cure("choose form: \"dense\", or goal: \"two_stage\"")),
-        (WantedForm::Kernel, Goal::TwoStage) => Ok(Form::Kernel),
-        (WantedForm::Automatic, Goal::TwoStage) if kernel::pays(shape) => Ok(Form::Kernel),
-        (WantedForm::Automatic | WantedForm::Dense, _) => Ok(Form::Dense),
+        (WantedForm::Kernel, Goal::TwoStage) => Ok(ReleasedForm::Kernel),
+        (WantedForm::Automatic, Goal::TwoStage) if kernel::pays(shape) => Ok(ReleasedForm::Kernel),
+        (WantedForm::Automatic | WantedForm::Dense, _) => Ok(ReleasedForm::Dense),
     }
 }
 
-fn plan(shape: &ProblemShape, form: Form, iterations: u64) -> (Plan, Release<Gaussian>) {
+fn plan(shape: &ProblemShape, form: ReleasedForm, iterations: u64) -> (Plan, Release<Gaussian>) {
     let (numbers, sensitivity, of) = match form {
-        Form::Dense => {
+        ReleasedForm::Dense => {
             (packed_length(shape.dimension), frobenius_sensitivity(shape), "private features")
         }
-        Form::Kernel => (
+        ReleasedForm::Kernel => (
             shape.public_records,
             kernel::sensitivity(shape),
             "private features, as the public records see it",
@@ -261,7 +261,7 @@ impl Search {
     }
 }
 
-struct Adaptation {
+struct MomentRun {
     release: Release<Gaussian>,
     steps: u64,
     iterations: u64,
@@ -283,7 +283,7 @@ struct Adaptation {
     index: u64,
 }
 
-impl Adaptation {
+impl MomentRun {
     fn release(&self, spender: &mut Spender) -> Result<Released<Search>> {
         let Matching { public, regularisation } = &self.matching;
         let features = &public.features;
@@ -350,7 +350,7 @@ impl Adaptation {
     }
 }
 
-impl Run for Adaptation {
+impl Run for MomentRun {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let (search, first_gap) = match self.search.take() {
             None => (self.release(spender)?, None),

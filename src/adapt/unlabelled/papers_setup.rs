@@ -9,7 +9,7 @@ use crate::adapt::baselines::minimum_discrepancy::MinimumDiscrepancy;
 use crate::adapt::spec::Value;
 use crate::adapt::{Method, ProblemShape, example};
 use crate::data::Dataset;
-use crate::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
+use crate::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
 use crate::model::Model;
 use crate::numeric::symmetric::spectral_norm;
 use crate::numeric::{Matrix, Vector};
@@ -31,7 +31,8 @@ struct Setup {
 impl Setup {
     fn new(n: usize, dimension: usize, seed: u64) -> Self {
         let part = |part, rows| dataset(part, rows, dimension, DEFAULT_MIXTURE, seed).unwrap();
-        let (public, target) = (part(Part::Source, 1000), part(Part::Target, JUDGES + n));
+        let (public, target) =
+            (part(SyntheticPart::Source, 1000), part(SyntheticPart::Target, JUDGES + n));
         let (judges, private) = (target.records(0, JUDGES), target.records(JUDGES, n));
         let shape = ProblemShape {
             private_records: n,

@@ -174,7 +174,7 @@ pub(super) struct Reweighting {
 
 /// Weights and model: made of public data and released choices.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct Reweighted {
     pub q: Vector,
     /// Σ qᵢxᵢxᵢᵀ
     pub sum: Matrix,
@@ -215,15 +215,15 @@ impl Reweighting {
     }
 
     /// Uniform weights, model zero.
-    pub fn start(&self) -> Result<State> {
+    pub fn start(&self) -> Result<Reweighted> {
         largest_square(&self.public.features)?;
         let m = self.public.features.ncols();
         let q = Vector::from_element(m, 1.0 / m as f64);
         Ok(self.state(q, Vector::zeros(self.public.features.nrows())))
     }
 
-    pub fn state(&self, q: Vector, w: Vector) -> State {
-        State { sum: weighted_outer_sum(&self.public.features, q.as_slice()), q, w }
+    pub fn state(&self, q: Vector, w: Vector) -> Reweighted {
+        Reweighted { sum: weighted_outer_sum(&self.public.features, q.as_slice()), q, w }
     }
 
     /// What F̃ weighs in the objective.
@@ -236,7 +236,7 @@ impl Reweighting {
     }
 
     /// The gradient in q of the part without private data.
-    pub fn public_slope(&self, state: &State) -> Vector {
+    pub fn public_slope(&self, state: &Reweighted) -> Vector {
         match self.objective {
             Objective::SingleStage => Vector::from_iterator(
                 self.labels().len(),
@@ -246,7 +246,7 @@ impl Reweighting {
         }
     }
 
-    fn public_value(&self, state: &State) -> f64 {
+    fn public_value(&self, state: &Reweighted) -> f64 {
         match self.objective {
             Objective::SingleStage => self.public_slope(state).dot(&state.q),
             Objective::TwoStage { weight_ridge } => 0.5 * weight_ridge * state.q.norm_squared(),
@@ -254,7 +254,7 @@ impl Reweighting {
     }
 
     /// −∂L/∂qᵢ: how much weight record i deserves. `public` is [`Self::public_slope`].
-    pub fn scores(&self, moment: &Matrix, state: &State, public: &Vector) -> Option<Vector> {
+    pub fn scores(&self, moment: &Matrix, state: &Reweighted, public: &Vector) -> Option<Vector> {
         let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
         let mut scores = smoothed.scores(&self.public.features);
         scores *= self.weight();
@@ -271,10 +271,10 @@ impl Reweighting {
 
     /// Where minus the gaps of these states can be: beside the model's gap, which is public,
     /// no two scores are further apart than twice the largest.
-    pub fn gap_reach(&self, states: &[State]) -> Reach {
+    pub fn gap_reach(&self, states: &[Reweighted]) -> Reach {
         let square =
             self.public.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
-        let steepest = |state: &State| self.public_slope(state).amax();
+        let steepest = |state: &Reweighted| self.public_slope(state).amax();
         let public = states.iter().map(steepest).fold(0.0, f64::max);
         Reach::Around {
             centre: states.iter().map(|state| -self.model_gap(state)).collect(),
@@ -282,7 +282,7 @@ impl Reweighting {
         }
     }
 
-    pub fn exact(&self, moment: &Matrix, state: &State) -> Option<Exact> {
+    pub fn exact(&self, moment: &Matrix, state: &Reweighted) -> Option<Exact> {
         let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
         let mut scores = smoothed.scores(&self.public.features);
         scores *= self.weight();
@@ -295,7 +295,7 @@ impl Reweighting {
     }
 
     /// ∂L/∂w
-    pub fn model_slope(&self, state: &State) -> Vector {
+    pub fn model_slope(&self, state: &Reweighted) -> Vector {
         let mut slope = Vector::zeros(state.w.len());
         let residuals: Vec<f64> = self.residuals(&state.w).collect();
         for ((x, residual), q) in self.public.features.column_iter().zip(residuals).zip(&state.q) {
@@ -305,7 +305,7 @@ impl Reweighting {
     }
 
     /// max ⟨−∇_w, v − w⟩ over the ball. Zero where there is no model yet: in two stages.
-    pub fn model_gap(&self, state: &State) -> f64 {
+    pub fn model_gap(&self, state: &Reweighted) -> f64 {
         match self.objective {
             Objective::SingleStage => {
                 let slope = self.model_slope(state);
@@ -316,7 +316,7 @@ impl Reweighting {
     }
 
     /// The point of the ball that the model's slope points away from most.
-    pub fn model_vertex(&self, state: &State) -> Vector {
+    pub fn model_vertex(&self, state: &Reweighted) -> Vector {
         let slope = self.model_slope(state);
         let norm = slope.norm();
         if norm > 0.0 { slope * (-self.radius / norm) } else { state.w.clone() }
@@ -333,7 +333,7 @@ impl Reweighting {
     }
 
     /// The model that `state` stands for.
-    pub fn model(&self, state: &State) -> Option<Model> {
+    pub fn model(&self, state: &Reweighted) -> Option<Model> {
         match self.objective {
             Objective::SingleStage => Some(state.w.clone().into()),
             Objective::TwoStage { .. } => self.fit(&state.q).ok().map(Model::from),
@@ -344,7 +344,7 @@ impl Reweighting {
     /// short of the best by, if records were chosen by noisy scores.
     pub fn measures(
         &self,
-        released: &Released<State>,
+        released: &Released<Reweighted>,
         watch: &Watch,
         noise: Option<f64>,
     ) -> Vec<Measure> {
@@ -376,7 +376,7 @@ impl Reweighting {
     }
 }
 
-impl State {
+impl Reweighted {
     /// q ← (1 − η)q + η·(record `vertex`), and w likewise towards `model`.
     pub fn towards(&mut self, features: &Matrix, vertex: usize, model: Option<&Vector>, eta: f64) {
         self.q *= 1.0 - eta;
@@ -391,14 +391,14 @@ impl State {
 
 pub(super) fn released_model(
     reweighting: &Reweighting,
-    state: Option<&Released<State>>,
+    state: Option<&Released<Reweighted>>,
 ) -> Option<Released<Model>> {
     let state = state?;
     let model = reweighting.model(state.get())?;
     Some(state.and(model))
 }
 
-pub(super) fn released_weights(state: Option<&Released<State>>) -> Option<Released<Vec<f64>>> {
+pub(super) fn released_weights(state: Option<&Released<Reweighted>>) -> Option<Released<Vec<f64>>> {
     Some(state?.and(state?.get().q.as_slice().to_vec()))
 }
 
@@ -414,7 +414,7 @@ mod tests {
     use crate::adapt::example;
     use crate::numeric::golden;
 
-    fn golden_problem(objective: Objective) -> (Reweighting, State, Matrix) {
+    fn golden_problem(objective: Objective) -> (Reweighting, Reweighted, Matrix) {
         let golden = golden::discrepancy();
         let labels = golden.vector("inputs.y");
         let reweighting = Reweighting {
@@ -490,13 +490,13 @@ mod tests {
         let (watch, state) = (Watch::open(), Released::made_up(state));
         let open = problem.measures(&state, &watch, Some(2.0));
         for measure in &open {
-            let curator = matches!(measure.value, crate::adapt::Standing::Curator(_));
+            let curator = matches!(measure.value, crate::adapt::MeasureStanding::Curator(_));
             assert_eq!(curator, is_exact(measure.series), "{:?}", measure.series);
         }
         let golden = golden::discrepancy();
         let exact = |series| {
             let measure = open.iter().find(|measure| measure.series == series).unwrap();
-            let crate::adapt::Standing::Curator(value) = &measure.value else { panic!() };
+            let crate::adapt::MeasureStanding::Curator(value) = &measure.value else { panic!() };
             *value.reveal(&watch).unwrap()
         };
         near(exact(Series::ExactStationarityGap), &golden, "alg1_step.gap");

@@ -86,7 +86,7 @@ enum AdjacencyName {
 }
 
 /// One line of the answer.
-struct Answer {
+struct AnswerLine {
     /// Steps of it, or the name of the plan.
     of: String,
     /// How many times the noise that was asked about: 1 unless it was sought.
@@ -110,7 +110,7 @@ impl AccountCommand {
                     None => 1.0,
                 };
                 let guarantee = guarantee(&plan.scaled(factor), delta)?;
-                Ok(Answer { of: of.clone(), factor, guarantee })
+                Ok(AnswerLine { of: of.clone(), factor, guarantee })
             })
             .collect::<Result<Vec<_>>>()?;
         self.print(&answers)
@@ -157,7 +157,7 @@ impl AccountCommand {
         })
     }
 
-    fn print(&self, answers: &[Answer]) -> Result<()> {
+    fn print(&self, answers: &[AnswerLine]) -> Result<()> {
         if self.json {
             return print_json(
                 &json!({ "answers": answers.iter().map(|answer| self.json_of(answer)).collect::<Vec<_>>() }),
@@ -187,7 +187,7 @@ impl AccountCommand {
     }
 
     /// ε last, so that scripts can cut it off.
-    fn print_one(&self, answer: &Answer) -> Result<()> {
+    fn print_one(&self, answer: &AnswerLine) -> Result<()> {
         let Guarantee { epsilon, epsilon_lower, delta, adjacency, bound, .. } = &answer.guarantee;
         if self.target_epsilon.is_some() {
             let what = if self.plan.is_some() {
@@ -205,14 +205,14 @@ impl AccountCommand {
     }
 
     /// What was asked for: ε, or the noise that gives it.
-    fn number(&self, answer: &Answer) -> String {
+    fn number(&self, answer: &AnswerLine) -> String {
         match self.target_epsilon {
             Some(_) => round_up(answer.factor, 6),
             None => round_up(answer.guarantee.epsilon, 6),
         }
     }
 
-    fn json_of(&self, answer: &Answer) -> Value {
+    fn json_of(&self, answer: &AnswerLine) -> Value {
         let mut value = json!({ "of": answer.of, "guarantee": answer.guarantee });
         if self.target_epsilon.is_some() {
             let key = if self.plan.is_some() { "factor" } else { "sigma" };

@@ -13,7 +13,7 @@ use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
-    Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunRecord, RunState, Standing,
+    Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunRecord, RunState, TotalStanding,
 };
 use crate::privacy::{Ledger, NoiseSource};
 use crate::session::Workspace;
@@ -35,11 +35,11 @@ pub struct LedgerCommand {
     json: bool,
 
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<LedgerAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum LedgerAction {
     /// Accounts, budgets and entries (the default).
     #[command(after_help = "Example:\n  halflight ledger show --json")]
     Show,
@@ -92,20 +92,22 @@ enum What {
 impl LedgerCommand {
     pub fn execute(&self) -> Result<()> {
         let workspace = Workspace::of(&self.workspace)?;
-        if let Some(What::Claim(claim)) = &self.what {
+        if let Some(LedgerAction::Claim(claim)) = &self.what {
             return claim.execute(&workspace, self.json);
         }
         if !workspace.folder().is_dir() {
             return self.nothing(&workspace);
         }
         let mut ledger = match self.what {
-            None | Some(What::Show | What::Verify) => workspace.existing_ledger()?,
+            None | Some(LedgerAction::Show | LedgerAction::Verify) => {
+                workspace.existing_ledger()?
+            }
             Some(_) => workspace.ledger()?,
         };
-        match self.what.as_ref().unwrap_or(&What::Show) {
-            What::Show | What::Claim(_) => self.show(&mut ledger),
-            What::Verify => self.verify(&mut ledger),
-            What::Budget { account, epsilon, delta, allow_large_delta } => {
+        match self.what.as_ref().unwrap_or(&LedgerAction::Show) {
+            LedgerAction::Show | LedgerAction::Claim(_) => self.show(&mut ledger),
+            LedgerAction::Verify => self.verify(&mut ledger),
+            LedgerAction::Budget { account, epsilon, delta, allow_large_delta } => {
                 let budget = Budget {
                     epsilon: *epsilon,
                     delta: *delta,
@@ -114,15 +116,15 @@ impl LedgerCommand {
                 ledger.set_budget(&AccountId(account.clone()), budget)?;
                 self.show(&mut ledger)
             }
-            What::Settle { run } => {
+            LedgerAction::Settle { run } => {
                 messages::tell(ledger.abandon(&RunId(run.clone()))?);
                 self.show(&mut ledger)
             }
-            What::Withdraw(withdraw) => {
+            LedgerAction::Withdraw(withdraw) => {
                 withdraw.execute(&mut ledger)?;
                 self.show(&mut ledger)
             }
-            What::Repair => {
+            LedgerAction::Repair => {
                 let aside = ledger.repair()?;
                 messages::tell(format_args!(
                     "the damaged ledger was set aside as {}",
@@ -130,11 +132,11 @@ impl LedgerCommand {
                 ));
                 self.show(&mut ledger)
             }
-            What::Accept { account } if account.starts_with("key-") => {
+            LedgerAction::Accept { account } if account.starts_with("key-") => {
                 ledger.accept_lost_secret(account, "accepted on the command line")?;
                 self.show(&mut ledger)
             }
-            What::Accept { account } => {
+            LedgerAction::Accept { account } => {
                 ledger.accept(&AccountId(account.clone()), "accepted on the command line")?;
                 self.show(&mut ledger)
             }
@@ -143,7 +145,7 @@ impl LedgerCommand {
 
     /// Looking at a workspace that has no ledger makes none.
     fn nothing(&self, workspace: &Workspace) -> Result<()> {
-        if !matches!(self.what, None | Some(What::Show | What::Verify)) {
+        if !matches!(self.what, None | Some(LedgerAction::Show | LedgerAction::Verify)) {
             return Err(Error::usage("there is no ledger here")
                 .at(workspace.folder().display().to_string())
                 .cure("name the workspace: halflight ledger --workspace DIR"));
@@ -247,17 +249,17 @@ fn as_text(account: &Account) -> Result<String> {
         None => account.adjacency().words().to_owned(),
     };
     lines.push(match (account.budget, total.standing) {
-        (Some(budget), Standing::AtMost) => {
+        (Some(budget), TotalStanding::AtMost) => {
             format!("  spent {words} of {} at δ {at:e}, {adjacency}", budget.epsilon)
         }
-        (Some(budget), Standing::Claimed | Standing::AtLeast) => {
+        (Some(budget), TotalStanding::Claimed | TotalStanding::AtLeast) => {
             let epsilon = budget.epsilon;
             format!("  of a budget of ε {epsilon} at δ {at:e}, {adjacency}: spent {words}")
         }
-        (Some(budget), Standing::Nothing) => {
+        (Some(budget), TotalStanding::Nothing) => {
             format!("  {words}; the budget is ε {} at δ {at:e}", budget.epsilon)
         }
-        (None, Standing::Nothing) => format!("  {words}; no budget set"),
+        (None, TotalStanding::Nothing) => format!("  {words}; no budget set"),
         (None, _) => format!("  spent {words} at δ {at:e}; no budget set"),
     });
     lines.extend(total.remark.map(|remark| format!("  {remark}")));
@@ -355,7 +357,7 @@ fn as_json(account: &Account) -> Result<Value> {
     });
     Ok(json!({
         "account": account.id, "datasets": names(account), "budget": account.budget,
-        "spent": total.known.as_ref().filter(|_| total.standing != Standing::Nothing),
+        "spent": total.known.as_ref().filter(|_| total.standing != TotalStanding::Nothing),
         "spent_is": total.standing.name(),
         "claims": total.claims.as_ref().map(|claims| json!({
             "claimed": claims.claimed, "drawn_here": claims.drawn_here,

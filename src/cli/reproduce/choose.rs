@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 
-use super::{Findings, OnDatasets, conduct};
-use crate::cli::progress::Progress;
+use super::{OnDatasets, StudyFindings, conduct};
+use crate::cli::progress::ProgressLine;
 use crate::cli::signals;
 use crate::data::preparation::PreparationSettings;
-use crate::data::write::{self, Format};
+use crate::data::write::{self, WriteFormat};
 use crate::data::{DatasetDefinition, Role, Source, Table as Rows, Task};
 use crate::engine::Control;
 use crate::engine::choice::{ChoiceJob, Way};
@@ -38,8 +38,10 @@ use crate::privacy::{Target, Watch};
 use crate::rehearsal::Player;
 use crate::rehearsal::Prospect;
 use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
-use crate::study::labelled::{CASES, Case, FURTHER, HEART, Problem};
-use crate::study::{Cell, Content, Grid, Harvest, Place, Row, Table, Wanted};
+use crate::study::labelled::{CASES, Case, FURTHER, HEART, LabelledProblem};
+use crate::study::{
+    ExpectedMean, Grid, GridTask, Harvest, SeedValues, StudyTable, TableContent, TableRow,
+};
 
 /// The datasets on which a choice ought to win.
 const WANTED: [&str; 7] = ["wind", "bikeshare", "wine", "gas", "adult", "german", "heart"];
@@ -67,7 +69,7 @@ const STRENGTHS: [f64; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0];
 #[command(after_help = "Examples:
   halflight reproduce choose --only bikeshare --quick
   halflight reproduce choose --data data --seeds 4")]
-pub(super) struct Choose {
+pub(super) struct ChooseStudy {
     /// Other shifts of the same datasets, which no rule was tuned on.
     #[arg(long)]
     further: bool,
@@ -80,7 +82,7 @@ pub(super) struct Choose {
     on: OnDatasets,
 }
 
-impl Choose {
+impl ChooseStudy {
     pub fn execute(&self) -> Result<()> {
         let cases: Vec<&'static Case> = if self.further {
             FURTHER.iter().collect()
@@ -91,7 +93,7 @@ impl Choose {
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
         let interrupted = signals::on_first(|| {})?;
-        let study = Study {
+        let study = ChoiceStudy {
             problems,
             epsilons: if manner.quick { vec![1.0] } else { vec![1.0, 2.0, 5.0] },
             seeds: (0..manner.seeds()).collect(),
@@ -101,7 +103,7 @@ impl Choose {
         };
         study.rehearse(&interrupted)?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let findings = Findings {
+        let findings = StudyFindings {
             name: "choose",
             header: study.header(&missing, &harvest),
             tables: study.tables(&harvest),
@@ -111,15 +113,15 @@ impl Choose {
     }
 }
 
-struct Study {
-    problems: Vec<Problem>,
+struct ChoiceStudy {
+    problems: Vec<LabelledProblem>,
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
     most: usize,
     /// What rehearsals say, by problem and ε.
     known: Mutex<BTreeMap<(usize, usize), Rehearsed>>,
     /// The splits of one problem at a time: public records teach once what all runs of a split use.
-    scenes: Mutex<BTreeMap<(usize, u64), Arc<Scene>>>,
+    scenes: Mutex<BTreeMap<(usize, u64), Arc<ChoiceScene>>>,
 }
 
 #[derive(Clone)]
@@ -129,7 +131,7 @@ struct Rehearsed {
 }
 
 /// Errors on records that nobody saw, and who was chosen.
-struct Measured {
+struct ChoiceErrors {
     default: f64,
     /// Of the advised plan alone, with all of the ε.
     advised: f64,
@@ -139,13 +141,13 @@ struct Measured {
     winner: String,
 }
 
-impl Study {
+impl ChoiceStudy {
     /// Public records play the private ones: nothing of these is used but their number.
     fn rehearse(&self, interrupted: &AtomicBool) -> Result<()> {
         let total = self.problems.len() * self.epsilons.len();
-        let mut progress = Progress::new("rehearsals", total);
+        let mut progress = ProgressLine::new("rehearsals", total);
         for (at, problem) in self.problems.iter().enumerate() {
-            let scene = Scene::set(problem, 0)?;
+            let scene = ChoiceScene::set(problem, 0)?;
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
                     return Err(Error::interrupted("stopped by a signal among the rehearsals"));
@@ -185,14 +187,14 @@ impl Study {
     }
 
     /// That of a split, made by whoever asks first.
-    fn scene(&self, row: usize, split: u64) -> Result<Arc<Scene>> {
+    fn scene(&self, row: usize, split: u64) -> Result<Arc<ChoiceScene>> {
         let mut scenes = self.scenes.lock().unwrap_or_else(PoisonError::into_inner);
         // Another thread may still be at the problem before.
         scenes.retain(|(other, _), _| other + 1 >= row);
         if let Some(scene) = scenes.get(&(row, split)) {
             return Ok(Arc::clone(scene));
         }
-        let scene = Arc::new(Scene::set(&self.problems[row], split)?);
+        let scene = Arc::new(ChoiceScene::set(&self.problems[row], split)?);
         scenes.insert((row, split), Arc::clone(&scene));
         Ok(scene)
     }
@@ -209,13 +211,13 @@ impl Study {
         }
     }
 
-    fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+    fn measure(&self, place: GridTask<'_>) -> Result<Option<ChoiceErrors>> {
         let problem = &self.problems[place.row];
         let Some(Rehearsed { candidates, .. }) = self.rehearsed(place.row, place.column) else {
             return Ok(None);
         };
         let (epsilon, split) = (self.epsilons[place.column], place.repetition);
-        let measure = || -> Result<Measured> {
+        let measure = || -> Result<ChoiceErrors> {
             let scene = self.scene(place.row, split)?;
             let default = default_plan(problem, epsilon, split);
             let candidates: Vec<PlanDefinition> =
@@ -242,11 +244,11 @@ impl Study {
             if let Some(trouble) = chosen.trouble {
                 return Err(trouble);
             }
-            // With nothing beside it but public data alone, the default plan has all of the ε, and
+            // If public data alone are the only rival, the default plan has all of the ε, and
             // the two differ by their noise.
             let kept = alone && chosen.winner == Some(0);
             let winner = chosen.winner.and_then(|at| chosen.placed.get(at));
-            Ok(Measured {
+            Ok(ChoiceErrors {
                 default: exact,
                 advised: of_advised,
                 chosen: if kept { exact } else { scene.errors(&chosen.directory, &[1.0])?[0] },
@@ -257,13 +259,13 @@ impl Study {
         parallel::alone(measure).map(Some)
     }
 
-    fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+    fn tables(&self, harvest: &Harvest<ChoiceErrors>) -> Vec<StudyTable> {
         let mut against = harvest.table(
             "error of the chosen model over that of the default plan, with the same ε in all",
             |it| Some(it.chosen / it.default),
         );
         for cell in against.rows.iter_mut().flat_map(|row| &mut row.cells) {
-            cell.wanted = Some(Wanted::AtMost(1.0));
+            cell.wanted = Some(ExpectedMean::AtMost(1.0));
         }
         vec![
             against,
@@ -284,31 +286,32 @@ impl Study {
 
     /// Over all ε and splits of a dataset: the geometric mean of the ratio, by how much it is off by
     /// chance (two standard errors), and how often the choice was better, as good and worse.
-    fn wins(&self, harvest: &Harvest<Measured>) -> Table {
-        let row = |(at, problem): (usize, &Problem)| {
+    fn wins(&self, harvest: &Harvest<ChoiceErrors>) -> StudyTable {
+        let row = |(at, problem): (usize, &LabelledProblem)| {
             let all = (0..self.epsilons.len()).flat_map(|k| harvest.of(at, k));
             let ratios: Vec<f64> = all.map(|it| it.chosen / it.default).collect();
-            let logs = Cell::of(ratios.iter().map(|ratio| ratio.ln()).collect());
+            let logs = SeedValues::of(ratios.iter().map(|ratio| ratio.ln()).collect());
             let mean = logs.mean().unwrap_or_default().exp();
             let error = logs.deviation().unwrap_or(f64::INFINITY) / (ratios.len() as f64).sqrt();
             let share =
                 |like: fn(&f64) -> bool| ratios.iter().filter(|ratio| like(ratio)).count() as f64;
             let counted = [share(|x| *x < 1.0), share(|x| *x == 1.0), share(|x| *x > 1.0)];
-            let cell = |x: f64| Cell::of(if ratios.is_empty() { Vec::new() } else { vec![x] });
+            let cell =
+                |x: f64| SeedValues::of(if ratios.is_empty() { Vec::new() } else { vec![x] });
             let cells = [mean, mean * 2.0 * error].into_iter().chain(counted).map(cell).collect();
-            Row { label: problem.case.name.to_owned(), cells }
+            TableRow { label: problem.case.name.to_owned(), cells }
         };
-        Table {
+        StudyTable {
             title: "all ε and splits together".to_owned(),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
             columns: ["ratio", "±", "better", "the same", "worse"].map(str::to_owned).to_vec(),
             rows: self.problems.iter().enumerate().map(row).collect(),
         }
     }
 
-    fn header(&self, missing: &[&str], harvest: &Harvest<Measured>) -> Vec<String> {
+    fn header(&self, missing: &[&str], harvest: &Harvest<ChoiceErrors>) -> Vec<String> {
         let wins = self.wins(harvest);
-        let clearly = |row: &&Row| {
+        let clearly = |row: &&TableRow| {
             row.mean(0).zip(row.mean(1)).is_some_and(|(ratio, chance)| ratio + chance < 1.0)
         };
         let won = wins.rows.iter().filter(clearly);
@@ -370,7 +373,7 @@ impl Study {
     }
 }
 
-fn default_plan(problem: &Problem, epsilon: f64, seed: u64) -> PlanDefinition {
+fn default_plan(problem: &LabelledProblem, epsilon: f64, seed: u64) -> PlanDefinition {
     let classes = problem.case.task == Task::Classification;
     PlanDefinition {
         name: "default".to_owned(),
@@ -404,7 +407,7 @@ fn least(errors: &[f64]) -> f64 {
 }
 
 /// One split as a user would have it: two files and a session.
-struct Scene {
+struct ChoiceScene {
     /// Where the files are.
     _folder: Scratch,
     workspace: Workspace,
@@ -414,15 +417,15 @@ struct Scene {
     judges: Rows,
 }
 
-impl Scene {
-    fn set(problem: &Problem, split: u64) -> Result<Self> {
+impl ChoiceScene {
+    fn set(problem: &LabelledProblem, split: u64) -> Result<Self> {
         let folder = Scratch::new()?;
         let (private, judges) = problem.parts(split);
         let workspace = Workspace::fresh(&folder.0);
         let definition = |name: &str, role: Role, rows: &Rows| -> Result<DatasetDefinition> {
             let path = folder.0.join(format!("{name}.csv"));
             let columns: Vec<_> = rows.names.iter().cloned().zip(rows.columns.clone()).collect();
-            files::write_private(&path, &write::bytes(Format::Csv, &columns)?)?;
+            files::write_private(&path, &write::bytes(WriteFormat::Csv, &columns)?)?;
             let source = Source::File(path.display().to_string());
             let (name, definition) = (name.to_owned(), problem.definition.clone());
             Ok(DatasetDefinition { name, role, source, ..definition })

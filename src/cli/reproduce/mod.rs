@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::data;
 use crate::error::{Error, Result};
@@ -18,15 +18,15 @@ use crate::numeric::parallel;
 use crate::plot::Figure;
 use crate::rank::ProbeModel;
 use crate::session::demo;
-use crate::study::classification::{self, Subject, material};
+use crate::study::classification::{self, WhichStudy, material};
 use crate::study::correction;
-use crate::study::discrepancy::{self, Convergence, Study};
-use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, Problem};
+use crate::study::discrepancy::{self, Convergence, DiscrepancyStudy};
+use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem};
 use crate::study::persons;
-use crate::study::ranking::{self, utility::Trials};
+use crate::study::ranking::{self, utility::UtilityTrials};
 use crate::study::rehearsal;
 use crate::study::scores;
-use crate::study::{Grid, Harvest, Place, Table};
+use crate::study::{Grid, GridTask, Harvest, StudyTable};
 
 /// Repeat the papers' experiments on public data.
 ///
@@ -45,19 +45,19 @@ enum Which {
     /// Private targets without labels: the moment discrepancy that every method reaches.
     Discrepancy(Discrepancy),
     /// Private labels correct what public data teach: against linear models and public data alone.
-    Correction(Correction),
+    Correction(CorrectionCommand),
     /// What protecting whole persons costs, against group privacy.
-    Persons(Persons),
+    Persons(PersonsCommand),
     /// What rehearsals recommend, and what would have been best.
     Rehearsal(Rehearsal),
     /// Private targets with labels: real datasets, every method, relative to no privacy.
     Labelled(Labelled),
     /// Which public images can stand in: orders, their certainty, private selection.
-    Ranking(Ranking),
+    Ranking(RankingCommand),
     /// Scores that may be told: how often their intervals hold the truth.
-    Scores(Scores),
+    Scores(ScoresCommand),
     /// A private choice among rehearsed plans, against the default plan with the same ε.
-    Choose(choose::Choose),
+    Choose(choose::ChooseStudy),
     /// Classes on the principal directions of public records, over k, ε and public sets.
     Pillar(Classification),
     /// Classes by gradients in a public subspace, over its dimension, ε and public sets.
@@ -75,15 +75,15 @@ impl Reproduce {
             Which::Ranking(study) => study.execute(),
             Which::Scores(study) => study.execute(),
             Which::Choose(study) => study.execute(),
-            Which::Pillar(study) => study.execute(Subject::Pillar),
-            Which::Gep(study) => study.execute(Subject::Gep),
+            Which::Pillar(study) => study.execute(WhichStudy::Pillar),
+            Which::Gep(study) => study.execute(WhichStudy::Gep),
         }
     }
 }
 
 /// What all studies are asked.
 #[derive(Debug, Args)]
-struct Manner {
+struct StudyOptions {
     /// Repetitions, each with data and noise of its own; 10, or 2 with --quick.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
@@ -107,22 +107,27 @@ fn conduct<T: Send>(
     what: &str,
     grid: Grid,
     interrupted: &AtomicBool,
-    task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
+    task: impl Fn(GridTask<'_>) -> Result<Option<T>> + Sync,
 ) -> Result<Harvest<T>> {
-    let mut progress = Progress::new(what, grid.tasks());
+    let mut progress = ProgressLine::new(what, grid.tasks());
     let harvest = grid.run(parallel::threads(), interrupted, &mut |done| progress.tell(done), task);
     progress.end();
     harvest
 }
 
-impl Manner {
+impl StudyOptions {
     fn seeds(&self) -> u64 {
         self.seeds.unwrap_or(if self.quick { 2 } else { 10 })
     }
 
     /// Prints the findings and writes them where they are wanted; an error if a signal left
     /// some of the work undone. `what` is done, in the plural.
-    fn publish(&self, findings: &Findings, (done, all): (usize, usize), what: &str) -> Result<()> {
+    fn publish(
+        &self,
+        findings: &StudyFindings,
+        (done, all): (usize, usize),
+        what: &str,
+    ) -> Result<()> {
         if let Some(directory) = &self.out {
             findings.write(directory)?;
         }
@@ -141,16 +146,16 @@ impl Manner {
 }
 
 /// What a study found.
-struct Findings {
+struct StudyFindings {
     name: &'static str,
     /// What a reader must know, line by line.
     header: Vec<String>,
-    tables: Vec<Table>,
+    tables: Vec<StudyTable>,
     /// With the names of their files.
     figures: Vec<(String, Figure)>,
 }
 
-impl Findings {
+impl StudyFindings {
     fn text(&self) -> String {
         let mut text = self.header.join("\n");
         for table in &self.tables {
@@ -161,12 +166,12 @@ impl Findings {
     }
 
     fn markdown(&self) -> String {
-        let tables: Vec<String> = self.tables.iter().map(Table::markdown).collect();
+        let tables: Vec<String> = self.tables.iter().map(StudyTable::markdown).collect();
         format!("{}\n\n{}", self.header.join("  \n"), tables.join("\n"))
     }
 
     fn json(&self) -> Value {
-        let tables: Vec<Value> = self.tables.iter().map(Table::json).collect();
+        let tables: Vec<Value> = self.tables.iter().map(StudyTable::json).collect();
         json!({ "study": self.name, "header": self.header, "tables": tables })
     }
 
@@ -198,16 +203,16 @@ struct Discrepancy {
     dimension: usize,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: StudyOptions,
 }
 
 impl Discrepancy {
     fn execute(&self) -> Result<()> {
         let seeds = self.manner.seeds();
         let study = if self.manner.quick {
-            Study::quick(self.dimension, seeds)
+            DiscrepancyStudy::quick(self.dimension, seeds)
         } else {
-            Study::full(self.dimension, seeds)
+            DiscrepancyStudy::full(self.dimension, seeds)
         };
         let convergence =
             Convergence { dimensions: self.dimensions_without_noise(), seeds: study.seeds.clone() };
@@ -216,7 +221,7 @@ impl Discrepancy {
             convergence.measure(place)
         })?;
         let harvest = conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
-        let findings = Findings {
+        let findings = StudyFindings {
             name: "discrepancy",
             header: study.header(),
             tables: [study.tables(&harvest), convergence.tables(&courses)].concat(),
@@ -245,7 +250,7 @@ struct OnDatasets {
     only: Vec<String>,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: StudyOptions,
 }
 
 /// The comparison of methods for labelled private data, on real datasets.
@@ -261,7 +266,7 @@ struct Labelled {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   halflight reproduce correction --only wind,wine --data data")]
-struct Correction {
+struct CorrectionCommand {
     /// Other shifts of the same datasets, which no rule was tuned on.
     #[arg(long)]
     further: bool,
@@ -270,7 +275,7 @@ struct Correction {
     on: OnDatasets,
 }
 
-impl Correction {
+impl CorrectionCommand {
     fn execute(&self) -> Result<()> {
         let cases: Vec<&'static Case> = if self.further {
             FURTHER.iter().collect()
@@ -279,10 +284,11 @@ impl Correction {
         };
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
-        let study = correction::Study::new(problems, manner.quick, manner.seeds(), !self.further);
+        let study =
+            correction::CorrectionStudy::new(problems, manner.quick, manner.seeds(), !self.further);
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let findings = Findings {
+        let findings = StudyFindings {
             name: "correction",
             header: study.header(&missing),
             tables: study.tables(&harvest),
@@ -296,21 +302,21 @@ impl Correction {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   halflight reproduce persons --only bikeshare --quick")]
-struct Persons {
+struct PersonsCommand {
     #[command(flatten)]
     on: OnDatasets,
 }
 
-impl Persons {
+impl PersonsCommand {
     fn execute(&self) -> Result<()> {
         let cases: Vec<&'static Case> = CASES.iter().filter(|it| persons::has_unit(it)).collect();
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
-        let study = persons::Study::new(problems, manner.quick, manner.seeds());
+        let study = persons::PersonsStudy::new(problems, manner.quick, manner.seeds());
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let (header, tables) = (study.header(&missing), study.tables(&harvest));
-        let findings = Findings { name: "persons", header, tables, figures: Vec::new() };
+        let findings = StudyFindings { name: "persons", header, tables, figures: Vec::new() };
         manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }
@@ -333,12 +339,13 @@ impl Rehearsal {
         let cases: Vec<&'static Case> = CASES.iter().chain(&FURTHER).collect();
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
-        let study = rehearsal::Study::new(&problems, manner.quick, manner.seeds(), &self.methods)?;
+        let study =
+            rehearsal::RehearsalStudy::new(&problems, manner.quick, manner.seeds(), &self.methods)?;
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("trials", study.grid(), &interrupted, |place| study.measure(place))?;
         let header = [study.header(&missing), study.choices(&harvest)].concat();
         let tables = study.tables(&harvest);
-        let findings = Findings { name: "rehearsal", header, tables, figures: Vec::new() };
+        let findings = StudyFindings { name: "rehearsal", header, tables, figures: Vec::new() };
         manner.publish(&findings, (harvest.done, harvest.tasks()), "trials")
     }
 }
@@ -347,10 +354,11 @@ impl Labelled {
     fn execute(&self) -> Result<()> {
         let cases: Vec<&'static Case> = CASES.iter().collect();
         let (problems, missing) = self.on.problems(&cases)?;
-        let study = labelled::Study::new(problems, self.on.manner.quick, self.on.manner.seeds());
+        let study =
+            labelled::LabelledStudy::new(problems, self.on.manner.quick, self.on.manner.seeds());
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let findings = Findings {
+        let findings = StudyFindings {
             name: "labelled",
             header: study.header(&missing),
             tables: study.tables(&harvest),
@@ -371,14 +379,17 @@ fn check_names(only: &[String], cases: &[&'static Case]) -> Result<()> {
 
 impl OnDatasets {
     /// The problems that are wanted, and the names of those whose data are not to be found.
-    fn problems(&self, cases: &[&'static Case]) -> Result<(Vec<Problem>, Vec<&'static str>)> {
+    fn problems(
+        &self,
+        cases: &[&'static Case],
+    ) -> Result<(Vec<LabelledProblem>, Vec<&'static str>)> {
         check_names(&self.only, cases)?;
         let any = self.only.is_empty();
         let wanted = |case: &Case| any || self.only.iter().any(|name| name == case.name);
         let (mut problems, mut missing) = (Vec::new(), Vec::new());
         for case in cases.iter().filter(|case| wanted(case)) {
             match table(case, self.data.as_deref())? {
-                Some(table) => problems.push(Problem::new(case, table)?),
+                Some(table) => problems.push(LabelledProblem::new(case, table)?),
                 None => missing.push(case.name),
             }
         }
@@ -403,18 +414,18 @@ fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   halflight reproduce scores --quick")]
-struct Scores {
+struct ScoresCommand {
     #[command(flatten)]
-    manner: Manner,
+    manner: StudyOptions,
 }
 
-impl Scores {
+impl ScoresCommand {
     fn execute(&self) -> Result<()> {
         let study = scores::Study::new(self.manner.quick, self.manner.seeds);
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
         let (header, tables) = (study.header(&harvest), study.tables(&harvest));
-        let findings = Findings { name: "scores", header, tables, figures: Vec::new() };
+        let findings = StudyFindings { name: "scores", header, tables, figures: Vec::new() };
         self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")
     }
 }
@@ -424,7 +435,7 @@ impl Scores {
 #[command(after_help = "Examples:
   halflight reproduce ranking --quick
   halflight reproduce ranking --data ../shared/data --out tables")]
-struct Ranking {
+struct RankingCommand {
     /// Directory of datasets: fashion_mnist/, mnist/, optdigits/ and so on. Without it,
     /// those inside the program.
     #[arg(long, value_name = "DIR")]
@@ -439,10 +450,10 @@ struct Ranking {
     units: usize,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: StudyOptions,
 }
 
-impl Ranking {
+impl RankingCommand {
     fn execute(&self) -> Result<()> {
         let repeats = if self.manner.quick && self.manner.seeds.is_none() {
             5
@@ -451,12 +462,13 @@ impl Ranking {
         };
         let data = if self.manner.quick { None } else { self.data.as_deref() };
         let model = ProbeModel::Perceptron(self.units, Activation::Relu);
-        let (study, missing) = ranking::Study::new(data, model, self.batch, repeats, 1)?;
+        let (study, missing) = ranking::RankingStudy::new(data, model, self.batch, repeats, 1)?;
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("repeats", study.grid(), &interrupted, |place| study.measure(place))?;
         let mut tables = study.tables(&harvest);
         let (seeds, most) = if self.manner.quick { (1, 500) } else { (3, 1000) };
-        let trials = Trials::new(&study, self.manner.seeds.unwrap_or(seeds).min(seeds), most)?;
+        let trials =
+            UtilityTrials::new(&study, self.manner.seeds.unwrap_or(seeds).min(seeds), most)?;
         let trained =
             conduct("trainings", trials.grid(), &interrupted, |place| trials.measure(place))?;
         tables.splice(1..1, trials.tables(&harvest, &trained));
@@ -464,7 +476,7 @@ impl Ranking {
         if done == tasks {
             tables.insert(1, study.selections(repeats.min(5))?);
         }
-        let findings = Findings {
+        let findings = StudyFindings {
             name: "ranking",
             header: study.header(&missing),
             tables,
@@ -490,11 +502,11 @@ struct Classification {
     only: Option<String>,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: StudyOptions,
 }
 
 impl Classification {
-    fn execute(&self, subject: Subject) -> Result<()> {
+    fn execute(&self, subject: WhichStudy) -> Result<()> {
         let seeds = self.manner.seeds.unwrap_or(if self.manner.quick { 1 } else { 3 });
         let (materials, missing) = material::load(self.data.as_deref())?;
         let only = self.only.as_deref().unwrap_or_default().to_lowercase();
@@ -502,7 +514,12 @@ impl Classification {
             .into_iter()
             .filter(|material| material.name.to_lowercase().contains(&only))
             .map(|material| {
-                classification::Study::new(subject, material, self.manner.quick, seeds)
+                classification::ClassificationStudy::new(
+                    subject,
+                    material,
+                    self.manner.quick,
+                    seeds,
+                )
             });
         let interrupted = signals::on_first(|| {})?;
         let (mut tables, mut figures, mut done, mut tasks) = (Vec::new(), Vec::new(), 0, 0);
@@ -513,9 +530,9 @@ impl Classification {
             tables.extend(study.tables(&harvest));
             figures.extend(study.figures(&harvest));
         }
-        let name = if subject == Subject::Pillar { "pillar" } else { "gep" };
+        let name = if subject == WhichStudy::Pillar { "pillar" } else { "gep" };
         let header = classification::header(subject, &missing);
-        let findings = Findings { name, header, tables, figures };
+        let findings = StudyFindings { name, header, tables, figures };
         self.manner.publish(&findings, (done, tasks), "runs")
     }
 }

@@ -17,11 +17,12 @@ use crate::plot::number::five_digits;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
-use crate::session::archive::{self, ArchivedRun, Curves, DIED, UNSEEN};
-use crate::session::follow::{Follower, Grown, Place, unread_words, wrote_words};
+use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN};
+use crate::session::follow::{Follower, Place, unread_words, wrote_words};
+use crate::session::run_steps::Curves;
 use crate::session::tensorboard::Board;
 
-/// Who looks once waits so long for Slurm's queue.
+/// How long a single look waits for Slurm's queue.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(3);
 /// People read no more than a line a second about a run.
 const READABLE: Duration = Duration::from_secs(1);
@@ -38,7 +39,7 @@ pub enum Form {
 
 /// How runs are told of.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub struct WatchOptions<'a> {
     pub form: Form,
     /// Only how everything stands.
     pub once: bool,
@@ -47,7 +48,7 @@ pub struct Options<'a> {
 }
 
 /// Follows the runs of these places: to their end where they were named, or for ever.
-pub fn follow(places: Vec<Place>, options: Options<'_>) -> Result<()> {
+pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
     let once = options.once;
     let has_end = places.iter().all(|place| !matches!(place, Place::Workspace(_)));
     let mut tasks = BTreeMap::new();
@@ -125,7 +126,7 @@ pub fn name(run: &ArchivedRun) -> String {
 }
 
 struct Lines<'a> {
-    options: Options<'a>,
+    options: WatchOptions<'a>,
     /// Number and values of a sweep's tasks.
     tasks: BTreeMap<RunId, (usize, Vec<(String, String)>)>,
     runs: BTreeMap<RunId, ArchivedRun>,
@@ -168,7 +169,7 @@ impl Lines<'_> {
         Ok(flow)
     }
 
-    fn grown(&mut self, grown: &Grown) -> Result<ControlFlow<()>> {
+    fn grown(&mut self, grown: &GrownRun) -> Result<ControlFlow<()>> {
         let Some(run) = self.runs.get_mut(&grown.run) else { return Ok(ControlFlow::Continue(())) };
         let has_changed = run.outcome != grown.outcome || grown.trouble.is_some();
         run.follow(grown);

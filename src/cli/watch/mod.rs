@@ -37,7 +37,7 @@ use crate::session::trainer;
   halflight watch events.jsonl
   ssh -t host halflight watch /shared/sweep")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word on the command line")]
-pub struct Watch {
+pub struct WatchCommand {
     /// A session, a directory with runs, a sweep, a run or its name, or the steps of another
     /// trainer (`halflight schema steps`); none is this directory.
     places: Vec<PathBuf>,
@@ -75,7 +75,7 @@ pub struct Watch {
     pace: Option<f64>,
 }
 
-impl Watch {
+impl WatchCommand {
     pub fn execute(&self) -> Result<()> {
         if let Some(wish) = self.wish() {
             self.steer(wish)?;
@@ -104,7 +104,7 @@ impl Watch {
                 return trainers::follow(&trainers, form, self.once);
             }
             let tensorboard = self.tensorboard.as_deref();
-            let options = lines::Options { form, once: self.once, tensorboard };
+            let options = lines::WatchOptions { form, once: self.once, tensorboard };
             return lines::follow(self.places()?, options);
         }
         let mut runs = self.named();

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::plot::number::five_digits;
 use crate::privacy::accountant::round_up;
 use crate::session::follow::{unread_words, wrote_words};
-use crate::session::trainer::{Account, Neighbours, Trainer};
+use crate::session::trainer::{NoiseRelation, Trainer, TrainerCost};
 
 /// Between two looks at a file. An ε takes a moment to compute.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ fn tell(trainer: &Trainer, form: Form) -> Result<ControlFlow<()>> {
     }
 }
 
-fn words(trainer: &Trainer, account: &Account) -> String {
+fn words(trainer: &Trainer, account: &TrainerCost) -> String {
     let mut parts = vec![format!("step {} of {}", trainer.step, trainer.of())];
     for (name, points) in &trainer.metrics {
         parts.extend(points.last().map(|(_, y)| format!("{name} {}", five_digits(*y))));
@@ -68,7 +68,7 @@ fn words(trainer: &Trainer, account: &Account) -> String {
     format!("{} {}", trainer.words(), parts.join(", "))
 }
 
-fn value(trainer: &Trainer, account: &Account) -> Value {
+fn value(trainer: &Trainer, account: &TrainerCost) -> Value {
     let last = |points: &Vec<(f64, f64)>| points.last().map(|point| json!(point.1));
     let metrics: Map<String, Value> = trainer
         .metrics
@@ -82,7 +82,7 @@ fn value(trainer: &Trainer, account: &Account) -> Value {
         "epsilon_at_least": account.ours.as_ref().map(|it| it.epsilon_lower),
         "claimed_epsilon": account.claimed.as_ref().map(|it| it.0),
         "delta": trainer.delta(),
-        "neighbours": trainer.neighbours().map(Neighbours::words),
+        "neighbours": trainer.neighbours().map(NoiseRelation::words),
         "verdict": account.verdict, "claim_is_too_low": account.is_too_low,
         "lines_passed_over": trainer.skipped,
         "state": trainer.end.as_deref().unwrap_or("running"),

@@ -12,7 +12,7 @@ const BRIGHTNESS: [f32; 3] = [0.299, 0.587, 0.114];
 /// The sizes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
+pub struct ImageSizes {
     /// 1 for grey, 3 for colour.
     pub channels: usize,
     /// In pixels.
@@ -21,20 +21,20 @@ pub struct Shape {
     pub width: usize,
 }
 
-impl Shape {
+impl ImageSizes {
     /// How many numbers an image is.
     pub fn size(self) -> usize {
         self.channels.saturating_mul(self.height).saturating_mul(self.width)
     }
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for ImageSizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} × {} × {}", self.channels, self.height, self.width)
     }
 }
 
-pub(super) fn check(image: Shape, input: Shape) -> Result<()> {
+pub(super) fn check(image: ImageSizes, input: ImageSizes) -> Result<()> {
     let empty = image.size() == 0 || input.size() == 0;
     let colours = matches!((image.channels, input.channels), (1, 3) | (3, 1))
         || image.channels == input.channels;
@@ -52,9 +52,9 @@ pub(super) fn check(image: Shape, input: Shape) -> Result<()> {
 /// Appends the image as `input`, channel by channel. The shapes were checked.
 pub(super) fn adapt(
     pixels: &[f32],
-    image: Shape,
+    image: ImageSizes,
     channels_last: bool,
-    input: Shape,
+    input: ImageSizes,
     ready: &mut Vec<f32>,
 ) {
     let area = image.height * image.width;
@@ -85,7 +85,7 @@ pub(super) fn adapt(
 
 /// Bilinear interpolation between the centres of pixels; beyond the outermost ones their
 /// value.
-fn resize(pixels: &[f32], from: Shape, to: Shape) -> Vec<f32> {
+fn resize(pixels: &[f32], from: ImageSizes, to: ImageSizes) -> Vec<f32> {
     if (from.height, from.width) == (to.height, to.width) {
         return pixels.to_vec();
     }
@@ -117,11 +117,16 @@ fn resize(pixels: &[f32], from: Shape, to: Shape) -> Vec<f32> {
 mod tests {
     use super::*;
 
-    const fn shape(channels: usize, height: usize, width: usize) -> Shape {
-        Shape { channels, height, width }
+    const fn shape(channels: usize, height: usize, width: usize) -> ImageSizes {
+        ImageSizes { channels, height, width }
     }
 
-    fn adapted(pixels: &[f32], image: Shape, channels_last: bool, input: Shape) -> Vec<f32> {
+    fn adapted(
+        pixels: &[f32],
+        image: ImageSizes,
+        channels_last: bool,
+        input: ImageSizes,
+    ) -> Vec<f32> {
         check(image, input).unwrap();
         let mut ready = Vec::new();
         adapt(pixels, image, channels_last, input, &mut ready);

@@ -20,9 +20,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-pub use self::image::Shape;
-use super::read::Progress;
-use super::table::{Column, Table};
+pub use self::image::ImageSizes;
+use super::column::Column;
+use super::read::ReadingProgress;
+use super::table::Table;
 use super::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
@@ -42,14 +43,14 @@ pub struct Extraction {
     /// Channels, height and width of the images that the vectors of that column are; none
     /// gives the vectors to the network as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<Shape>,
+    pub image: Option<ImageSizes>,
     /// The colours of a pixel stand together in the file, not each colour by itself.
     #[serde(default, skip_serializing_if = "is_default")]
     pub channels_last: bool,
     /// The images that the network takes; none: the same as in the file. Grey images become
     /// coloured or the other way, and sizes are changed by bilinear interpolation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<Shape>,
+    pub input: Option<ImageSizes>,
     /// The network sees (x − subtract)/divide.
     #[serde(default, skip_serializing_if = "is_default")]
     pub subtract: f32,
@@ -70,7 +71,7 @@ fn one() -> f32 {
 }
 
 /// A network that is ready to run.
-trait Network: Sync {
+trait RunnableNetwork: Sync {
     /// The outputs for [`BATCH`] inputs that stand one after the other.
     fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>>;
 }
@@ -166,7 +167,7 @@ impl Extraction {
         path: &Path,
         network: &[u8],
         table: &Table,
-        progress: &mut dyn Progress,
+        progress: &mut dyn ReadingProgress,
     ) -> Result<Vectors> {
         let (_, vectors) = self.column_of(table)?;
         let shape = self.taken(vectors.width())?;
@@ -197,9 +198,9 @@ impl Extraction {
 
     fn run(
         &self,
-        network: &dyn Network,
+        network: &dyn RunnableNetwork,
         vectors: &Vectors,
-        progress: &mut dyn Progress,
+        progress: &mut dyn ReadingProgress,
     ) -> Result<Vectors> {
         let records = vectors.len();
         let batches = records.div_ceil(BATCH);
@@ -276,12 +277,12 @@ fn open(
     bytes: &[u8],
     shape: &[usize],
     output: Option<&str>,
-) -> Result<Box<dyn Network>> {
+) -> Result<Box<dyn RunnableNetwork>> {
     Ok(Box::new(onnx::OnnxNetwork::read(path, bytes, shape, output)?))
 }
 
 #[cfg(not(feature = "onnx"))]
-fn open(path: &Path, _: &[u8], _: &[usize], _: Option<&str>) -> Result<Box<dyn Network>> {
+fn open(path: &Path, _: &[u8], _: &[usize], _: Option<&str>) -> Result<Box<dyn RunnableNetwork>> {
     Err(Error::usage("this halflight was built without networks")
         .at(path.display().to_string())
         .cure("build it with cargo build --release --features onnx, or give extracted features"))
@@ -313,9 +314,9 @@ mod tests {
     }
 
     /// Sum and first number of what it sees.
-    struct Summary(usize);
+    struct ByteSummary(usize);
 
-    impl Network for Summary {
+    impl RunnableNetwork for ByteSummary {
         fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>> {
             assert_eq!(batch.len(), BATCH * self.0);
             Ok(batch.chunks(self.0).flat_map(|seen| [seen.iter().sum(), seen[0]]).collect())
@@ -328,7 +329,7 @@ mod tests {
         let table = table(3, (0..3 * rows).map(|x| x as f64).collect());
         let extraction = Extraction { subtract: 1.0, divide: 2.0, ..plain() };
         let (_, vectors) = extraction.column_of(&table).unwrap();
-        let features = extraction.run(&Summary(3), vectors, &mut Unwatched).unwrap();
+        let features = extraction.run(&ByteSummary(3), vectors, &mut Unwatched).unwrap();
         assert_eq!((features.len(), features.width()), (rows, 2));
         for row in 0..rows {
             let first = 3.0 * row as f64;
@@ -348,7 +349,7 @@ mod tests {
         let table = table(2, values);
         let extraction = plain();
         let (_, vectors) = extraction.column_of(&table).unwrap();
-        let features = plain().run(&Summary(2), vectors, &mut Unwatched).unwrap();
+        let features = plain().run(&ByteSummary(2), vectors, &mut Unwatched).unwrap();
         assert_eq!(features.first_missing(), Some((1, 0)));
         assert_eq!((features.value(0, 0), features.value(2, 0)), (2.0, 2.0));
     }
@@ -357,7 +358,7 @@ mod tests {
     fn a_stopped_extraction_is_interrupted() {
         let table = table(1, vec![1.0; 4000]);
         struct Slow;
-        impl Network for Slow {
+        impl RunnableNetwork for Slow {
             fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>> {
                 std::thread::sleep(std::time::Duration::from_millis(2));
                 Ok(batch)
@@ -367,18 +368,18 @@ mod tests {
         let (_, vectors) = extraction.column_of(&table).unwrap();
         let mut stop = |_: u64, _: u64| ControlFlow::Break(());
         let error = plain().run(&Slow, vectors, &mut stop).err().unwrap();
-        assert_eq!(error.kind(), crate::error::Kind::Interrupted);
+        assert_eq!(error.kind(), crate::error::ErrorKind::Interrupted);
     }
 
     #[test]
     fn shapes_that_do_not_fit_are_refused_with_both_shapes() {
-        let image = Shape { channels: 1, height: 2, width: 2 };
+        let image = ImageSizes { channels: 1, height: 2, width: 2 };
         let wrong = Extraction { image: Some(image), ..plain() };
         let error = wrong.taken(5).unwrap_err().to_string();
         assert!(error.contains("1 × 2 × 2") && error.contains('5'), "{error}");
         assert!(Extraction { input: Some(image), ..plain() }.taken(4).is_err());
         assert!(Extraction { divide: 0.0, ..plain() }.taken(4).is_err());
-        let wider = Shape { channels: 3, height: 4, width: 4 };
+        let wider = ImageSizes { channels: 3, height: 4, width: 4 };
         let fits = Extraction { image: Some(image), input: Some(wider), ..plain() };
         assert_eq!(fits.taken(4).unwrap(), [3, 4, 4]);
     }

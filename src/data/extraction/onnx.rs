@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 pub(super) struct OnnxNetwork {
     plan: Arc<TypedRunnableModel>,
-    /// Of a batch.
+    /// The shape of a batch.
     shape: Vec<usize>,
     origin: String,
 }

@@ -1,10 +1,11 @@
-//! What a filter says, and of which rows it holds.
+//! The conditions of a filter, and for which rows they hold.
 
 use std::collections::BTreeSet;
 
+use crate::data::column::{Cell, Column, finite};
 use crate::data::missing::lacks_value;
 use crate::data::names;
-use crate::data::table::{Cell, Column, Table, finite};
+use crate::data::table::Table;
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -12,22 +13,22 @@ pub(super) enum Condition {
     Any(Vec<Condition>),
     All(Vec<Condition>),
     Not(Box<Condition>),
-    Comparison(Comparison),
-    Missing(Name),
+    Comparison(CellComparison),
+    Missing(NamedColumn),
 }
 
 /// A column's name and where it stands in the filter.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Name {
+pub(super) struct NamedColumn {
     pub text: String,
     pub at: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Comparison {
-    pub column: Name,
+pub(super) struct CellComparison {
+    pub column: NamedColumn,
     pub operator: Operator,
-    pub value: Value,
+    pub value: Literal,
     pub value_at: usize,
 }
 
@@ -42,7 +43,7 @@ pub(super) enum Operator {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum Literal {
     Number(f64),
     Text(String),
 }
@@ -129,7 +130,7 @@ fn combine(
     })
 }
 
-impl Name {
+impl NamedColumn {
     fn column<'a>(&self, table: &'a Table) -> Result<&'a Column> {
         table.column(&self.text).map_err(|_| {
             Error::usage(format!("{} has no column '{}'", table.origin, self.text))
@@ -139,10 +140,10 @@ impl Name {
     }
 }
 
-impl Comparison {
+impl CellComparison {
     fn holds(&self, table: &Table) -> Result<Vec<Truth>> {
         match (self.column.column(table)?, &self.value) {
-            (Column::Numbers(cells), Value::Number(number)) => {
+            (Column::Numbers(cells), Literal::Number(number)) => {
                 let truth = |cell: &f64| {
                     if cell.is_nan() {
                         Truth::Unknown
@@ -152,10 +153,10 @@ impl Comparison {
                 };
                 Ok(cells.iter().map(truth).collect())
             }
-            (Column::Text(cells), Value::Text(text)) => {
+            (Column::Text(cells), Literal::Text(text)) => {
                 Ok(cells.iter().map(|cell| self.operator.holds(cell, text).into()).collect())
             }
-            (Column::Numbers(_), Value::Text(text)) => {
+            (Column::Numbers(_), Literal::Text(text)) => {
                 let cure = match finite(text.trim()) {
                     Some(number) => self.rewritten(&number.to_string()),
                     None => "compare it with a number".to_owned(),
@@ -167,7 +168,7 @@ impl Comparison {
                 "vectors, which cannot be compared",
                 "filter by a column of numbers or text".to_owned(),
             )),
-            (Column::Text(cells), Value::Number(number)) => {
+            (Column::Text(cells), Literal::Number(number)) => {
                 let quoted = self.rewritten(&format!("\"{number}\""));
                 let is_text = |cell: &String| matches!(Cell::parse(cell), Cell::Text(_));
                 let what = format!("text, but is compared with the number {number}");
@@ -191,12 +192,12 @@ impl Comparison {
             return self.holds(table);
         }
         let truth = |cell: Cell<'_>| match (&self.value, cell) {
-            (Value::Number(number), Cell::Number(cell)) => {
+            (Literal::Number(number), Cell::Number(cell)) => {
                 self.operator.holds(&cell, number).into()
             }
-            (Value::Number(_), _) => Truth::Unknown,
+            (Literal::Number(_), _) => Truth::Unknown,
             // Whether a number is kept as one or as text depends on the other cells.
-            (Value::Text(text), cell) => match self.operator {
+            (Literal::Text(text), cell) => match self.operator {
                 Operator::Equal => (cell == Cell::parse(text)).into(),
                 Operator::Unequal => (cell != Cell::parse(text)).into(),
                 _ => self.operator.holds(cell.to_string().as_str(), text.as_str()).into(),

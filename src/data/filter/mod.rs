@@ -11,14 +11,12 @@
 //! value   = number | "'" text "'" | '"' text '"'          (a doubled quote stands for itself)
 //! ```
 //!
-//! Numbers are compared with numbers and text with text. Of a missing number no
-//! comparison holds and no negation of one either, as in SQL: only `is missing`
-//! selects its row.
+//! Numbers are compared with numbers and text with text. No comparison with a missing number holds,
+//! and no negation of one either, as in SQL: only `is missing` selects its row.
 //!
-//! Of private records each is looked at by itself, whatever stands in the others: a cell
-//! that is no number is one of which nothing is known, and text is compared with a number
-//! as it is written here. So no record of them makes a filter fail, and none changes what
-//! it says of another.
+//! Each private record is looked at by itself, whatever the others hold. Where a number is needed, a
+//! cell without one counts as unknown; text is compared with a number as it is written in the filter.
+//! So no private record makes a filter fail, and none changes the result for another.
 //!
 //! A filter on private data says which records the private dataset *is*: how
 //! many they are is then as public as the number of rows of a file, and the

@@ -4,7 +4,9 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::condition::{Comparison, Condition, Name, Operator, Value, belongs_to_word, place};
+use super::condition::{
+    CellComparison, Condition, Literal, NamedColumn, Operator, belongs_to_word, place,
+};
 use crate::error::{Error, Result};
 
 /// Deeper nesting is refused rather than risking the stack.
@@ -241,16 +243,16 @@ impl Parser {
             Some(Token::Word(name))
                 if !["and", "or"].iter().any(|k| k.eq_ignore_ascii_case(&name)) =>
             {
-                self.claim(Name { text: name, at })
+                self.claim(NamedColumn { text: name, at })
             }
-            Some(Token::Quoted(name)) => self.claim(Name { text: name, at }),
+            Some(Token::Quoted(name)) => self.claim(NamedColumn { text: name, at }),
             found => Err(expected("a column name", found.as_ref(), at)
                 .cure("write column, operator, value: season != 1; unusual names in backquotes")),
         }
     }
 
     /// What is said of a column.
-    fn claim(&mut self, column: Name) -> Result<Condition> {
+    fn claim(&mut self, column: NamedColumn) -> Result<Condition> {
         if self.take_keyword("is") {
             let negated = self.take_keyword("not");
             return match self.take() {
@@ -278,11 +280,11 @@ impl Parser {
             }
         };
         let (value, value_at) = self.value()?;
-        Ok(Condition::Comparison(Comparison { column, operator, value, value_at }))
+        Ok(Condition::Comparison(CellComparison { column, operator, value, value_at }))
     }
 
     /// `in [a, b]` is `== a or == b`.
-    fn membership(&mut self, column: &Name) -> Result<Condition> {
+    fn membership(&mut self, column: &NamedColumn) -> Result<Condition> {
         if !self.take_keyword("in") {
             let (at, found) = self.take();
             return Err(expected("'in'", found.as_ref(), at)
@@ -297,7 +299,7 @@ impl Parser {
         loop {
             let (value, value_at) = self.value()?;
             let (column, operator) = (column.clone(), Operator::Equal);
-            equal.push(Condition::Comparison(Comparison { column, operator, value, value_at }));
+            equal.push(Condition::Comparison(CellComparison { column, operator, value, value_at }));
             match self.take() {
                 (_, Some(Token::Comma)) => {}
                 (_, Some(Token::CloseList)) => return Ok(Condition::Any(equal)),
@@ -309,10 +311,10 @@ impl Parser {
         }
     }
 
-    fn value(&mut self) -> Result<(Value, usize)> {
+    fn value(&mut self) -> Result<(Literal, usize)> {
         match self.take() {
-            (at, Some(Token::Number(number))) => Ok((Value::Number(number), at)),
-            (at, Some(Token::Text(text))) => Ok((Value::Text(text), at)),
+            (at, Some(Token::Number(number))) => Ok((Literal::Number(number), at)),
+            (at, Some(Token::Text(text))) => Ok((Literal::Text(text), at)),
             (at, found) => {
                 let example = match &found {
                     Some(Token::Word(word)) => word.as_str(),

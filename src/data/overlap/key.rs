@@ -1,16 +1,16 @@
-//! What makes a row's digests unpredictable: a key, and the hashes under it.
+//! The key that makes digests of rows unpredictable, and the hashes under it.
 
 use sha2::{Digest, Sha256};
 
 use super::{CLASSES, HALVES};
-use crate::data::table::{Cell, is_missing};
+use crate::data::column::{Cell, is_missing};
 
 /// Columns go into so many groups, by their names; a class has a column if it has its group.
 pub(super) const GROUPS: usize = 32;
 
 /// The key of all digests of one user.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct DigestKey {
     cells: [u64; 4],
     names: [u64; 4],
     /// Which groups are in a class that takes about half of the columns.
@@ -18,7 +18,8 @@ pub struct Key {
     pub(super) classes: [[u64; 2]; CLASSES],
 }
 
-impl Key {
+impl DigestKey {
+    /// The key with these bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
         let mut counter = 0u64;
         let mut word = || {
@@ -37,14 +38,14 @@ impl Key {
         Self { cells, names, halves, classes }
     }
 
-    /// Of a number: numbers that agree in single precision are the same, so that a copy with
+    /// The digest of a number. Numbers that agree in single precision are the same, so that a copy with
     /// fewer digits is a copy.
     #[inline]
     pub(super) fn number(&self, number: f64) -> u64 {
         mix(&self.cells, word(number))
     }
 
-    /// Of a cell by its value, whatever its column is called.
+    /// The digest of a cell's value, whatever its column is called.
     pub(super) fn cell(&self, cell: Cell<'_>) -> u64 {
         match cell {
             Cell::Number(number) => self.number(number),
@@ -62,7 +63,7 @@ impl Key {
         ((hash >> 59) as usize % GROUPS, mix(&self.names, !hash) | 1)
     }
 
-    /// Of a row's place: the content of its file and its line there.
+    /// The digest of a row's place: the content of its file and its line there.
     pub(super) fn place(&self, content: &[u8; 32], line: u64) -> u64 {
         mix(&self.names, bytes(&self.names, content) ^ line)
     }
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn cells_agree_by_value_and_differ_otherwise() {
-        let key = Key::new([7; 32]);
+        let key = DigestKey::new([7; 32]);
         let of = |text: &'static str| key.cell(Cell::parse(text));
         assert_eq!(of("1"), of("+1.0"));
         assert_eq!(of("0"), key.number(-0.0));
@@ -165,6 +166,6 @@ mod tests {
                 assert_ne!(of(one), of(other), "{one} {other}");
             }
         }
-        assert_ne!(Key::new([8; 32]).number(1.0), key.number(1.0));
+        assert_ne!(DigestKey::new([8; 32]).number(1.0), key.number(1.0));
     }
 }

@@ -1,7 +1,7 @@
 //! How many rows two tables have in common, told by a few kilobytes about each.
 //!
-//! A file that lacks some rows, has a column more, or another order is still the same
-//! people's. A fingerprint sees another file; a [`Sketch`] sees most of its rows again.
+//! A file that lacks some rows, has one more column, or has another order still holds the same
+//! people. Its fingerprint is different, but a [`Sketch`] recognises most of its rows.
 //!
 //! Every cell is hashed by its value. A *class* is a choice of columns; a row's digest in it
 //! is the sum of its cells' hashes, through SipHash-2-4 under a key of the user's. There are
@@ -16,10 +16,10 @@
 //!
 //! One column that was dropped, added or edited leaves about half of the other classes as they
 //! were, two leave a quarter. A column that only numbers the rows is left out of all classes but
-//! [`PLACE`]: two files that count from 1 have nothing in common for that.
+//! [`PLACE`]: two files that both count from 1 need not have anything in common.
 //!
-//! Of each class the smallest digests are kept, so two tables keep the same rows of those that
-//! they share; below the smaller of both thresholds all digests of both are known. What is
+//! The smallest digests of each class are kept, so of the rows that two tables share both keep the
+//! same ones; below the smaller of their thresholds all digests of both are known. What is
 //! written holds [`KEPT`] digests of 48 bits a class, less than 20 kB in all; a table in memory
 //! has [`GATHERED`], so that a small file is found in a large one. A class counts only where
 //! chance would bring few rows together: see [`Class::chance`].
@@ -37,7 +37,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-pub use key::Key;
+pub use key::DigestKey;
 
 const HALVES: usize = 16;
 const CLASSES: usize = 3 + HALVES;
@@ -91,7 +91,7 @@ struct Class {
 pub struct Overlap {
     /// Of the rows of the smaller one, about.
     pub share: f64,
-    /// So many rows, about.
+    /// About how many rows there are.
     pub rows: u64,
     /// It is too much for chance: the tables hold records of the same people.
     pub shared: bool,

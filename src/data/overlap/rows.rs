@@ -1,8 +1,9 @@
 //! A table's rows made into digests, block by block.
 
-use super::key::{GROUPS, Key, siphash, word};
+use super::key::{DigestKey, GROUPS, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};
-use crate::data::table::{Column, Table};
+use crate::data::column::Column;
+use crate::data::table::Table;
 use crate::data::vectors::Vectors;
 use crate::numeric::parallel;
 
@@ -16,19 +17,19 @@ const SAMPLE: usize = 256;
 const HOPELESS: usize = GATHERED / 16;
 
 impl Sketch {
-    /// Of all rows of `table`.
-    pub fn of(table: &Table, key: &Key) -> Self {
+    /// The digests of all rows of `table`.
+    pub fn of(table: &Table, key: &DigestKey) -> Self {
         let rows = table.rows();
         if rows == 0 {
             let nothing = || Lowest::new().into_class(0.0);
             return Self { rows: 0, classes: (0..CLASSES).map(|_| nothing()).collect() };
         }
-        let plan = Plan::of(table, key);
+        let plan = HashPlan::of(table, key);
         let cells = plan.cells * rows;
         let threads = parallel::threads().min(cells / WORTH_A_THREAD).max(1);
         let share = |thread: usize| {
             let mut gathered = [const { Lowest::new() }; CLASSES];
-            let mut block = Block::new();
+            let mut block = RowSums::new();
             for start in (thread * BLOCK..rows).step_by(threads * BLOCK) {
                 block.fill(table, key, &plan, start);
                 block.digest(key, &plan, &mut gathered);
@@ -55,7 +56,7 @@ impl Sketch {
 
 /// What a column is to its rows.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum HashedKind {
     Varying,
     Constant,
     /// It numbers the rows.
@@ -64,16 +65,16 @@ enum Kind {
 
 /// A column, or one position of a column of vectors.
 #[derive(Clone, Copy)]
-struct Place {
+struct ColumnPlace {
     group: usize,
     factor: u64,
-    kind: Kind,
+    kind: HashedKind,
 }
 
 /// What is known of the columns before the rows are hashed.
-struct Plan {
-    /// Of each column; of vectors, of each position.
-    places: Vec<Vec<Place>>,
+struct HashPlan {
+    /// The places of each column; a column of vectors has one for each position.
+    places: Vec<Vec<ColumnPlace>>,
     cells: usize,
     /// Groups that have a varying column.
     used: Vec<usize>,
@@ -88,12 +89,12 @@ fn is_bound(half: usize) -> bool {
 }
 
 /// The halves that have the columns of a group.
-fn halves(key: &Key, group: usize) -> impl Iterator<Item = usize> + '_ {
+fn halves(key: &DigestKey, group: usize) -> impl Iterator<Item = usize> + '_ {
     (0..HALVES).filter(move |half| key.halves[*half] >> group & 1 == 1)
 }
 
-impl Plan {
-    fn of(table: &Table, key: &Key) -> Self {
+impl HashPlan {
+    fn of(table: &Table, key: &DigestKey) -> Self {
         let mut plan = Self {
             places: Vec::with_capacity(table.columns.len()),
             cells: 0,
@@ -106,7 +107,7 @@ impl Plan {
             let mut places = Vec::with_capacity(kinds.len());
             for (position, kind) in kinds.into_iter().enumerate() {
                 let (group, factor) = key.column(name, position);
-                if kind == Kind::Constant {
+                if kind == HashedKind::Constant {
                     let cell = match column {
                         Column::Vectors(vectors) => key.number(vectors.value(0, position)),
                         _ => key.cell(column.cell(0)),
@@ -115,10 +116,10 @@ impl Plan {
                 } else {
                     plan.add_spread(key, group, kind, spread(column, position));
                 }
-                if kind == Kind::Varying && !plan.used.contains(&group) {
+                if kind == HashedKind::Varying && !plan.used.contains(&group) {
                     plan.used.push(group);
                 }
-                places.push(Place { group, factor, kind });
+                places.push(ColumnPlace { group, factor, kind });
             }
             plan.cells += places.len();
             plan.places.push(places);
@@ -126,7 +127,7 @@ impl Plan {
         plan
     }
 
-    fn add_constant(&mut self, key: &Key, group: usize, cell: u64, factor: u64) {
+    fn add_constant(&mut self, key: &DigestKey, group: usize, cell: u64, factor: u64) {
         let mut add = |class: usize, cell: u64| {
             self.constants[class] = self.constants[class].wrapping_add(cell);
         };
@@ -137,10 +138,10 @@ impl Plan {
         }
     }
 
-    fn add_spread(&mut self, key: &Key, group: usize, kind: Kind, bits: f64) {
+    fn add_spread(&mut self, key: &DigestKey, group: usize, kind: HashedKind, bits: f64) {
         // A place is a place by itself.
         self.spreads[PLACE] = 1000.0;
-        if kind == Kind::Counter {
+        if kind == HashedKind::Counter {
             return;
         }
         let halves = halves(key, group).map(|half| PLACE + 1 + half);
@@ -150,12 +151,12 @@ impl Plan {
     }
 }
 
-fn kinds(column: &Column) -> Vec<Kind> {
-    let kind = |constant: bool| if constant { Kind::Constant } else { Kind::Varying };
+fn kinds(column: &Column) -> Vec<HashedKind> {
+    let kind = |constant: bool| if constant { HashedKind::Constant } else { HashedKind::Varying };
     match column {
         Column::Numbers(cells) => {
             let same = |x: &f64| word(*x) == word(cells[0]);
-            vec![if is_counter(cells) { Kind::Counter } else { kind(cells.iter().all(same)) }]
+            vec![if is_counter(cells) { HashedKind::Counter } else { kind(cells.iter().all(same)) }]
         }
         Column::Text(cells) => vec![kind(cells.iter().all(|cell| *cell == cells[0]))],
         Column::Vectors(vectors) => constants(vectors).into_iter().map(kind).collect(),
@@ -222,7 +223,7 @@ fn spread(column: &Column, position: usize) -> f64 {
 }
 
 /// Sums of some rows.
-struct Block {
+struct RowSums {
     rows: usize,
     /// By group, of varying columns: of the cells by themselves, and bound to their columns.
     free: Vec<[u64; BLOCK]>,
@@ -232,13 +233,13 @@ struct Block {
     cells: [u64; BLOCK],
 }
 
-impl Block {
+impl RowSums {
     fn new() -> Self {
         let sums = || vec![[0; BLOCK]; GROUPS];
         Self { rows: 0, free: sums(), bound: sums(), place: [0; BLOCK], cells: [0; BLOCK] }
     }
 
-    fn fill(&mut self, table: &Table, key: &Key, plan: &Plan, start: usize) {
+    fn fill(&mut self, table: &Table, key: &DigestKey, plan: &HashPlan, start: usize) {
         let end = table.rows().min(start + BLOCK);
         self.rows = end - start;
         for group in &plan.used {
@@ -250,13 +251,13 @@ impl Block {
         }
         for (column, places) in table.columns.iter().zip(&plan.places) {
             match column {
-                Column::Numbers(cells) if places[0].kind != Kind::Constant => {
+                Column::Numbers(cells) if places[0].kind != HashedKind::Constant => {
                     for (hash, x) in self.cells.iter_mut().zip(&cells[start..end]) {
                         *hash = key.number(*x);
                     }
                     self.add(places[0]);
                 }
-                Column::Text(_) if places[0].kind != Kind::Constant => {
+                Column::Text(_) if places[0].kind != HashedKind::Constant => {
                     for (hash, row) in self.cells.iter_mut().zip(start..end) {
                         *hash = key.cell(column.cell(row));
                     }
@@ -265,7 +266,7 @@ impl Block {
                 Column::Vectors(vectors) => {
                     for at in 0..self.rows {
                         let numbers = vectors.row(start + at).numbers().zip(places);
-                        for (x, place) in numbers.filter(|(_, it)| it.kind == Kind::Varying) {
+                        for (x, place) in numbers.filter(|(_, it)| it.kind == HashedKind::Varying) {
                             let hash = key.number(x);
                             let sum = &mut self.free[place.group][at];
                             *sum = sum.wrapping_add(hash);
@@ -280,9 +281,9 @@ impl Block {
     }
 
     /// The cells of one column to their sums.
-    fn add(&mut self, Place { group, factor, kind }: Place) {
+    fn add(&mut self, ColumnPlace { group, factor, kind }: ColumnPlace) {
         let cells = &self.cells;
-        if kind == Kind::Counter {
+        if kind == HashedKind::Counter {
             return add(&mut self.place, cells);
         }
         add(&mut self.free[group], cells);
@@ -292,7 +293,7 @@ impl Block {
     }
 
     /// The digests of every class to those gathered before.
-    fn digest(&self, key: &Key, plan: &Plan, gathered: &mut [Lowest; CLASSES]) {
+    fn digest(&self, key: &DigestKey, plan: &HashPlan, gathered: &mut [Lowest; CLASSES]) {
         let mut sums = [[0; BLOCK]; CLASSES];
         for group in &plan.used {
             let (free, bound) = (&self.free[*group], &self.bound[*group]);

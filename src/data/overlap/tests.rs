@@ -1,8 +1,8 @@
 use super::*;
 use crate::data::{Column, Table, Values, Vectors};
 
-fn key() -> Key {
-    Key::new([5; 32])
+fn key() -> DigestKey {
+    DigestKey::new([5; 32])
 }
 
 /// Another number for every pair.
@@ -59,7 +59,7 @@ fn what_is_written_is_read_back_and_small() {
 #[test]
 fn another_key_sees_nothing() {
     let table = table(columns(0..500, 6));
-    let (one, other) = (Sketch::of(&table, &key()), Sketch::of(&table, &Key::new([6; 32])));
+    let (one, other) = (Sketch::of(&table, &key()), Sketch::of(&table, &DigestKey::new([6; 32])));
     assert_eq!(one.overlap(&other), None);
     assert_eq!(seen(&one, &one), (1.0, 500));
 }
@@ -195,7 +195,7 @@ fn no_key_finds_strangers_in_a_small_table_of_coarse_columns() {
     let (large, part) = (of(1000..1300), of(1265..1300));
     let strangers: Vec<Table> = (0..5).map(|at| of(35 * at..35 * (at + 1))).collect();
     for seed in 0..=255 {
-        let key = Key::new([seed; 32]);
+        let key = DigestKey::new([seed; 32]);
         let large = Sketch::of(&large, &key);
         let seen_in_it = |small| written(&Sketch::of(small, &key)).overlap(&large);
         for small in &strangers {

@@ -1,8 +1,9 @@
-//! Cells read as numbers, and what is wrong with those that are none.
+//! Cells read as numbers, and errors for those that are not numbers.
 
 use std::borrow::Cow;
 
-use crate::data::table::{Column, Table, finite, is_missing};
+use crate::data::column::{Column, finite, is_missing};
+use crate::data::table::Table;
 use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 

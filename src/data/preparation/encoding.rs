@@ -1,14 +1,16 @@
 //! How one column becomes features.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::cells::{Gaps, numbers, vectors};
-use super::scale::Scale;
+use super::scale::Standardisation;
+use crate::data::column::{Cell, Column};
+use crate::data::declared::declared_values;
 use crate::data::definition::DatasetDefinition;
-use crate::data::table::{Cell, Column, Table};
+use crate::data::table::Table;
 use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 
@@ -22,19 +24,19 @@ pub(in crate::data) const MOST_VALUES: usize = 200;
 pub(super) enum Encoding {
     Number {
         column: String,
-        scale: Scale,
+        scale: Standardisation,
     },
     Category {
         column: String,
         /// Canonical texts of the known values.
         values: Vec<String>,
         /// One per known value, then one for all others.
-        scales: Vec<Scale>,
+        scales: Vec<Standardisation>,
     },
     /// A column of vectors; one scale per number of the vector.
     Vector {
         column: String,
-        scales: Vec<Scale>,
+        scales: Vec<Standardisation>,
     },
 }
 
@@ -58,7 +60,7 @@ impl Coded<'_> {
 
 impl Encoding {
     pub fn category(column: &str, values: Vec<String>) -> Self {
-        let scales = vec![Scale::IDENTITY; values.len() + 1];
+        let scales = vec![Standardisation::IDENTITY; values.len() + 1];
         Self::Category { column: column.to_owned(), values, scales }
     }
 
@@ -78,14 +80,14 @@ impl Encoding {
         }
     }
 
-    pub fn scales(&self) -> &[Scale] {
+    pub fn scales(&self) -> &[Standardisation] {
         match self {
             Self::Number { scale, .. } => std::slice::from_ref(scale),
             Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
         }
     }
 
-    pub fn scales_mut(&mut self) -> &mut [Scale] {
+    pub fn scales_mut(&mut self) -> &mut [Standardisation] {
         match self {
             Self::Number { scale, .. } => std::slice::from_mut(scale),
             Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
@@ -148,7 +150,7 @@ pub(super) fn choose(
     }
     let cells = public.column(column)?;
     if let Column::Vectors(vectors) = cells {
-        let scales = vec![Scale::IDENTITY; vectors.width()];
+        let scales = vec![Standardisation::IDENTITY; vectors.width()];
         return Ok(Encoding::Vector { column: column.to_owned(), scales });
     }
     if matches!(cells, Column::Numbers(numbers) if numbers.iter().all(|number| number.is_nan())) {
@@ -160,7 +162,10 @@ pub(super) fn choose(
     // somebody declares it a category: better to ask than to guess.
     let is_number = |cell| matches!(cell, Cell::Number(_));
     if matches!(cells, Column::Numbers(_)) || cells.cells().any(is_number) {
-        return Ok(Encoding::Number { column: column.to_owned(), scale: Scale::IDENTITY });
+        return Ok(Encoding::Number {
+            column: column.to_owned(),
+            scale: Standardisation::IDENTITY,
+        });
     }
     let values = vocabulary(public, column)?;
     if values.len() > MOST_VALUES {
@@ -183,20 +188,4 @@ pub(super) fn vocabulary(public: &Table, column: &str) -> Result<Vec<String>> {
         .cure("choose a column of numbers or text"));
     }
     Ok(public.values(column)?.into_iter().map(|(value, _)| value.to_string()).collect())
-}
-
-/// Declared values in their canonical form; none twice.
-pub(super) fn declared_values(column: &str, declared: &[String]) -> Result<Vec<String>> {
-    let mut seen = HashSet::new();
-    declared
-        .iter()
-        .map(|value| {
-            let cell = Cell::parse(value);
-            if seen.insert(cell) {
-                return Ok(cell.to_string());
-            }
-            Err(Error::usage(format!("category '{column}' declares the value '{value}' twice"))
-                .cure("declare every value once"))
-        })
-        .collect()
 }

@@ -9,12 +9,14 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::cells::{Gaps, numbers};
-use super::encoding::{MOST_VALUES, declared_values, vocabulary};
-use super::scale::Scale;
+use super::encoding::{MOST_VALUES, vocabulary};
+use super::scale::Standardisation;
 use super::settings::LabelRange;
+use crate::data::column::Cell;
+use crate::data::declared::{class_of, declared_classes};
 use crate::data::definition::{DatasetDefinition, UnknownLabels};
 use crate::data::missing::lacks_value;
-use crate::data::table::{Cell, Table};
+use crate::data::table::Table;
 use crate::data::{Classes, Task, names};
 use crate::error::{Error, Result};
 
@@ -26,11 +28,11 @@ const NUMBER_CURE: &str = "correct the cell, filter such rows out, or choose ano
 /// The label column and its encoding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Labels {
+pub(super) enum LabelColumn {
     Number {
         column: String,
         /// Takes the label range to ±1.
-        scale: Scale,
+        scale: Standardisation,
     },
     Class {
         column: String,
@@ -41,18 +43,18 @@ pub(super) enum Labels {
 }
 
 /// The labels of a table, not yet scaled.
-pub(super) enum Answers<'a> {
+pub(super) enum RawLabels<'a> {
     Numbers {
         raw: Cow<'a, [f64]>,
-        scale: Scale,
+        scale: Standardisation,
     },
     /// Indices into the names of the classes.
     Classes(Vec<u32>),
 }
 
-impl Labels {
+impl LabelColumn {
     pub fn fit(public: &Table, definition: &DatasetDefinition, range: LabelRange) -> Result<Self> {
-        // Whoever declares the classes need not have them in the public records.
+        // Declared classes need not occur in the public records.
         let column = if definition.classes.is_empty() {
             label_column(public, definition)?
         } else {
@@ -89,10 +91,10 @@ impl Labels {
         if table.has(self.column()) { Ok(()) } else { Err(no_label(table, self.column())) }
     }
 
-    pub fn read<'a>(&self, table: &'a Table) -> Result<Answers<'a>> {
+    pub fn read<'a>(&self, table: &'a Table) -> Result<RawLabels<'a>> {
         match self {
             Self::Number { column, scale } => numbers(table, column, Gaps::Refused)
-                .map(|raw| Answers::Numbers { raw, scale: *scale })
+                .map(|raw| RawLabels::Numbers { raw, scale: *scale })
                 .map_err(|flaw| flaw.cure(NUMBER_CURE)),
             Self::Class { column, names, unknown } => {
                 let known = Vocabulary::new(names, unknown)?;
@@ -102,13 +104,13 @@ impl Labels {
                         .class(cell)
                         .map_err(|flaw| flaw.at(format!("{}, column '{column}'", table.place(row))))
                 });
-                classes.collect::<Result<_>>().map(Answers::Classes)
+                classes.collect::<Result<_>>().map(RawLabels::Classes)
             }
         }
     }
 }
 
-impl Labels {
+impl LabelColumn {
     /// Of every row whether its label is one.
     pub fn usable(&self, table: &Table) -> Result<Vec<bool>> {
         let column = table.column(self.column())?;
@@ -159,15 +161,6 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// The class that unknown labels shall count as.
-pub fn class_of(name: &str, classes: &[String]) -> Result<u32> {
-    let class = (0..).zip(classes).find(|(_, class)| Cell::parse(class) == Cell::parse(name));
-    class.map(|(class, _)| class).ok_or_else(|| {
-        Error::usage(format!("unknown labels are to count as '{name}', which is no class"))
-            .cure(names::list("classes", classes))
-    })
-}
-
 fn missing_class(cell: Cell<'_>) -> Error {
     Error::failed("expected a class, found a missing value")
         .quoting(cell)
@@ -205,19 +198,10 @@ pub fn class_names(public: &Table, definition: &DatasetDefinition) -> Result<Vec
 pub fn classes_of(all: &Table, table: &Table, definition: &DatasetDefinition) -> Result<Classes> {
     let names = class_names(all, definition)?;
     let (column, unknown) = (label_column(all, definition)?, definition.unknown_labels.clone());
-    match (Labels::Class { column, names: names.clone(), unknown }).read(table)? {
-        Answers::Classes(of) => Ok(Classes { of, names }),
-        Answers::Numbers { .. } => Ok(Classes { of: Vec::new(), names }),
+    match (LabelColumn::Class { column, names: names.clone(), unknown }).read(table)? {
+        RawLabels::Classes(of) => Ok(Classes { of, names }),
+        RawLabels::Numbers { .. } => Ok(Classes { of: Vec::new(), names }),
     }
-}
-
-/// Declared classes in their canonical form: two or more, none twice.
-pub fn declared_classes(declared: &[String]) -> Result<Vec<String>> {
-    if declared.len() < 2 {
-        return Err(Error::usage("there is only one class")
-            .cure("declare two or more `classes`, or none to take those of the public data"));
-    }
-    declared_values("the label", declared)
 }
 
 fn no_label(table: &Table, label: &str) -> Error {
@@ -247,29 +231,29 @@ fn named_label(public: &Table, definition: &DatasetDefinition) -> Result<String>
     Ok(label.clone())
 }
 
-fn label_scale(public: &Table, label: &str, range: LabelRange) -> Result<Scale> {
+fn label_scale(public: &Table, label: &str, range: LabelRange) -> Result<Standardisation> {
     let labels = numbers(public, label, Gaps::Refused).map_err(|flaw| {
         flaw.cure(format!("{NUMBER_CURE}; if it names classes, set `task: classification`"))
     })?;
     let (scale, what, cure) = match range {
         LabelRange::Declared(low, high) => (
-            Scale {
+            Standardisation {
                 centre: low / 2.0 + high / 2.0,
                 width: high / 2.0 - low / 2.0,
-                ..Scale::IDENTITY
+                ..Standardisation::IDENTITY
             },
             format!("the declared label range is {low} to {high}"),
             "declare the lowest label, then the highest",
         ),
         LabelRange::Public => {
-            let standard = Scale::standard(labels.iter().copied());
+            let standard = Standardisation::standard(labels.iter().copied());
             if labels.iter().all(|&x| standard.apply(x) == 0.0) {
                 return Err(Error::failed(format!("the label '{label}' is the same in every row"))
                     .at(public.origin.clone())
                     .cure("choose another label, or declare its range"));
             }
             (
-                Scale { width: LABEL_DEVIATIONS * standard.width, ..standard },
+                Standardisation { width: LABEL_DEVIATIONS * standard.width, ..standard },
                 format!("the label '{label}' has values too large to compute with"),
                 "use another unit",
             )

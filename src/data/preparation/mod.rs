@@ -25,8 +25,8 @@ use std::f64::consts::SQRT_2;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::DatasetDefinition;
-use super::missing::{self, Missing};
+use super::definition::{DatasetDefinition, Missing};
+use super::missing;
 use super::names;
 use super::selection::feature_columns;
 use super::table::Table;
@@ -36,12 +36,12 @@ use crate::numeric::Matrix;
 
 use cells::Gaps;
 use encoding::{Coded, Encoding};
-use labels::{Answers, Labels};
-use scale::Scale;
+use labels::{LabelColumn, RawLabels};
+use scale::Standardisation;
 
 pub(in crate::data) use encoding::MOST_VALUES;
-pub use labels::{class_names, class_of, classes_of, declared_classes};
-pub use raw::Truth;
+pub use labels::{class_names, classes_of};
+pub use raw::TrueLabels;
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 
 /// The share of public rows whose norm becomes at most 1.
@@ -79,7 +79,7 @@ pub struct Preparation {
     feature_norm: f64,
     intercept: bool,
     missing: Missing,
-    labels: Labels,
+    labels: LabelColumn,
     /// Features may be this many times longer than the intercept; 1 in older files.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     room: f64,
@@ -101,7 +101,7 @@ impl Preparation {
         definition: &DatasetDefinition,
         settings: &PreparationSettings,
     ) -> Result<Self> {
-        let labels = Labels::fit(public, definition, settings.labels)?;
+        let labels = LabelColumn::fit(public, definition, settings.labels)?;
         let mut encodings = feature_columns(public, definition, labels.column())?
             .into_iter()
             .map(|column| encoding::choose(public, definition, column))
@@ -112,7 +112,9 @@ impl Preparation {
             FeatureScaling::Public => (unit, 1.0),
             FeatureScaling::Declared(norm) => {
                 let scales = encodings.iter_mut().flat_map(Encoding::scales_mut);
-                scales.for_each(|scale| *scale = Scale { fill: scale.fill, ..Scale::IDENTITY });
+                scales.for_each(|scale| {
+                    *scale = Standardisation { fill: scale.fill, ..Standardisation::IDENTITY }
+                });
                 (1.0, declared_norm(norm)?)
             }
         };
@@ -124,7 +126,7 @@ impl Preparation {
     pub fn under(&self, definition: &DatasetDefinition) -> Self {
         let mut preparation = self.clone();
         preparation.missing = definition.missing;
-        if let Labels::Class { unknown, .. } = &mut preparation.labels {
+        if let LabelColumn::Class { unknown, .. } = &mut preparation.labels {
             *unknown = definition.unknown_labels.clone();
         }
         preparation
@@ -221,11 +223,11 @@ impl Preparation {
     fn for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
         let (mut dataset, _) = self.unlabelled(table, name)?;
         match self.labels.read(table)? {
-            Answers::Numbers { raw, .. } => {
+            RawLabels::Numbers { raw, .. } => {
                 dataset.target = Some(raw.into_owned());
                 dataset.bounds.label = f64::INFINITY;
             }
-            Answers::Classes(of) => dataset.classes = Some(self.classes(of)),
+            RawLabels::Classes(of) => dataset.classes = Some(self.classes(of)),
         }
         Ok(dataset)
     }
@@ -235,7 +237,7 @@ impl Preparation {
         let (mut dataset, mut clipped) = self.unlabelled(table, name)?;
         if with_label {
             match self.labels.read(table)? {
-                Answers::Numbers { raw, scale } => {
+                RawLabels::Numbers { raw, scale } => {
                     let labels = raw.iter().map(|&label| scale.apply(label));
                     let bounded = labels.zip(&mut clipped).map(|(label, clipped)| {
                         *clipped |= label.abs() > 1.0 + SLACK;
@@ -243,7 +245,7 @@ impl Preparation {
                     });
                     dataset.target = Some(bounded.collect());
                 }
-                Answers::Classes(of) => dataset.classes = Some(self.classes(of)),
+                RawLabels::Classes(of) => dataset.classes = Some(self.classes(of)),
             }
         }
         dataset.clipped = clipped.iter().filter(|&&clipped| clipped).count();
@@ -265,24 +267,24 @@ impl Preparation {
     /// A prediction in label units.
     pub fn label_from_prediction(&self, prediction: f64) -> f64 {
         match &self.labels {
-            Labels::Number { scale, .. } => scale.centre + scale.width * prediction,
-            Labels::Class { .. } => prediction,
+            LabelColumn::Number { scale, .. } => scale.centre + scale.width * prediction,
+            LabelColumn::Class { .. } => prediction,
         }
     }
 
     /// What is predicted.
     pub fn task(&self) -> Task {
         match &self.labels {
-            Labels::Number { .. } => Task::Regression,
-            Labels::Class { .. } => Task::Classification,
+            LabelColumn::Number { .. } => Task::Regression,
+            LabelColumn::Class { .. } => Task::Classification,
         }
     }
 
     /// The names of the classes, in the order of their numbers; none in a regression.
     pub fn class_names(&self) -> &[String] {
         match &self.labels {
-            Labels::Number { .. } => &[],
-            Labels::Class { names, .. } => names,
+            LabelColumn::Number { .. } => &[],
+            LabelColumn::Class { names, .. } => names,
         }
     }
 
@@ -307,7 +309,7 @@ impl Preparation {
         self.scales().count() + usize::from(self.intercept)
     }
 
-    fn scales(&self) -> impl Iterator<Item = Scale> {
+    fn scales(&self) -> impl Iterator<Item = Standardisation> {
         self.encodings.iter().flat_map(Encoding::scales).copied()
     }
 
@@ -340,7 +342,7 @@ impl Preparation {
     }
 
     /// The columns of a table as their encodings see them.
-    fn coded<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a [Scale], Coded<'a>)>> {
+    fn coded<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a [Standardisation], Coded<'a>)>> {
         let gaps = gaps(self.missing);
         let coded = self
             .encodings
@@ -353,7 +355,7 @@ impl Preparation {
     /// to be clipped.
     fn fill(
         &self,
-        coded: &[(&[Scale], Coded<'_>)],
+        coded: &[(&[Standardisation], Coded<'_>)],
         first: usize,
         features: &mut Matrix,
     ) -> Vec<bool> {
@@ -420,8 +422,9 @@ impl Preparation {
             Encoding::Number { .. } | Encoding::Vector { .. } => true,
             Encoding::Category { values, scales, .. } => scales.len() == values.len() + 1,
         });
-        let unit = Scale { width: self.unit, ..Scale::IDENTITY };
-        let sound = self.scales().chain([unit]).all(Scale::is_sound) && self.labels.is_sound();
+        let unit = Standardisation { width: self.unit, ..Standardisation::IDENTITY };
+        let sound =
+            self.scales().chain([unit]).all(Standardisation::is_sound) && self.labels.is_sound();
         if whole && sound && self.dimension() > 0 && declared_norm(self.feature_norm).is_ok() {
             return Ok(());
         }
@@ -507,7 +510,7 @@ fn standardise(public: &Table, encodings: &mut [Encoding], gaps: Gaps) -> Result
     for encoding in encodings {
         let coded = encoding.read(public, gaps)?;
         for (feature, scale) in encoding.scales_mut().iter_mut().enumerate() {
-            *scale = Scale::standard((0..rows).map(|row| coded.value(row, feature)));
+            *scale = Standardisation::standard((0..rows).map(|row| coded.value(row, feature)));
             for (row, square) in squares.iter_mut().enumerate() {
                 let value = scale.apply(coded.value(row, feature));
                 *square += value.clamp(-LARGEST, LARGEST).powi(2);

@@ -5,18 +5,19 @@
 //! model, as in training.
 
 use super::encoding::Encoding;
-use super::labels::Answers;
+use super::labels::RawLabels;
 use super::{Coded, Preparation};
 use crate::data::align::Compatibility;
-use crate::data::missing::Missing;
-use crate::data::table::{Column, Table};
+use crate::data::column::Column;
+use crate::data::definition::Missing;
+use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::Result;
 use crate::numeric::Matrix;
 
 /// The labels that a table gives, to compare predictions with.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Truth {
+pub enum TrueLabels {
     /// In original units.
     Numbers(Vec<f64>),
     /// Numbers of classes.
@@ -112,11 +113,11 @@ impl Preparation {
     }
 
     /// The labels of a table in their original units.
-    pub fn truth(&self, table: &Table) -> Result<Truth> {
+    pub fn truth(&self, table: &Table) -> Result<TrueLabels> {
         self.labels.check_column(table)?;
         Ok(match self.labels.read(table)? {
-            Answers::Numbers { raw, .. } => Truth::Numbers(raw.into_owned()),
-            Answers::Classes(classes) => Truth::Classes(classes),
+            RawLabels::Numbers { raw, .. } => TrueLabels::Numbers(raw.into_owned()),
+            RawLabels::Classes(classes) => TrueLabels::Classes(classes),
         })
     }
 }
@@ -190,7 +191,7 @@ mod tests {
     fn the_truth_is_in_the_units_of_the_file() {
         let preparation = fitted();
         let truth = preparation.truth(&table("y\n-5\n70\n")).unwrap();
-        assert_eq!(truth, Truth::Numbers(vec![-5.0, 70.0]));
+        assert_eq!(truth, TrueLabels::Numbers(vec![-5.0, 70.0]));
         assert!(preparation.truth(&table("z\n1\n")).is_err());
     }
 }

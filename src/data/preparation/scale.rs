@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 /// x ↦ (x − centre) / width, and `fill` for an x that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Scale {
+pub(super) struct Standardisation {
     pub centre: f64,
     pub width: f64,
     /// In the units of x: the public mean.
     pub fill: f64,
 }
 
-impl Scale {
+impl Standardisation {
     pub const IDENTITY: Self = Self { centre: 0.0, width: 1.0, fill: 0.0 };
 
     pub fn apply(self, x: f64) -> f64 {

@@ -1,26 +1,27 @@
 //! Which private records can be used.
 //!
-//! No private record may stop a run, and whether one would is nobody's to see but the
-//! curator's. So a record that cannot be used is a *null record*: all zeros, which is what
-//! zero-out neighbours of a record are. It cannot be used where
+//! No private record may stop a run, and only the curator may see whether one would. So a record
+//! that cannot be used is a *null record*: all zeros, like the zero-out neighbour of a record. It
+//! cannot be used if
 //!
 //! * a number is needed and something else stands there, or a value is missing and the
 //!   policy does not fill it (see [`crate::data::missing`]);
-//! * every feature is missing, whatever the policy: such is a row that its reader could
-//!   not read;
-//! * a label is needed that is missing, no number, or of no known class.
+//! * every feature is missing, whatever the policy: so is a row that its reader could not read;
+//! * a label is needed, and it is missing, not a number, or not of a known class.
 //!
 //! Each of these is a function of the record alone.
 
 use super::Preparation;
 use super::encoding::Encoding;
-use crate::data::missing::{Missing, lacks_value};
-use crate::data::table::{Cell, Column, Table, finite, is_missing};
+use crate::data::Missing;
+use crate::data::column::{Cell, Column, finite, is_missing};
+use crate::data::missing::lacks_value;
+use crate::data::table::Table;
 use crate::error::Result;
 
 /// What stands in one column of a record.
 #[derive(Clone, Copy, PartialEq)]
-enum Found {
+enum FoundCell {
     Value,
     /// Some numbers of a vector are missing.
     Gaps,
@@ -43,11 +44,11 @@ impl Preparation {
             let filled = self.missing == Missing::PublicMean;
             let gaps_are_values = filled || encoding.takes_gaps(self.missing);
             encoding.look(table, |row, found| {
-                empty[row] &= found == Found::Nothing;
+                empty[row] &= found == FoundCell::Nothing;
                 usable[row] &= match found {
-                    Found::Value => true,
-                    Found::Gaps | Found::Nothing => gaps_are_values,
-                    Found::Useless => false,
+                    FoundCell::Value => true,
+                    FoundCell::Gaps | FoundCell::Nothing => gaps_are_values,
+                    FoundCell::Useless => false,
                 };
             })?;
         }
@@ -64,11 +65,11 @@ impl Encoding {
 
     /// Says of every row what stands there. A column of another shape is the file's fault
     /// and is told when it is read.
-    fn look(&self, table: &Table, mut tell: impl FnMut(usize, Found)) -> Result<()> {
+    fn look(&self, table: &Table, mut tell: impl FnMut(usize, FoundCell)) -> Result<()> {
         match (self, table.column(self.column())?) {
             (Self::Number { .. }, Column::Numbers(numbers)) => {
                 for (row, number) in numbers.iter().enumerate() {
-                    tell(row, if number.is_nan() { Found::Nothing } else { Found::Value });
+                    tell(row, if number.is_nan() { FoundCell::Nothing } else { FoundCell::Value });
                 }
             }
             (Self::Number { .. }, Column::Text(cells)) => {
@@ -76,9 +77,9 @@ impl Encoding {
                     tell(
                         row,
                         match finite(cell) {
-                            Some(_) => Found::Value,
-                            None if is_missing(cell) => Found::Nothing,
-                            None => Found::Useless,
+                            Some(_) => FoundCell::Value,
+                            None if is_missing(cell) => FoundCell::Nothing,
+                            None => FoundCell::Useless,
                         },
                     );
                 }
@@ -87,7 +88,7 @@ impl Encoding {
                 let known: Vec<Cell<'_>> = values.iter().map(|value| Cell::parse(value)).collect();
                 for (row, cell) in column.cells().enumerate() {
                     let nothing = lacks_value(cell) && !known.contains(&cell);
-                    tell(row, if nothing { Found::Nothing } else { Found::Value });
+                    tell(row, if nothing { FoundCell::Nothing } else { FoundCell::Value });
                 }
             }
             (Self::Vector { .. }, Column::Vectors(vectors))
@@ -98,14 +99,14 @@ impl Encoding {
                     tell(
                         row,
                         match missing.count() {
-                            0 => Found::Value,
-                            all if all == vectors.width() => Found::Nothing,
-                            _ => Found::Gaps,
+                            0 => FoundCell::Value,
+                            all if all == vectors.width() => FoundCell::Nothing,
+                            _ => FoundCell::Gaps,
                         },
                     );
                 }
             }
-            _ => (0..table.rows()).for_each(|row| tell(row, Found::Value)),
+            _ => (0..table.rows()).for_each(|row| tell(row, FoundCell::Value)),
         }
         Ok(())
     }

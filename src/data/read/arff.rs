@@ -1,8 +1,9 @@
 //! Weka's ARFF: attributes with their types, then rows of comma-separated cells.
 
 use super::input::Input;
-use super::records::{Record, Records};
-use crate::data::table::{Column, Table, finite};
+use super::records::{FileRecord, FileRecords};
+use crate::data::column::{Column, finite};
+use crate::data::table::Table;
 use crate::error::{Error, Result};
 
 /// Whether a text starts like one: comments, then `@relation`.
@@ -27,7 +28,7 @@ struct Attribute {
 
 /// Reads a whole file.
 pub fn read(input: &Input) -> Result<Table> {
-    let mut records = Records::new(input, None);
+    let mut records = FileRecords::new(input, None);
     let attributes = header(input, &mut records)?;
     let mut columns: Vec<Column> =
         attributes
@@ -50,8 +51,10 @@ pub fn read(input: &Input) -> Result<Table> {
             Ok(cells) => {
                 for (cell, column) in cells.into_iter().zip(&mut columns) {
                     match (cell, column) {
-                        (Value::Number(number), Column::Numbers(numbers)) => numbers.push(number),
-                        (Value::Text(text), Column::Text(texts)) => texts.push(text),
+                        (ArffValue::Number(number), Column::Numbers(numbers)) => {
+                            numbers.push(number);
+                        }
+                        (ArffValue::Text(text), Column::Text(texts)) => texts.push(text),
                         _ => {}
                     }
                 }
@@ -71,13 +74,18 @@ pub fn read(input: &Input) -> Result<Table> {
 }
 
 /// A cell as its attribute declares it.
-enum Value {
+enum ArffValue {
     Number(f64),
     Text(String),
 }
 
 /// The cells of one row, as many as there are attributes.
-fn row(input: &Input, record: &Record, text: &str, attributes: &[Attribute]) -> Result<Vec<Value>> {
+fn row(
+    input: &Input,
+    record: &FileRecord,
+    text: &str,
+    attributes: &[Attribute],
+) -> Result<Vec<ArffValue>> {
     let cells = match text.strip_prefix('{') {
         Some(sparse) => sparse_cells(input, record, sparse, attributes)?,
         None => cells(text).map_err(|what| flaw(input, record, what))?,
@@ -90,13 +98,13 @@ fn row(input: &Input, record: &Record, text: &str, attributes: &[Attribute]) -> 
         );
         return Err(flaw(input, record, &what));
     }
-    let value = |(cell, attribute): (Cell, &Attribute)| {
+    let value = |(cell, attribute): (ArffCell, &Attribute)| {
         if !attribute.numeric {
-            return Ok(Value::Text(cell.text));
+            return Ok(ArffValue::Text(cell.text));
         }
         match finite(&cell.text) {
-            Some(number) => Ok(Value::Number(number)),
-            None if cell.is_missing() => Ok(Value::Number(f64::NAN)),
+            Some(number) => Ok(ArffValue::Number(number)),
+            None if cell.is_missing() => Ok(ArffValue::Number(f64::NAN)),
             None => Err(Error::failed("expected a number")
                 .at(format!("{}, column '{}'", record.place(input), attribute.name))
                 .quoting(cell.text)
@@ -106,7 +114,7 @@ fn row(input: &Input, record: &Record, text: &str, attributes: &[Attribute]) -> 
     cells.into_iter().zip(attributes).map(value).collect()
 }
 
-fn header(input: &Input, records: &mut Records) -> Result<Vec<Attribute>> {
+fn header(input: &Input, records: &mut FileRecords) -> Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
     while let Some(record) = records.next()? {
         let line = record.text(input)?.trim();
@@ -158,30 +166,30 @@ fn attribute(text: &str) -> std::result::Result<Attribute, String> {
     Ok(Attribute { name, numeric, usual })
 }
 
-struct Cell {
+struct ArffCell {
     text: String,
     quoted: bool,
 }
 
-impl Cell {
+impl ArffCell {
     fn is_missing(&self) -> bool {
         self.text == "?" && !self.quoted
     }
 }
 
 /// Cells between commas; single and double quotes, backslashes inside them.
-fn cells(text: &str) -> std::result::Result<Vec<Cell>, &'static str> {
+fn cells(text: &str) -> std::result::Result<Vec<ArffCell>, &'static str> {
     let mut cells = Vec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start();
         if rest.starts_with(['\'', '"']) {
             let (text, after) = quoted(rest)?;
-            cells.push(Cell { text, quoted: true });
+            cells.push(ArffCell { text, quoted: true });
             rest = after.trim_start();
         } else {
             let end = rest.find(',').unwrap_or(rest.len());
-            cells.push(Cell { text: rest[..end].trim().to_owned(), quoted: false });
+            cells.push(ArffCell { text: rest[..end].trim().to_owned(), quoted: false });
             rest = &rest[end..];
         }
         if rest.is_empty() {
@@ -211,14 +219,14 @@ fn quoted(text: &str) -> std::result::Result<(String, &str), &'static str> {
 /// Cells of `{index value, index value}`.
 fn sparse_cells(
     input: &Input,
-    record: &Record,
+    record: &FileRecord,
     text: &str,
     attributes: &[Attribute],
-) -> Result<Vec<Cell>> {
+) -> Result<Vec<ArffCell>> {
     let flaw = |what: &str| flaw(input, record, what);
     let inside = text.trim_end().strip_suffix('}').ok_or_else(|| flaw("expected '}'"))?;
-    let usual = |attribute: &Attribute| Cell { text: attribute.usual.clone(), quoted: true };
-    let mut row: Vec<Cell> = attributes.iter().map(usual).collect();
+    let usual = |attribute: &Attribute| ArffCell { text: attribute.usual.clone(), quoted: true };
+    let mut row: Vec<ArffCell> = attributes.iter().map(usual).collect();
     if inside.trim().is_empty() {
         return Ok(row);
     }
@@ -231,11 +239,11 @@ fn sparse_cells(
         rest = rest[end..].trim_start();
         if rest.starts_with(['\'', '"']) {
             let (text, after) = quoted(rest).map_err(&flaw)?;
-            *slot = Cell { text, quoted: true };
+            *slot = ArffCell { text, quoted: true };
             rest = after.trim_start();
         } else {
             let end = rest.find(',').unwrap_or(rest.len());
-            *slot = Cell { text: rest[..end].trim().to_owned(), quoted: false };
+            *slot = ArffCell { text: rest[..end].trim().to_owned(), quoted: false };
             rest = &rest[end..];
         }
         if rest.is_empty() {
@@ -245,7 +253,7 @@ fn sparse_cells(
     }
 }
 
-fn flaw(input: &Input, record: &Record, what: &str) -> Error {
+fn flaw(input: &Input, record: &FileRecord, what: &str) -> Error {
     Error::failed(what)
         .at(record.place(input))
         .cure("compare the line with Weka's description of ARFF")

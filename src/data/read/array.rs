@@ -7,8 +7,9 @@ use std::io::Read;
 use half::{bf16, f16};
 
 use super::input::Input;
+use crate::data::column::Column;
 use crate::data::names;
-use crate::data::table::{Column, Table};
+use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 
@@ -32,9 +33,9 @@ pub enum Element {
     Bf16,
     F32,
     F64,
-    /// So many UTF-32 characters.
+    /// Text of this many UTF-32 characters.
     Utf32(usize),
-    /// So many bytes of text.
+    /// Text of this many bytes.
     Text(usize),
 }
 
@@ -62,7 +63,7 @@ impl Element {
 
 /// What an array's header says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct ArrayLayout {
     pub element: Element,
     pub big_endian: bool,
     /// First axis fastest.
@@ -70,7 +71,7 @@ pub struct Layout {
     pub shape: Vec<usize>,
 }
 
-impl Layout {
+impl ArrayLayout {
     pub fn rows(&self) -> usize {
         self.shape.first().copied().unwrap_or(0)
     }
@@ -102,14 +103,14 @@ impl Layout {
 }
 
 /// An array in a file that has several.
-pub struct Entry {
+pub struct ArrayEntry {
     pub name: String,
-    pub layout: Layout,
+    pub layout: ArrayLayout,
 }
 
 /// Which of a file's arrays to read: those asked for, else all that have an
 /// entry per record, if that is clear.
-pub fn choose(input: &Input, entries: &[Entry], wanted: &[String]) -> Result<Vec<usize>> {
+pub fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Result<Vec<usize>> {
     let all: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     let chosen: Vec<usize> = if wanted.is_empty() {
         (0..entries.len()).filter(|&at| !entries[at].layout.shape.is_empty()).collect()
@@ -132,7 +133,7 @@ pub fn choose(input: &Input, entries: &[Entry], wanted: &[String]) -> Result<Vec
     }
     let mut listed = String::new();
     for &at in chosen.iter().take(12) {
-        let Entry { name, layout } = &entries[at];
+        let ArrayEntry { name, layout } = &entries[at];
         let _ = write!(listed, ", '{name}' {}", layout.dimensions());
     }
     let same: Vec<_> = chosen
@@ -153,7 +154,7 @@ pub fn read(
     input: &Input,
     reader: &mut dyn Read,
     name: &str,
-    layout: &Layout,
+    layout: &ArrayLayout,
     available: u64,
 ) -> Result<Column> {
     let needed = layout.bytes().unwrap_or(u64::MAX);
@@ -217,7 +218,7 @@ pub fn read(
 struct Decoder<'i, 'a> {
     input: &'i Input<'a>,
     name: &'i str,
-    layout: &'i Layout,
+    layout: &'i ArrayLayout,
     values: Values,
     /// Where they go, of an array in Fortran's order …
     rows: Option<(Scatter, Values)>,

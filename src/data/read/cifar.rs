@@ -5,7 +5,8 @@ use std::io::Read;
 
 use super::array;
 use super::input::Input;
-use crate::data::table::{Column, Table};
+use crate::data::column::Column;
+use crate::data::table::Table;
 use crate::data::vectors::Vectors;
 use crate::error::Result;
 

@@ -12,10 +12,11 @@ use memchr::memchr;
 
 use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
-use super::records::{self, Block, Record, Records, not_utf8};
+use super::records::{self, FileRecord, FileRecords, RecordBlock, not_utf8};
+use crate::data::column::{Column, finite, is_missing};
 use crate::data::fingerprint::{Fingerprint, Names};
 use crate::data::missing::lacks_value;
-use crate::data::table::{Column, Ending, Table, finite, is_missing};
+use crate::data::table::{FileEnding, Table};
 use crate::error::{Error, Result};
 
 /// What can be found to separate cells, the likeliest first.
@@ -26,7 +27,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 pub struct Dialect {
     /// What stands between cells; found out where nobody says.
     pub delimiter: Option<char>,
-    /// Of a file without a header; empty where there is one.
+    /// The columns of a file without a header; empty if it has one.
     pub names: Vec<String>,
 }
 
@@ -54,7 +55,7 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
                 .cure("name one ASCII character that is neither a quote nor a line end"));
         }
     };
-    let sheet = Sheet { input, delimiter, preamble };
+    let sheet = CsvFile { input, delimiter, preamble };
     let mut records = sheet.records();
     for _ in 0..preamble {
         records.next()?;
@@ -67,7 +68,7 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         dialect.names.clone()
     };
     let has_header = dialect.names.is_empty();
-    let Piece { columns, lines, content, .. } = sheet.columns(records, &names, has_header)?;
+    let CsvPiece { columns, lines, content, .. } = sheet.columns(records, &names, has_header)?;
     let mut table = Table::with_content(input.origin.clone(), names, columns, lines, content)?;
     // In a public file such a row is an error.
     if input.forgiving {
@@ -75,9 +76,9 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         let mut unusable = (0..table.rows()).filter(|row| is_unusable(*row));
         table.unusable = unusable.next().map(|first| (1 + unusable.count(), table.lines[first]));
         table.ending = match table.rows().checked_sub(1) {
-            Some(last) if is_unusable(last) => Ending::Row,
-            _ if input.ends_open() => Ending::Line,
-            _ => Ending::Whole,
+            Some(last) if is_unusable(last) => FileEnding::Row,
+            _ if input.ends_open() => FileEnding::Line,
+            _ => FileEnding::Whole,
         };
     }
     Ok(table)
@@ -124,7 +125,7 @@ fn delimiter(text: &[u8]) -> u8 {
 }
 
 /// A file that is to become a table.
-struct Sheet<'i, 'a> {
+struct CsvFile<'i, 'a> {
     input: &'i Input<'a>,
     delimiter: u8,
     /// Comment lines before the table.
@@ -143,8 +144,8 @@ const TEXT: usize = 56;
 const ROW: usize = 40;
 
 /// A block and what was made of it; or of all blocks so far.
-struct Piece {
-    block: Block,
+struct CsvPiece {
+    block: RecordBlock,
     columns: Vec<Column>,
     lines: Vec<u64>,
     /// Of these rows.
@@ -153,10 +154,10 @@ struct Piece {
     reread: bool,
 }
 
-impl Default for Piece {
+impl Default for CsvPiece {
     fn default() -> Self {
         Self {
-            block: Block::default(),
+            block: RecordBlock::default(),
             columns: Vec::new(),
             lines: Vec::new(),
             content: Fingerprint::EMPTY,
@@ -165,7 +166,7 @@ impl Default for Piece {
     }
 }
 
-impl Piece {
+impl CsvPiece {
     /// Makes room for as many rows as the whole file will probably have: to double
     /// whenever it is full would take twice the memory.
     fn reserve(&mut self, rows: f64, input: &Input) -> Result<()> {
@@ -211,7 +212,7 @@ fn truncate(column: &mut Column, rows: usize) {
 }
 
 /// The cells of one record, trimmed.
-struct Cells<'r> {
+struct RecordCells<'r> {
     rest: Option<&'r [u8]>,
     delimiter: u8,
     quoted: bool,
@@ -220,12 +221,12 @@ struct Cells<'r> {
 }
 
 /// A cell as it stands, or what its quotes enclosed.
-enum Bytes<'r> {
+enum CellText<'r> {
     Plain(&'r [u8]),
     Unquoted(Vec<u8>),
 }
 
-impl Bytes<'_> {
+impl CellText<'_> {
     fn get(&self) -> &[u8] {
         match self {
             Self::Plain(bytes) => bytes,
@@ -234,10 +235,10 @@ impl Bytes<'_> {
     }
 }
 
-impl<'r> Iterator for Cells<'r> {
-    type Item = Bytes<'r>;
+impl<'r> Iterator for RecordCells<'r> {
+    type Item = CellText<'r>;
 
-    fn next(&mut self) -> Option<Bytes<'r>> {
+    fn next(&mut self) -> Option<CellText<'r>> {
         let rest = self.rest?;
         if self.quoted && rest.first() == Some(&b'"') {
             return Some(self.unquote(&rest[1..]));
@@ -245,15 +246,15 @@ impl<'r> Iterator for Cells<'r> {
         // Cells are short: this beats a call of memchr.
         if let Some(at) = rest.iter().position(|&byte| byte == self.delimiter) {
             self.rest = Some(&rest[at + 1..]);
-            Some(Bytes::Plain(&rest[..at]))
+            Some(CellText::Plain(&rest[..at]))
         } else {
             self.rest = None;
-            Some(Bytes::Plain(rest))
+            Some(CellText::Plain(rest))
         }
     }
 }
 
-impl<'r> Cells<'r> {
+impl<'r> RecordCells<'r> {
     /// The next cell, if it is a number of the plainest kind.
     fn next_number(&mut self) -> Option<f64> {
         let rest = self.rest?;
@@ -262,7 +263,7 @@ impl<'r> Cells<'r> {
         Some(number)
     }
 
-    fn unquote(&mut self, bytes: &'r [u8]) -> Bytes<'r> {
+    fn unquote(&mut self, bytes: &'r [u8]) -> CellText<'r> {
         let mut cell = Vec::new();
         let mut at = 0;
         self.left_open = true;
@@ -278,7 +279,7 @@ impl<'r> Cells<'r> {
         }
         if self.left_open {
             self.rest = None;
-            return Bytes::Unquoted(cell);
+            return CellText::Unquoted(cell);
         }
         // Whatever follows the closing quote belongs to the cell too.
         let rest = &bytes[at..];
@@ -289,23 +290,23 @@ impl<'r> Cells<'r> {
             cell.extend_from_slice(rest);
             self.rest = None;
         }
-        Bytes::Unquoted(cell)
+        CellText::Unquoted(cell)
     }
 }
 
-impl<'a> Sheet<'_, 'a> {
-    fn cells<'r>(&self, record: &Record<'r>) -> Cells<'r> {
+impl<'a> CsvFile<'_, 'a> {
+    fn cells<'r>(&self, record: &FileRecord<'r>) -> RecordCells<'r> {
         let (delimiter, quoted) = (self.delimiter, record.quoted);
-        Cells { rest: Some(record.bytes), delimiter, quoted, left_open: false }
+        RecordCells { rest: Some(record.bytes), delimiter, quoted, left_open: false }
     }
 
     /// A private record is a line: whatever stands in it, the next ones are not touched.
-    fn records(&self) -> Records<'_, 'a> {
-        Records::new(self.input, (!self.input.forgiving).then_some(self.delimiter))
+    fn records(&self) -> FileRecords<'_, 'a> {
+        FileRecords::new(self.input, (!self.input.forgiving).then_some(self.delimiter))
     }
 
     /// Whether nothing can be made of a record, which is then a row without values.
-    fn is_unreadable(&self, record: &Record, width: usize) -> bool {
+    fn is_unreadable(&self, record: &FileRecord, width: usize) -> bool {
         let mut cells = self.cells(record);
         let mut count = 0;
         for cell in cells.by_ref() {
@@ -325,7 +326,7 @@ impl<'a> Sheet<'_, 'a> {
         std::str::from_utf8(cell).map(str::trim).map_err(|_| not_utf8(self.input, line))
     }
 
-    fn header(&self, header: Option<&Record>) -> Result<Vec<String>> {
+    fn header(&self, header: Option<&FileRecord>) -> Result<Vec<String>> {
         let Some(header) = header else {
             return Err(self
                 .input
@@ -361,10 +362,15 @@ impl<'a> Sheet<'_, 'a> {
         Ok(names)
     }
 
-    fn columns(&self, records: Records, names: &[String], has_header: bool) -> Result<Piece> {
+    fn columns(
+        &self,
+        records: FileRecords,
+        names: &[String],
+        has_header: bool,
+    ) -> Result<CsvPiece> {
         let (begun, mut blocks) = records.into_blocks();
         let mut begun = Some(begun);
-        let take = |piece: &mut Piece| match begun.take() {
+        let take = |piece: &mut CsvPiece| match begun.take() {
             Some(block) => {
                 piece.block = block;
                 Ok(true)
@@ -372,11 +378,11 @@ impl<'a> Sheet<'_, 'a> {
             None => blocks.next(&mut piece.block),
         };
         let known = Names::of(names);
-        let work = |piece: &mut Piece| self.parse(piece, &known, has_header);
+        let work = |piece: &mut CsvPiece| self.parse(piece, &known, has_header);
         let columns = vec![Column::Numbers(Vec::new()); names.len()];
-        let mut all = Piece { columns, ..Piece::default() };
+        let mut all = CsvPiece { columns, ..CsvPiece::default() };
         let mut late = Vec::new();
-        let add = |piece: &mut Piece| self.append(piece, &mut all, &mut late);
+        let add = |piece: &mut CsvPiece| self.append(piece, &mut all, &mut late);
         in_turn(
             in_turn::threads(self.input.most_bytes() / records::BLOCK as u64),
             take,
@@ -400,8 +406,8 @@ impl<'a> Sheet<'_, 'a> {
 
     /// Makes columns of a block's records. A column that was text in an earlier block
     /// stays text.
-    fn parse(&self, piece: &mut Piece, names: &Names, has_header: bool) -> Result<()> {
-        let Piece { block, columns, lines, content, .. } = piece;
+    fn parse(&self, piece: &mut CsvPiece, names: &Names, has_header: bool) -> Result<()> {
+        let CsvPiece { block, columns, lines, content, .. } = piece;
         let width = names.count();
         columns.resize(width, Column::Numbers(Vec::new()));
         columns.iter_mut().for_each(clear);
@@ -436,7 +442,7 @@ impl<'a> Sheet<'_, 'a> {
     /// numbers one of text.
     fn row(
         &self,
-        record: &Record,
+        record: &FileRecord,
         columns: &mut [Column],
         mut turn: impl FnMut(&mut Column, usize),
     ) -> Result<bool> {
@@ -477,7 +483,12 @@ impl<'a> Sheet<'_, 'a> {
     }
 
     /// Adds a block's columns to those of all blocks before it.
-    fn append(&self, piece: &mut Piece, all: &mut Piece, late: &mut Vec<LateText>) -> Result<()> {
+    fn append(
+        &self,
+        piece: &mut CsvPiece,
+        all: &mut CsvPiece,
+        late: &mut Vec<LateText>,
+    ) -> Result<()> {
         let (before, rows) = (all.lines.len(), piece.lines.len());
         if all.lines.capacity() - before < rows {
             all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), self.input)?;
@@ -515,7 +526,7 @@ impl<'a> Sheet<'_, 'a> {
     fn restore(
         &self,
         late: &[LateText],
-        block: &Block,
+        block: &RecordBlock,
         first: usize,
         columns: &mut [Column],
     ) -> Result<usize> {
@@ -570,7 +581,7 @@ impl<'a> Sheet<'_, 'a> {
         }
     }
 
-    fn ragged(&self, record: &Record, expected: usize, has_header: bool) -> Error {
+    fn ragged(&self, record: &FileRecord, expected: usize, has_header: bool) -> Error {
         let separator = match self.delimiter {
             b',' => "a comma".to_owned(),
             b';' => "a semicolon".to_owned(),

@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use super::array::{self, Element, Layout};
+use super::array::{self, ArrayLayout, Element};
 use super::input::Input;
 use crate::data::table::Table;
 use crate::error::Result;
@@ -40,8 +40,12 @@ pub fn read(input: &Input) -> Result<Table> {
             .cure("the file is damaged: copy or download it again")
     })?;
     let shape = (0..axes).map(|_| number().map(|bytes| u32::from_be_bytes(bytes) as usize));
-    let layout =
-        Layout { element, big_endian: true, fortran: false, shape: shape.collect::<Result<_>>()? };
+    let layout = ArrayLayout {
+        element,
+        big_endian: true,
+        fortran: false,
+        shape: shape.collect::<Result<_>>()?,
+    };
     let name = match (axes, element) {
         (1, _) => "label",
         (_, Element::U8) => "pixel",

@@ -28,8 +28,8 @@ pub fn in_turn<T: Default>(
     work: impl Fn(&mut T) -> Result<()> + Sync,
     add: impl FnMut(&mut T) -> Result<()> + Send,
 ) -> Result<()> {
-    let source = Mutex::new(Source { take, taken: 0, dry: false });
-    let goal = Mutex::new(Goal { add, added: 0, error: None, abandoned: false });
+    let source = Mutex::new(TurnSource { take, taken: 0, dry: false });
+    let goal = Mutex::new(ReadingGoal { add, added: 0, error: None, abandoned: false });
     let progress = Condvar::new();
     let labour = || {
         let _leaving = Leaving { goal: &goal, progress: &progress };
@@ -75,14 +75,14 @@ pub fn in_turn<T: Default>(
     goal.error.map_or(Ok(()), Err)
 }
 
-struct Source<F> {
+struct TurnSource<F> {
     take: F,
     taken: u64,
     /// There is no piece left, or the next could not be taken.
     dry: bool,
 }
 
-struct Goal<F> {
+struct ReadingGoal<F> {
     add: F,
     added: u64,
     error: Option<crate::Error>,
@@ -90,7 +90,7 @@ struct Goal<F> {
     abandoned: bool,
 }
 
-impl<F> Goal<F> {
+impl<F> ReadingGoal<F> {
     fn is_over(&self) -> bool {
         self.abandoned || self.error.is_some()
     }
@@ -98,7 +98,7 @@ impl<F> Goal<F> {
 
 /// Lets nobody wait for a thread that crashes.
 struct Leaving<'a, F> {
-    goal: &'a Mutex<Goal<F>>,
+    goal: &'a Mutex<ReadingGoal<F>>,
     progress: &'a Condvar,
 }
 

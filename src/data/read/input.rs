@@ -21,27 +21,27 @@ const BLOCK: usize = 1 << 18;
 
 /// Is told, now and then, how many bytes of how many have been read; `Break`
 /// stops the reading. Whichever thread has just read tells it.
-pub trait Progress: Send {
-    /// So many bytes are read; breaks to stop the reading.
+pub trait ReadingProgress: Send {
+    /// Is told how many bytes are read. `Break` stops the reading.
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()>;
 }
 
-impl<F: FnMut(u64, u64) -> ControlFlow<()> + Send> Progress for F {
+impl<F: FnMut(u64, u64) -> ControlFlow<()> + Send> ReadingProgress for F {
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()> {
         self(read, of)
     }
 }
 
-/// Nobody watches.
+/// For a reader whose progress nobody watches.
 pub struct Unwatched;
 
-impl Progress for Unwatched {
+impl ReadingProgress for Unwatched {
     fn advance(&mut self, _: u64, _: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-enum Bytes<'a> {
+enum ByteSource<'a> {
     File(File),
     Memory(&'a [u8]),
 }
@@ -50,7 +50,7 @@ enum Bytes<'a> {
 pub struct Input<'a> {
     /// For messages.
     pub origin: String,
-    bytes: Bytes<'a>,
+    bytes: ByteSource<'a>,
     length: u64,
     /// The first bytes, unpacked.
     start: Vec<u8>,
@@ -59,7 +59,7 @@ pub struct Input<'a> {
     pub forgiving: bool,
     /// A text ended within a line.
     ends_open: AtomicBool,
-    progress: Mutex<&'a mut dyn Progress>,
+    progress: Mutex<&'a mut dyn ReadingProgress>,
     /// How far the file has been read, at the most.
     reached: AtomicU64,
     /// Bytes read from anywhere in it.
@@ -71,7 +71,7 @@ pub struct Input<'a> {
 const START: u64 = 1 << 16;
 
 impl<'a> Input<'a> {
-    pub fn open(path: &Path, progress: &'a mut dyn Progress) -> Result<Self> {
+    pub fn open(path: &Path, progress: &'a mut dyn ReadingProgress) -> Result<Self> {
         let origin = path.display().to_string();
         let about = fs::metadata(path).map_err(|error| Error::io("read the file", path, &error))?;
         if about.is_dir() {
@@ -85,18 +85,22 @@ impl<'a> Input<'a> {
                 .cure("save its contents to a file and name that"));
         }
         let file = File::open(path).map_err(|error| Error::io("read the file", path, &error))?;
-        Self::new(origin, Bytes::File(file), about.len(), progress)
+        Self::new(origin, ByteSource::File(file), about.len(), progress)
     }
 
-    pub fn of_bytes(origin: &str, bytes: &'a [u8], progress: &'a mut dyn Progress) -> Result<Self> {
-        Self::new(origin.to_owned(), Bytes::Memory(bytes), bytes.len() as u64, progress)
+    pub fn of_bytes(
+        origin: &str,
+        bytes: &'a [u8],
+        progress: &'a mut dyn ReadingProgress,
+    ) -> Result<Self> {
+        Self::new(origin.to_owned(), ByteSource::Memory(bytes), bytes.len() as u64, progress)
     }
 
     fn new(
         origin: String,
-        bytes: Bytes<'a>,
+        bytes: ByteSource<'a>,
         length: u64,
-        progress: &'a mut dyn Progress,
+        progress: &'a mut dyn ReadingProgress,
     ) -> Result<Self> {
         let mut input = Self {
             origin,
@@ -148,7 +152,7 @@ impl<'a> Input<'a> {
         self.length
     }
 
-    /// Of what is in the file: exact, or where it is packed the most it can be.
+    /// How many bytes the content has; for a packed file, the most that it can have.
     pub fn most_bytes(&self) -> u64 {
         if self.packed { self.length.saturating_mul(MOST_UNPACKED) } else { self.length }
     }
@@ -240,8 +244,8 @@ impl Read for Raw<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let input = self.input;
         let read = match &input.bytes {
-            Bytes::File(file) => read_at(file, buffer, self.at)?,
-            Bytes::Memory(bytes) => {
+            ByteSource::File(file) => read_at(file, buffer, self.at)?,
+            ByteSource::Memory(bytes) => {
                 let from = usize::try_from(self.at).unwrap_or(usize::MAX).min(bytes.len());
                 (&bytes[from..]).read(buffer)?
             }

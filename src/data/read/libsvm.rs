@@ -5,8 +5,9 @@
 //! family must not be shifted against each other.
 
 use super::input::Input;
-use super::records::{Record, Records};
-use crate::data::table::{Column, Table, finite};
+use super::records::{FileRecord, FileRecords};
+use crate::data::column::{Column, finite};
+use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 
@@ -32,7 +33,7 @@ fn parse_pair(word: &str) -> Option<(u32, f64)> {
 /// `width` is how many numbers the vectors have; the largest index decides
 /// where it is not said.
 pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
-    let mut records = Records::new(input, None);
+    let mut records = FileRecords::new(input, None);
     let (mut labels, mut lines) = (Vec::new(), Vec::new());
     // Records that are none of this format.
     let mut unread = Vec::new();
@@ -134,7 +135,7 @@ fn scatter<T>(
     dense
 }
 
-fn flaw(input: &Input, record: &Record, what: &str) -> Error {
+fn flaw(input: &Input, record: &FileRecord, what: &str) -> Error {
     Error::failed(what)
         .at(record.place(input))
         .cure("a row of LIBSVM text is: label index:value index:value …")

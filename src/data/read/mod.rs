@@ -1,5 +1,5 @@
-//! Files of every kind as tables. What a file is, its first bytes decide, and
-//! its name only where they do not.
+//! Files of every kind as tables. The first bytes of a file decide what it is; its name decides only
+//! where they do not.
 //!
 //! | module | reads |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | [`arff`] | Weka's ARFF |
 //! | [`input`], [`records`], [`mod@array`] | bytes, unpacked and watched · rows of text · numbers of a shape |
 //! | [`in_turn`] | threads that work on pieces and add them in order |
-//! | [`crash`] | decoders that crash on damaged files |
+//! | [`decoder_crash`] | decoders that crash on damaged files |
 //!
 //! Every text format, IDX, NPY and CIFAR may be compressed with gzip. A header
 //! is believed only as far as the file is long: no reader makes room for more
@@ -22,8 +22,8 @@
 pub mod arff;
 mod array;
 pub mod cifar;
-pub mod crash;
 pub mod csv;
+pub mod decoder_crash;
 pub mod idx;
 pub(in crate::data) mod in_turn;
 mod input;
@@ -43,7 +43,7 @@ use self::input::Input;
 use super::table::Table;
 use crate::error::{Error, Result};
 
-pub use self::input::{Progress, Unwatched};
+pub use self::input::{ReadingProgress, Unwatched};
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub enum Reading {
 }
 
 /// Reads a file.
-pub fn read(path: &Path, reading: &Reading, progress: &mut dyn Progress) -> Result<Table> {
+pub fn read(path: &Path, reading: &Reading, progress: &mut dyn ReadingProgress) -> Result<Table> {
     let input = Input::open(path, progress)?;
     finish(&input, table(&input, &extension(path), reading))
 }
@@ -124,7 +124,11 @@ pub fn read(path: &Path, reading: &Reading, progress: &mut dyn Progress) -> Resu
 /// line of more than 64 MiB. In a text table without a header the first record decides what
 /// separates cells, unless `delimiter` says it, and lines before it that look like comments
 /// (`#`, `%`, `|` and nothing that separates cells) are taken for such.
-pub fn read_private(path: &Path, reading: &Reading, progress: &mut dyn Progress) -> Result<Table> {
+pub fn read_private(
+    path: &Path,
+    reading: &Reading,
+    progress: &mut dyn ReadingProgress,
+) -> Result<Table> {
     let mut input = Input::open(path, progress)?;
     input.forgiving = true;
     finish(&input, table(&input, &extension(path), reading))
@@ -189,7 +193,7 @@ pub fn read_together(
                 .at(table.origin.clone())
                 .cure("name it by itself: file(…)"));
         };
-        if let Some(first) = columns.first().map(super::table::Column::len)
+        if let Some(first) = columns.first().map(super::column::Column::len)
             && first != column.len()
         {
             return Err(Error::failed(format!(
@@ -227,7 +231,7 @@ fn extension(path: &Path) -> String {
 
 fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
     let format = match (detect(input, extension)?, reading) {
-        // Who says that it is LIBSVM text need not rely on its first record.
+        // If the session says that it is LIBSVM text, its first record need not show it.
         (Format::Csv, Reading::Sparse(_)) => Format::Libsvm,
         (format, _) => format,
     };

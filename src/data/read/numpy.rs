@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 
 use zip::ZipArchive;
 
-use super::array::{self, Element, Entry, Layout};
+use super::array::{self, ArrayEntry, ArrayLayout, Element};
 use super::input::{Input, Raw};
 use crate::data::table::Table;
 use crate::error::{Error, Result};
@@ -41,9 +41,9 @@ pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
         let Some((name, available)) = member(input, &mut archive, at)? else { continue };
         // Only what is asked for must be understood.
         if !wanted.is_empty() && !wanted.contains(&name) {
-            entries.push(Entry {
+            entries.push(ArrayEntry {
                 name,
-                layout: Layout {
+                layout: ArrayLayout {
                     element: Element::U8,
                     big_endian: false,
                     fortran: false,
@@ -55,7 +55,7 @@ pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
         }
         let mut reader = archive.by_index(at).map_err(|error| damaged(input, &error))?;
         let (layout, _) = layout(input, &name, &mut reader)?;
-        entries.push(Entry { name, layout });
+        entries.push(ArrayEntry { name, layout });
         places.push((at, available));
     }
     let mut columns = Vec::new();
@@ -106,7 +106,7 @@ fn damaged(input: &Input, error: &zip::result::ZipError) -> Error {
 }
 
 /// Reads a header; how long it was.
-fn layout(input: &Input, name: &str, reader: &mut dyn Read) -> Result<(Layout, u64)> {
+fn layout(input: &Input, name: &str, reader: &mut dyn Read) -> Result<(ArrayLayout, u64)> {
     let flaw = |what: &str| {
         input
             .error(format!("array '{name}': {what}"))
@@ -139,7 +139,7 @@ fn layout(input: &Input, name: &str, reader: &mut dyn Read) -> Result<(Layout, u
 }
 
 /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`.
-fn parse(header: &str) -> std::result::Result<Layout, String> {
+fn parse(header: &str) -> std::result::Result<ArrayLayout, String> {
     let value = |key: &str| {
         let quoted = [format!("'{key}'"), format!("\"{key}\"")];
         let after = quoted.iter().find_map(|key| header.split_once(key.as_str()));
@@ -166,7 +166,7 @@ fn parse(header: &str) -> std::result::Result<Layout, String> {
         .map(|length| length.trim_end_matches('L').parse())
         .collect::<std::result::Result<Vec<usize>, _>>()
         .map_err(|_| "its header's 'shape' is not a list of lengths")?;
-    Ok(Layout { element, big_endian, fortran, shape })
+    Ok(ArrayLayout { element, big_endian, fortran, shape })
 }
 
 fn element(kind: &str) -> std::result::Result<(Element, bool), String> {

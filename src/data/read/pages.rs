@@ -265,11 +265,11 @@ fn encoding(code: i64) -> Option<Encoding> {
 /// Hands the decoder one page after the other: it wants to own its source, and
 /// the file is not to be given away.
 #[derive(Clone, Default)]
-pub struct Tray {
+pub struct PageTray {
     pages: Arc<Mutex<VecDeque<Page>>>,
 }
 
-impl Tray {
+impl PageTray {
     pub fn put(&self, page: Page) {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner).push_back(page);
     }
@@ -279,7 +279,7 @@ impl Tray {
     }
 }
 
-impl Iterator for Tray {
+impl Iterator for PageTray {
     type Item = parquet::errors::Result<Page>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -287,7 +287,7 @@ impl Iterator for Tray {
     }
 }
 
-impl PageReader for Tray {
+impl PageReader for PageTray {
     fn get_next_page(&mut self) -> parquet::errors::Result<Option<Page>> {
         Ok(self.pop())
     }
@@ -314,7 +314,7 @@ struct Thrift<R> {
     read: u64,
 }
 
-enum Field {
+enum ThriftField {
     Number(i64),
     Flag(bool),
     Structure(Fields),
@@ -322,30 +322,30 @@ enum Field {
     Other,
 }
 
-struct Fields(Vec<(i64, Field)>);
+struct Fields(Vec<(i64, ThriftField)>);
 
 impl Fields {
-    fn find(&self, id: i64) -> Option<&Field> {
+    fn find(&self, id: i64) -> Option<&ThriftField> {
         self.0.iter().find(|(known, _)| *known == id).map(|(_, field)| field)
     }
 
     fn number(&self, id: i64) -> Option<i64> {
         match self.find(id)? {
-            Field::Number(number) => Some(*number),
+            ThriftField::Number(number) => Some(*number),
             _ => None,
         }
     }
 
     fn flag(&self, id: i64) -> Option<bool> {
         match self.find(id)? {
-            Field::Flag(flag) => Some(*flag),
+            ThriftField::Flag(flag) => Some(*flag),
             _ => None,
         }
     }
 
     fn structure(&self, id: i64) -> Option<&Self> {
         match self.find(id)? {
-            Field::Structure(fields) => Some(fields),
+            ThriftField::Structure(fields) => Some(fields),
             _ => None,
         }
     }
@@ -376,10 +376,10 @@ impl<R: Read> Thrift<R> {
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    fn skip(&mut self, length: u64) -> Option<Field> {
+    fn skip(&mut self, length: u64) -> Option<ThriftField> {
         let skipped = std::io::copy(&mut (&mut self.bytes).take(length), &mut std::io::sink());
         self.read += length;
-        (skipped.ok()? == length).then_some(Field::Other)
+        (skipped.ok()? == length).then_some(ThriftField::Other)
     }
 
     fn structure(&mut self, depth: usize) -> Option<Fields> {
@@ -396,22 +396,22 @@ impl<R: Read> Thrift<R> {
                 i64::checked_add(id, i64::from(head >> 4))?
             };
             let field = match head & 0x0f {
-                1 => Field::Flag(true),
-                2 => Field::Flag(false),
+                1 => ThriftField::Flag(true),
+                2 => ThriftField::Flag(false),
                 kind => self.value(kind, depth)?,
             };
             fields.push((id, field));
         }
     }
 
-    fn value(&mut self, kind: u8, depth: usize) -> Option<Field> {
+    fn value(&mut self, kind: u8, depth: usize) -> Option<ThriftField> {
         if depth > DEEPEST {
             return None;
         }
         match kind {
             // In a list, flags take a byte each.
             1..=3 => self.skip(1),
-            4..=6 => self.zigzag().map(Field::Number),
+            4..=6 => self.zigzag().map(ThriftField::Number),
             7 => self.skip(8),
             8 => {
                 let length = self.varint()?;
@@ -423,9 +423,9 @@ impl<R: Read> Thrift<R> {
                 for _ in 0..length {
                     self.value(head & 0x0f, depth + 1)?;
                 }
-                Some(Field::Other)
+                Some(ThriftField::Other)
             }
-            12 => self.structure(depth + 1).map(Field::Structure),
+            12 => self.structure(depth + 1).map(ThriftField::Structure),
             _ => None,
         }
     }

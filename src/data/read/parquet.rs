@@ -5,8 +5,9 @@
 //! become vectors if they are all equally long. Columns that are none of these
 //! are left out, with a remark.
 //!
-//! Of private records (see [`super::read_private`]) no single cell leaves a column out: one
-//! that is no value of its type is missing, and so is a list of another length than most.
+//! In private files (see [`super::read_private`]) no single cell decides about its column: a cell
+//! that is not a value of the type counts as missing, and so does a list that is longer or shorter
+//! than most.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -20,11 +21,12 @@ use parquet::data_type::{AsBytes, DataType};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::crash;
+use super::decoder_crash;
 use super::in_turn::{self, in_turn};
 use super::input::Input;
-use super::pages::{Pages, Tray};
-use crate::data::table::{Column, Table};
+use super::pages::{PageTray, Pages};
+use crate::data::column::Column;
+use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 
@@ -192,14 +194,14 @@ enum Meaning {
     Half,
     Text,
     Date,
-    /// So many of these to the second, since 1970.
+    /// Time since 1970, in units of which a second has this many.
     Moment(i64),
-    /// So many of these to the second, since midnight.
+    /// Time since midnight, in units of which a second has this many.
     Clock(i64),
     List,
 }
 
-enum Cells {
+enum ColumnCells {
     Numbers(Vec<f64>),
     Text(Vec<String>),
     Lists(Lists),
@@ -222,7 +224,7 @@ struct Lists {
 struct Builder {
     name: String,
     meaning: Meaning,
-    cells: Cells,
+    cells: ColumnCells,
     /// Why the column cannot be taken.
     left_out: Option<&'static str>,
     /// An integer was too large for a double.
@@ -232,7 +234,7 @@ struct Builder {
 
 impl Builder {
     fn text(name: String, rows: usize, forgiving: bool) -> Self {
-        let cells = Cells::Text(Vec::with_capacity(rows));
+        let cells = ColumnCells::Text(Vec::with_capacity(rows));
         Self { name, meaning: Meaning::Text, cells, left_out: None, inexact: false, forgiving }
     }
 
@@ -267,7 +269,7 @@ impl Builder {
             };
             let lengths = forgiving.then(Vec::new);
             let lists = Lists { values, width: None, open: false, current: 0, empty: 0, lengths };
-            let cells = Cells::Lists(lists);
+            let cells = ColumnCells::Lists(lists);
             return Self {
                 name: root.to_owned(),
                 meaning: Meaning::List,
@@ -279,7 +281,7 @@ impl Builder {
         }
         let cells = match meaning {
             Meaning::Number | Meaning::Decimal(_) | Meaning::Half => {
-                Cells::Numbers(Vec::with_capacity(rows))
+                ColumnCells::Numbers(Vec::with_capacity(rows))
             }
             _ => return Self { meaning, ..Self::text(name, rows, forgiving) },
         };
@@ -300,7 +302,7 @@ impl Builder {
         let group = metadata.row_group(group);
         let column = metadata.file_metadata().schema_descr().column(leaf);
         let pages = Pages::new(input, group.column(leaf))?;
-        let tray = Tray::default();
+        let tray = PageTray::default();
         let reader = get_column_reader(column.clone(), Box::new(tray.clone()));
         let levels =
             Levels { definition: column.max_def_level(), repeated: column.max_rep_level() > 0 };
@@ -358,7 +360,7 @@ impl Builder {
                 })?;
             }
         }
-        if let Cells::Lists(lists) = &mut self.cells
+        if let ColumnCells::Lists(lists) = &mut self.cells
             && !lists.end_row()
         {
             self.left_out = Some("lists of different lengths");
@@ -368,9 +370,9 @@ impl Builder {
 
     /// Adds cells of a numeric type: all at once where they are plain numbers and none
     /// is missing.
-    fn numbers<T>(&mut self, batch: &Batch<'_, T>, convert: impl Fn(&T) -> f64) {
+    fn numbers<T>(&mut self, batch: &DecodedCells<'_, T>, convert: impl Fn(&T) -> f64) {
         match (&mut self.cells, batch.plain()) {
-            (Cells::Numbers(cells), Some(values)) if self.meaning == Meaning::Number => {
+            (ColumnCells::Numbers(cells), Some(values)) if self.meaning == Meaning::Number => {
                 cells.extend(values.iter().map(convert));
             }
             _ => batch.cells(|cell, begins| self.number(cell.map(&convert), begins)),
@@ -383,14 +385,16 @@ impl Builder {
             _ => number,
         };
         match &mut self.cells {
-            Cells::Numbers(cells) => cells.push(number.map_or(f64::NAN, scaled)),
-            Cells::Lists(lists) => {
+            ColumnCells::Numbers(cells) => cells.push(number.map_or(f64::NAN, scaled)),
+            ColumnCells::Lists(lists) => {
                 if begins && !lists.end_row() {
                     self.left_out = Some("lists of different lengths");
                 }
                 lists.push(number, begins);
             }
-            Cells::Text(cells) => cells.push(number.map(|n| n.to_string()).unwrap_or_default()),
+            ColumnCells::Text(cells) => {
+                cells.push(number.map(|n| n.to_string()).unwrap_or_default());
+            }
         }
     }
 
@@ -444,7 +448,7 @@ impl Builder {
 
     /// Missing text is the empty text.
     fn push_text(&mut self, text: Option<String>) {
-        if let Cells::Text(cells) = &mut self.cells {
+        if let ColumnCells::Text(cells) = &mut self.cells {
             cells.push(text.unwrap_or_default());
         }
     }
@@ -454,14 +458,14 @@ impl Builder {
             return Err(why);
         }
         match self.cells {
-            Cells::Numbers(cells) if self.forgiving => {
+            ColumnCells::Numbers(cells) if self.forgiving => {
                 let mut values = Values::F64(cells);
                 values.forget_infinite(1);
                 Ok(Column::Numbers(values.into_f64()))
             }
-            Cells::Numbers(cells) => Ok(Column::Numbers(cells)),
-            Cells::Text(cells) => Ok(Column::Text(cells)),
-            Cells::Lists(Lists { values, lengths: Some(lengths), .. }) => {
+            ColumnCells::Numbers(cells) => Ok(Column::Numbers(cells)),
+            ColumnCells::Text(cells) => Ok(Column::Text(cells)),
+            ColumnCells::Lists(Lists { values, lengths: Some(lengths), .. }) => {
                 let width = commonest(&lengths).ok_or("all its lists are empty")?;
                 let mut values = match values {
                     Values::F32(values) => Values::F32(even(&values, &lengths, width, f32::NAN)),
@@ -473,7 +477,7 @@ impl Builder {
                     .map(Column::Vectors)
                     .ok_or("it lacks rows")
             }
-            Cells::Lists(lists) => {
+            ColumnCells::Lists(lists) => {
                 let width = lists.width.ok_or("all its lists are empty")?;
                 Vectors::new(width, lists.values)
                     .filter(|vectors| vectors.len() == rows)
@@ -562,7 +566,7 @@ fn even<T: Copy>(values: &[T], lengths: &[usize], width: usize, missing: T) -> V
 }
 
 struct Levels {
-    /// Of a cell that is there.
+    /// The definition level of a cell that is not missing.
     definition: i16,
     repeated: bool,
 }
@@ -570,14 +574,14 @@ struct Levels {
 /// One column's cells in one group of rows.
 struct Chunk<'i, 'a> {
     pages: Pages<'i, 'a>,
-    tray: Tray,
+    tray: PageTray,
     levels: Levels,
     input: &'i Input<'a>,
     name: String,
 }
 
 /// Cells that were decoded together.
-struct Batch<'b, T> {
+struct DecodedCells<'b, T> {
     /// Of the cells that are not missing.
     values: &'b [T],
     cells: usize,
@@ -586,7 +590,7 @@ struct Batch<'b, T> {
     levels: &'b Levels,
 }
 
-impl<T> Batch<'_, T> {
+impl<T> DecodedCells<'_, T> {
     /// Visits every cell, or `None` for one that is missing, and says whether it
     /// begins a row.
     fn cells(&self, mut visit: impl FnMut(Option<&T>, bool)) {
@@ -609,7 +613,7 @@ impl Chunk<'_, '_> {
     fn each<T: DataType>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
-        mut visit: impl FnMut(Batch<'_, T::T>),
+        mut visit: impl FnMut(DecodedCells<'_, T::T>),
     ) -> Result<()> {
         let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
         while !self.pages.finished() {
@@ -627,13 +631,13 @@ impl Chunk<'_, '_> {
                     )
                 };
                 // The crate trusts a page's contents further than it should.
-                let (_, values_read, levels_read) = crash::contained(decode)
+                let (_, values_read, levels_read) = decoder_crash::contained(decode)
                     .ok_or_else(|| self.damaged("the decoder gave up"))?
                     .map_err(|error| self.damaged(&error.to_string()))?;
                 if levels_read == 0 {
                     break;
                 }
-                visit(Batch {
+                visit(DecodedCells {
                     values: &values[..values_read.min(values.len())],
                     cells: levels_read,
                     definitions: &definitions,

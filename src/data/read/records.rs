@@ -17,7 +17,7 @@ pub const BLOCK: usize = 1 << 19;
 const LONGEST: usize = 1 << 26;
 
 /// One record without its line end.
-pub struct Record<'r> {
+pub struct FileRecord<'r> {
     pub line: u64,
     pub bytes: &'r [u8],
     /// It has a quote somewhere.
@@ -26,7 +26,7 @@ pub struct Record<'r> {
 
 /// Whole records, one after the other.
 #[derive(Default)]
-pub struct Block {
+pub struct RecordBlock {
     bytes: Vec<u8>,
     /// What of it has not been handed out.
     cursor: Cursor,
@@ -51,7 +51,7 @@ struct Span {
 
 /// Where the record at the start of some bytes ends.
 #[derive(Clone, Copy)]
-enum End {
+enum RecordEnd {
     /// Its length, and its length with the line end.
     At { length: usize, with_break: usize, quoted: bool },
     /// Not in these bytes; whether a quote is open.
@@ -59,8 +59,8 @@ enum End {
 }
 
 impl Span {
-    fn of<'b>(&self, bytes: &'b [u8]) -> Record<'b> {
-        Record { line: self.line, bytes: &bytes[self.range.clone()], quoted: self.quoted }
+    fn of<'b>(&self, bytes: &'b [u8]) -> FileRecord<'b> {
+        FileRecord { line: self.line, bytes: &bytes[self.range.clone()], quoted: self.quoted }
     }
 }
 
@@ -82,11 +82,11 @@ impl Cursor {
     }
 
     /// Goes on to behind a record that ends there; its length, and whether it has quotes.
-    fn step(&mut self, bytes: &[u8], end: End) -> (usize, bool) {
+    fn step(&mut self, bytes: &[u8], end: RecordEnd) -> (usize, bool) {
         let left = bytes.len() - self.at;
         let (length, with_break, quoted) = match end {
-            End::At { length, with_break, quoted } => (length, with_break, quoted),
-            End::Beyond { quoted, .. } => (left, left, quoted),
+            RecordEnd::At { length, with_break, quoted } => (length, with_break, quoted),
+            RecordEnd::Beyond { quoted, .. } => (left, left, quoted),
         };
         self.line += u64::from(with_break > length);
         if quoted {
@@ -97,9 +97,9 @@ impl Cursor {
     }
 }
 
-impl Block {
+impl RecordBlock {
     /// Those that have not been handed out.
-    pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
+    pub fn records(&self) -> impl Iterator<Item = FileRecord<'_>> {
         let mut cursor = self.cursor;
         std::iter::from_fn(move || {
             cursor.next(&self.bytes, self.quotes_after).map(|span| span.of(&self.bytes))
@@ -136,7 +136,7 @@ impl<'i, 'a> Blocks<'i, 'a> {
     }
 
     /// Puts the next records into `block`; whether there were any.
-    pub fn next(&mut self, block: &mut Block) -> Result<bool> {
+    pub fn next(&mut self, block: &mut RecordBlock) -> Result<bool> {
         block.bytes.clear();
         block.bytes.append(&mut self.rest);
         block.cursor = Cursor { at: 0, line: self.line };
@@ -169,12 +169,12 @@ impl<'i, 'a> Blocks<'i, 'a> {
         while cursor.at < bytes.len() {
             let end = find_end(&bytes[cursor.at..], cursor.line, self.quotes_after, self.finished);
             match end {
-                End::Beyond { quote_open: true, .. } if self.finished => {
+                RecordEnd::Beyond { quote_open: true, .. } if self.finished => {
                     return Err(self
                         .error(cursor.line, "a quote opened in this row is never closed")
                         .cure("close it, or double a quote that belongs to the text (\"\")"));
                 }
-                End::Beyond { .. } if !self.finished => break,
+                RecordEnd::Beyond { .. } if !self.finished => break,
                 end => cursor.step(bytes, end),
             };
         }
@@ -228,20 +228,20 @@ impl<'i, 'a> Blocks<'i, 'a> {
 }
 
 /// A file's records one by one.
-pub struct Records<'i, 'a> {
+pub struct FileRecords<'i, 'a> {
     blocks: Blocks<'i, 'a>,
-    block: Block,
+    block: RecordBlock,
 }
 
-impl<'i, 'a> Records<'i, 'a> {
+impl<'i, 'a> FileRecords<'i, 'a> {
     pub fn new(input: &'i Input<'a>, quotes_after: Option<u8>) -> Self {
-        Self { blocks: Blocks::new(input, quotes_after), block: Block::default() }
+        Self { blocks: Blocks::new(input, quotes_after), block: RecordBlock::default() }
     }
 
     /// The next record that is not an empty line.
-    pub fn next(&mut self) -> Result<Option<Record<'_>>> {
+    pub fn next(&mut self) -> Result<Option<FileRecord<'_>>> {
         loop {
-            let Block { bytes, cursor, quotes_after, .. } = &mut self.block;
+            let RecordBlock { bytes, cursor, quotes_after, .. } = &mut self.block;
             if let Some(span) = cursor.next(bytes, *quotes_after) {
                 return Ok(Some(span.of(&self.block.bytes)));
             }
@@ -252,24 +252,24 @@ impl<'i, 'a> Records<'i, 'a> {
     }
 
     /// The records to come: those of a block that has been begun, then further blocks.
-    pub fn into_blocks(self) -> (Block, Blocks<'i, 'a>) {
+    pub fn into_blocks(self) -> (RecordBlock, Blocks<'i, 'a>) {
         (self.block, self.blocks)
     }
 }
 
 /// `whole`: there is nothing after these bytes.
-fn find_end(bytes: &[u8], line: u64, quotes_after: Option<u8>, whole: bool) -> End {
+fn find_end(bytes: &[u8], line: u64, quotes_after: Option<u8>, whole: bool) -> RecordEnd {
     let mut quoted = false;
     let mut at = 0;
     while let Some(found) = memchr3(b'\n', b'\r', b'"', &bytes[at..]) {
         at += found;
         match bytes[at] {
-            b'\n' => return End::At { length: at, with_break: at + 1, quoted },
+            b'\n' => return RecordEnd::At { length: at, with_break: at + 1, quoted },
             b'\r' => {
                 return match bytes.get(at + 1) {
-                    Some(b'\n') => End::At { length: at, with_break: at + 2, quoted },
-                    None if !whole => End::Beyond { quote_open: false, quoted },
-                    _ => End::At { length: at, with_break: at + 1, quoted },
+                    Some(b'\n') => RecordEnd::At { length: at, with_break: at + 2, quoted },
+                    None if !whole => RecordEnd::Beyond { quote_open: false, quoted },
+                    _ => RecordEnd::At { length: at, with_break: at + 1, quoted },
                 };
             }
             _ => {
@@ -282,13 +282,13 @@ fn find_end(bytes: &[u8], line: u64, quotes_after: Option<u8>, whole: bool) -> E
                 if opens {
                     match closing_quote(&bytes[at..]) {
                         Some(length) => at += length + 1,
-                        None => return End::Beyond { quote_open: true, quoted },
+                        None => return RecordEnd::Beyond { quote_open: true, quoted },
                     }
                 }
             }
         }
     }
-    End::Beyond { quote_open: false, quoted }
+    RecordEnd::Beyond { quote_open: false, quoted }
 }
 
 /// Where the quoted text that `bytes` start with ends; doubled quotes belong to it.
@@ -318,7 +318,7 @@ fn line_ends(bytes: &[u8]) -> u64 {
     (feeds + lone.count()) as u64
 }
 
-impl Record<'_> {
+impl FileRecord<'_> {
     pub fn place(&self, input: &Input) -> String {
         format!("{}:{}", input.origin, self.line)
     }
@@ -353,7 +353,7 @@ mod tests {
         let mut nobody = Unwatched;
         let input = Input::of_bytes("t", text, &mut nobody).ok()?;
         let mut blocks = Blocks::new(&input, Some(b','));
-        let (mut block, mut found) = (Block::default(), Vec::new());
+        let (mut block, mut found) = (RecordBlock::default(), Vec::new());
         while blocks.next(&mut block).ok()? {
             found.extend(block.records().map(|record| (record.line, record.bytes.to_vec())));
         }

@@ -7,7 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use serde_json::{Map, Value};
 
-use super::array::{self, Element, Entry, Layout};
+use super::array::{self, ArrayEntry, ArrayLayout, Element};
 use super::input::Input;
 use crate::data::table::Table;
 use crate::error::Result;
@@ -84,7 +84,7 @@ pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
             return Err(flaw(format!("tensor '{name}' lacks its shape or place")));
         };
         let shape = shape.into_iter().map(|length| length as usize).collect();
-        let layout = Layout { element, big_endian: false, fortran: false, shape };
+        let layout = ArrayLayout { element, big_endian: false, fortran: false, shape };
         let fits = end <= available - length && end.checked_sub(start) == layout.bytes();
         if !fits {
             return Err(input.wrong_length(
@@ -93,12 +93,12 @@ pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
                 (available - length).saturating_sub(start),
             ));
         }
-        entries.push(Entry { name, layout });
+        entries.push(ArrayEntry { name, layout });
         starts.push(8 + length + start);
     }
     let mut columns = Vec::new();
     for at in array::choose(input, &entries, wanted)? {
-        let Entry { name, layout } = &entries[at];
+        let ArrayEntry { name, layout } = &entries[at];
         reader.seek(SeekFrom::Start(starts[at])).map_err(|error| input.io(&error))?;
         let column = array::read(input, &mut reader, name, layout, input.length() - starts[at])?;
         columns.push((name.clone(), column));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::data::table::Column;
+use crate::data::column::Column;
 
 /// Numbers beyond this are not written out digit by digit.
 const LARGEST_PLAIN: f64 = 1e15;

@@ -8,19 +8,19 @@ mod parquet;
 
 use std::path::Path;
 
-use super::table::Column;
+use super::column::Column;
 use crate::error::{Error, Result};
 
 /// What a table can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum WriteFormat {
     /// Comma-separated values.
     Csv,
     /// Apache Parquet.
     Parquet,
 }
 
-impl Format {
+impl WriteFormat {
     /// What the name of a file promises.
     pub fn of(path: &Path) -> Result<Self> {
         let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
@@ -36,7 +36,7 @@ impl Format {
 
 /// Columns of one length under their names. Vectors are refused: no two tools agree on
 /// how to write them.
-pub fn bytes(format: Format, columns: &[(String, Column)]) -> Result<Vec<u8>> {
+pub fn bytes(format: WriteFormat, columns: &[(String, Column)]) -> Result<Vec<u8>> {
     if let Some((name, column)) =
         columns.iter().find(|(_, column)| matches!(column, Column::Vectors(_)))
     {
@@ -44,8 +44,8 @@ pub fn bytes(format: Format, columns: &[(String, Column)]) -> Result<Vec<u8>> {
             .cure("keep columns of numbers or text only"));
     }
     match format {
-        Format::Csv => Ok(csv::bytes(columns)),
-        Format::Parquet => parquet::bytes(columns),
+        WriteFormat::Csv => Ok(csv::bytes(columns)),
+        WriteFormat::Parquet => parquet::bytes(columns),
     }
 }
 
@@ -58,8 +58,8 @@ mod tests {
     use crate::data::vectors::{Values, Vectors};
 
     /// What our own reader makes of what was written.
-    fn read_back(format: Format, columns: &[(String, Column)]) -> Vec<(String, Column)> {
-        let name = if format == Format::Csv { "t.csv" } else { "t.parquet" };
+    fn read_back(format: WriteFormat, columns: &[(String, Column)]) -> Vec<(String, Column)> {
+        let name = if format == WriteFormat::Csv { "t.csv" } else { "t.parquet" };
         let written = bytes(format, columns).unwrap();
         let table = read_bytes(name, &written, &Reading::Plain).ok().unwrap();
         table.names.into_iter().zip(table.columns).collect()
@@ -67,17 +67,19 @@ mod tests {
 
     #[test]
     fn the_name_of_a_file_decides_what_is_written() {
-        assert_eq!(Format::of(Path::new("a/out.CSV")).unwrap(), Format::Csv);
-        assert_eq!(Format::of(Path::new("out.parquet")).unwrap(), Format::Parquet);
-        assert!(Format::of(Path::new("out.xlsx")).unwrap_err().to_string().contains(".parquet"));
-        assert!(Format::of(Path::new("out")).is_err());
+        assert_eq!(WriteFormat::of(Path::new("a/out.CSV")).unwrap(), WriteFormat::Csv);
+        assert_eq!(WriteFormat::of(Path::new("out.parquet")).unwrap(), WriteFormat::Parquet);
+        assert!(
+            WriteFormat::of(Path::new("out.xlsx")).unwrap_err().to_string().contains(".parquet")
+        );
+        assert!(WriteFormat::of(Path::new("out")).is_err());
     }
 
     #[test]
     fn vectors_are_refused_by_name() {
         let vectors = Vectors::new(2, Values::F64(vec![1.0, 2.0])).unwrap();
         let column = ("emb".to_owned(), Column::Vectors(vectors));
-        assert!(bytes(Format::Csv, &[column]).unwrap_err().to_string().contains("'emb'"));
+        assert!(bytes(WriteFormat::Csv, &[column]).unwrap_err().to_string().contains("'emb'"));
     }
 
     /// Enough for several threads in either format.
@@ -91,7 +93,7 @@ mod tests {
             ("c".to_owned(), Column::Text((0..140_000).map(|at| format!("t{at}")).collect())),
             ("d".to_owned(), Column::Numbers(numbers(9))),
         ];
-        for format in [Format::Csv, Format::Parquet] {
+        for format in [WriteFormat::Csv, WriteFormat::Parquet] {
             assert!(read_back(format, &columns) == columns, "{format:?}");
         }
     }
@@ -101,7 +103,7 @@ mod tests {
         let numbers = (0..400_000).map(|at| (f64::from(at)).sin()).collect();
         let columns = [("a".to_owned(), Column::Numbers(numbers))];
         let folder = tempfile::tempdir().unwrap();
-        for (format, name) in [(Format::Csv, "t.csv"), (Format::Parquet, "t.parquet")] {
+        for (format, name) in [(WriteFormat::Csv, "t.csv"), (WriteFormat::Parquet, "t.parquet")] {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes(format, &columns).unwrap()).unwrap();
             let mut told = Vec::new();
@@ -131,7 +133,7 @@ mod tests {
             let texts = rows.iter().map(|(_, text)| text.clone()).chain(["x y".into()]).collect();
             let columns =
                 [("a \"b\"".to_owned(), Column::Numbers(numbers)), ("t,".to_owned(), Column::Text(texts))];
-            for format in [Format::Csv, Format::Parquet] {
+            for format in [WriteFormat::Csv, WriteFormat::Parquet] {
                 prop_assert!(read_back(format, &columns) == columns);
             }
         }

@@ -10,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use crate::data::table::Column;
+use crate::data::column::Column;
 use crate::error::{Error, Result};
 
 const ROWS_IN_A_GROUP: usize = 1 << 17;

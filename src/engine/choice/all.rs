@@ -3,7 +3,7 @@
 //! these releases get a part of the ε ([`UNCOVERED`]).
 
 use super::decision::{decide, sums_of};
-use super::{Beginner, Candidate, Decision, Judging, Training};
+use super::{Beginner, CandidateTraining, Decision, Judging, ReadyPlan};
 use crate::error::{Error, Result};
 use crate::evaluation::Tally;
 use crate::evaluation::scoring::Scoring;
@@ -34,7 +34,7 @@ pub(super) struct AllTrained {
 impl AllTrained {
     /// With the events of all of it. `models` counts public data alone, where they are compared.
     pub fn plan(
-        candidates: &[Candidate],
+        candidates: &[ReadyPlan],
         scoring: &Scoring,
         models: usize,
         target: Target,
@@ -80,7 +80,7 @@ impl AllTrained {
         &self,
         candidates: Vec<Beginner>,
         scene: &Judging,
-        training: &mut Training,
+        training: &mut CandidateTraining,
         spender: &mut Spender,
     ) -> Result<Option<Decision>> {
         let Some(models) = self.train(candidates, training, spender)? else { return Ok(None) };
@@ -90,7 +90,7 @@ impl AllTrained {
     fn train(
         &self,
         candidates: Vec<Beginner>,
-        training: &mut Training,
+        training: &mut CandidateTraining,
         spender: &mut Spender,
     ) -> Result<Option<Vec<Released<Model>>>> {
         let mut models = Vec::new();
@@ -115,7 +115,7 @@ fn scope(index: usize) -> String {
 /// The largest ε that every candidate may have, with its noise, and the events of all of them.
 /// `beside` is drawn as well.
 fn together(
-    candidates: &[Candidate],
+    candidates: &[ReadyPlan],
     target: Target,
     beside: &[Event],
 ) -> Result<(Vec<Calibrated>, Vec<Event>)> {

@@ -1,8 +1,8 @@
-//! Who wins: summed losses on held-out records, with noise.
+//! Which candidate wins: summed losses on held-out records, with noise.
 //!
-//! *Sensitivity.* To replace a held-out record changes each of the k sums by at most 1, the largest
-//! loss, so their vector by at most √k; it does where all losses go from 0 to 1. Sums of numbers
-//! are rounded, under either neighbour: that is counted beside.
+//! *Sensitivity.* Replacing a held-out record changes each of the k sums by at most 1, the largest
+//! loss, and so their vector by at most √k. This is attained where all losses go from 0 to 1. Sums
+//! are rounded under either neighbour; that is counted as well.
 //!
 //! *The first candidate is kept* unless another is better by more than one standard deviation of what
 //! chance explains: the noise of two sums, and which records were held out. How much losses
@@ -17,7 +17,7 @@ use crate::data::Dataset;
 use crate::engine::public_alone::public_alone;
 use crate::error::Result;
 use crate::evaluation::law::Law;
-use crate::evaluation::scoring::{Judges, Scene, Scoring};
+use crate::evaluation::scoring::{Judges, Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Loss, Score, interval};
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
@@ -47,14 +47,14 @@ pub(super) fn decide(
         .collect();
     let labels: Vec<_> =
         kept.iter().map(|it| |raw| it.preparation.label_from_prediction(raw)).collect();
-    let scene = |place: usize| Scene {
+    let scene = |place: usize| ScoringNeeds {
         public_alone: None,
         public_holdout: Some(&kept[place].public_holdout),
         classes: &kept[place].problem.shape.classes,
         label: &labels[place],
     };
     // What counts as the largest error is the same for all.
-    let usual = Judges::new(scoring, all[0].0, &Scene { public_alone: alone, ..scene(0) })?;
+    let usual = Judges::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..scene(0) })?;
     let scoring = &Scoring {
         asked: Evaluation { largest_error: usual.largest_error(), ..scoring.asked },
         tally: scoring.tally.clone(),
@@ -102,7 +102,7 @@ pub(super) fn decide(
     let (model, of) = all[winner];
     // Plans prepare features in different ways, so public data alone are taught in the winner's.
     let beside = public_alone(&of.problem, &of.plan.method);
-    let scene = Scene { public_alone: beside.as_ref(), ..scene(place(winner)) };
+    let scene = ScoringNeeds { public_alone: beside.as_ref(), ..scene(place(winner)) };
     let told = scoring.draw(&of.holdout, model, &scene, spender)?.into_inner();
     // Public data alone are not compared with themselves.
     let told = if winner < models.len() { told } else { told.alone() };

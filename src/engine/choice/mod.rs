@@ -12,11 +12,11 @@
 //! score do: the guarantee is the worse of the two (see `privacy::accountant::held_out`), and
 //! the noise of training covers both releases.
 //!
-//! The losers leave nothing but their noisy sums. A choice whose program dies counts in full and
-//! is not taken up again.
+//! The losers leave nothing but their noisy sums. If the program dies, the choice counts in full and
+//! cannot be resumed.
 //!
-//! With many candidates it costs less to train a few of them, drawn at random, a number of times
-//! that nobody is told: see [`repeats`].
+//! With many candidates it costs less to train a few of them, drawn at random, a secret number of
+//! times: see [`repeats`].
 
 mod all;
 mod decision;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use self::all::AllTrained;
 use self::repeats::Repeating;
 use super::assembly::{Assembly, assemble};
-use super::course::Ending;
+use super::course::CourseEnding;
 use super::job::{self, renamed_columns};
 use super::launch::{self, new_run_id, open_budget, was_perhaps_granted};
 use super::prepared::PreparedStore;
@@ -44,13 +44,15 @@ use crate::evaluation::tally::Kind;
 use crate::evaluation::{Evaluation, Pay, Score, Scored};
 use crate::model::Model;
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{Grant, Outcome, RunId};
+use crate::privacy::ledger::{Grant, RunId, RunOutcome};
 use crate::privacy::{
     Calibrated, Guarantee, NoiseSource, Private, Released, Spender, Target, Watch,
 };
 use crate::rehearsal::Player;
-use crate::session::certificate::{Certificate, Choice, Chosen as Winner, Facts, TakenAsPublic};
-use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
+use crate::session::certificate::{
+    Certificate, CertifiedChoice as Winner, Choice, Facts, TakenAsPublic,
+};
+use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, report};
 
 /// What the ledger calls it.
 pub const METHOD: &str = "choice";
@@ -82,7 +84,7 @@ pub struct ChoiceJob {
     pub session: Session,
     /// The candidates, besides public data alone.
     pub plans: Vec<PlanDefinition>,
-    /// Of all of it.
+    /// The target of the whole choice.
     pub target: Target,
     pub way: Way,
     pub datasets: Vec<Arc<Loaded>>,
@@ -141,11 +143,11 @@ pub struct Placed {
 pub struct Chosen {
     pub run: RunId,
     pub directory: std::path::PathBuf,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     pub target: Target,
     /// The columns that say whose record a row is, where persons are protected.
     pub unit: Option<String>,
-    /// Of what was drawn.
+    /// What everything that was drawn guarantees.
     pub guarantee: Guarantee,
     /// Candidates whose errors were released: all, as the plans stand, or of repeats the best one;
     /// public data alone last.
@@ -159,7 +161,7 @@ pub struct Chosen {
 }
 
 /// A plan that is ready to be trained.
-struct Candidate {
+struct ReadyPlan {
     plan: PlanDefinition,
     assembly: Assembly,
     holdout: Private<Dataset>,
@@ -172,8 +174,8 @@ enum Arranged {
 }
 
 /// What a choice is made of, before anything is granted.
-struct Prepared {
-    candidates: Vec<Candidate>,
+struct PreparedChoice {
+    candidates: Vec<ReadyPlan>,
     arranged: Arranged,
     all: Calibrated,
     scoring: Scoring,
@@ -184,21 +186,21 @@ struct Prepared {
 }
 
 /// What is known of a choice before it begins, in the words of [`Offer`].
-struct Terms {
+struct OfferTerms {
     each: f64,
     how: String,
     trains_in_secret: bool,
     apart: String,
 }
 
-impl Prepared {
-    fn terms(&self) -> Result<Terms> {
+impl PreparedChoice {
+    fn terms(&self) -> Result<OfferTerms> {
         let (each, how, noise) = match &self.arranged {
             Arranged::All(it) => (it.each(), all::HOW.to_owned(), it.noise(&self.all)?),
             Arranged::Repeats(it) => (it.each(), it.words(), it.noise(&self.scoring)?),
         };
         let trains_in_secret = matches!(self.arranged, Arranged::Repeats(_));
-        Ok(Terms { each, how, trains_in_secret, apart: apart(&self.scoring, noise) })
+        Ok(OfferTerms { each, how, trains_in_secret, apart: apart(&self.scoring, noise) })
     }
 
     /// Each once, whichever candidates have it.
@@ -217,7 +219,7 @@ impl Prepared {
 struct Decision {
     /// Of the names of all candidates.
     winner: usize,
-    /// Whose preparation the model's features have.
+    /// The plan by which the model's features are prepared.
     of_plan: usize,
     model: Released<Model>,
     placed: Vec<Placed>,
@@ -226,7 +228,7 @@ struct Decision {
 
 impl ChoiceJob {
     /// The candidates under one split.
-    fn candidates(&self) -> Result<Vec<Candidate>> {
+    fn candidates(&self) -> Result<Vec<ReadyPlan>> {
         let Some(first) = self.plans.first() else {
             return Err(Error::usage("there is no plan to choose")
                 .cure("add plans to the session, or name some: --plans a,b"));
@@ -277,12 +279,12 @@ impl ChoiceJob {
                         .cure("choose their label column")
                 })
             })?;
-            Ok(Candidate { plan, assembly, holdout })
+            Ok(ReadyPlan { plan, assembly, holdout })
         };
         self.plans.iter().map(prepare).collect()
     }
 
-    fn prepare(&self) -> Result<Prepared> {
+    fn prepare(&self) -> Result<PreparedChoice> {
         for plan in &self.plans {
             self.session.check_plan(plan)?;
         }
@@ -315,7 +317,7 @@ impl ChoiceJob {
         }
         let (arranged, all) = self.arrange(&candidates, &scoring, models)?;
         let idle = self.idle();
-        Ok(Prepared { candidates, arranged, all, scoring, alone, idle })
+        Ok(PreparedChoice { candidates, arranged, all, scoring, alone, idle })
     }
 
     /// Whether rehearsals of these plans expect that the choice brings nothing.
@@ -339,7 +341,7 @@ impl ChoiceJob {
     /// The way that was asked for, or that leaves each training more ε.
     fn arrange(
         &self,
-        candidates: &[Candidate],
+        candidates: &[ReadyPlan],
         scoring: &Scoring,
         models: usize,
     ) -> Result<(Arranged, Calibrated)> {
@@ -366,7 +368,7 @@ impl ChoiceJob {
         let private = job::private(&self.plans[0], &self.datasets)?;
         let name = &self.plans[0].private;
         let account = account_of(private, &self.session, name, &self.workspace)?;
-        let Terms { each, apart, trains_in_secret, .. } = prepared.terms()?;
+        let OfferTerms { each, apart, trains_in_secret, .. } = prepared.terms()?;
         let plans = self.plans.iter().map(|plan| plan.name.clone());
         let alone = prepared.alone.is_some().then(|| PUBLIC_ALONE.to_owned());
         Ok(Offer {
@@ -384,7 +386,7 @@ impl ChoiceJob {
         })
     }
 
-    /// Makes the choice. Errors before the grant spend nothing; later ones end in a [`Chosen`]
+    /// Makes the choice. Errors before the grant spend nothing; later ones end in a [`CertifiedChoice`]
     /// whose guarantee counts what was drawn.
     pub fn execute(&self, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
         self.launch(NoiseSource::Secret, tell)
@@ -434,9 +436,9 @@ impl ChoiceJob {
         })?;
         let mut spender = Spender::new(ledger, run.clone(), &prepared.all, generator)?
             .watched(&Watch::sealed(), false)?;
-        let Terms { each, how, trains_in_secret, apart } = prepared.terms()?;
+        let OfferTerms { each, how, trains_in_secret, apart } = prepared.terms()?;
         let warnings = prepared.warnings();
-        let Prepared { candidates, arranged, all, alone, .. } = prepared;
+        let PreparedChoice { candidates, arranged, all, alone, .. } = prepared;
         tell(ChoiceMoment::Granted {
             run: run.clone(),
             each,
@@ -446,9 +448,9 @@ impl ChoiceJob {
             warnings,
         });
 
-        let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(Candidate::apart).unzip();
+        let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(ReadyPlan::apart).unzip();
         let (name, nobody) = (String::new(), Watch::sealed());
-        let mut training = Training { control: &self.control, tell, name, nobody };
+        let mut training = CandidateTraining { control: &self.control, tell, name, nobody };
         let scene = Judging { kept: &kept, alone: alone.as_ref() };
         let steward = Steward::of(directory.path(), &self.control);
         let decided = catch(|| match &arranged {
@@ -465,11 +467,11 @@ impl ChoiceJob {
         let mechanisms = spender.drawn();
         let guarantee = Composition::of_run(&mechanisms, &all.events, self.target.delta)?;
         let (decision, ended) = match decided {
-            Ok(Some(decision)) => (Some(decision), Ok(Outcome::Finished)),
-            Ok(None) => (None, Ok(Outcome::Stopped)),
+            Ok(Some(decision)) => (Some(decision), Ok(RunOutcome::Finished)),
+            Ok(None) => (None, Ok(RunOutcome::Stopped)),
             Err(error) => (None, Err(error)),
         };
-        let mut ending = Ending::new(ended, false);
+        let mut ending = CourseEnding::new(ended, false);
         let winner = decision.as_ref().map(|it| it.winner);
         let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
         let all_names = scene.names();
@@ -512,7 +514,7 @@ impl ChoiceJob {
             });
             let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
             directory.write_certificate(&certificate)?;
-            directory.leave_report()?;
+            report::leave(directory.path())?;
             Ok(Some(()))
         });
         ending.settle(spender, false, directory.path());
@@ -561,7 +563,7 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Of all candidates, public data alone last.
+    /// The names of all candidates, public data alone last.
     fn names(&self) -> Vec<String> {
         let plans = self.kept.iter().map(|it| it.plan.name.clone());
         plans.chain(self.alone.map(|_| PUBLIC_ALONE.to_owned())).collect()
@@ -586,7 +588,7 @@ struct Beginner {
     private: Private<crate::data::Bounded>,
 }
 
-impl Candidate {
+impl ReadyPlan {
     fn apart(self) -> (Beginner, Kept) {
         let Self { plan, assembly, holdout } = self;
         let Assembly { prepared, private, problem, preparation, public_holdout, .. } = assembly;
@@ -600,14 +602,14 @@ impl Candidate {
 }
 
 /// Goes along with the training of all candidates; nobody looks.
-struct Training<'a> {
+struct CandidateTraining<'a> {
     control: &'a Control,
     tell: &'a mut dyn FnMut(ChoiceMoment),
     name: String,
     nobody: Watch,
 }
 
-impl Companion for Training<'_> {
+impl Companion for CandidateTraining<'_> {
     fn watch(&mut self, _: &Spender) -> Option<&Watch> {
         self.control.proceed().then_some(&self.nobody)
     }

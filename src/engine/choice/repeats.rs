@@ -1,27 +1,26 @@
 //! One candidate after another, drawn at random, a secret number of times; the best one leaves.
 //!
 //! Each repeat trains a candidate and releases its score on the held-out records, which training
-//! covers. What was not the best is forgotten, and how many repeats there were is told to nobody:
-//! so ε does not grow with them as it does where all are released (the proof stands in
+//! covers. All but the best are forgotten, and the number of repeats stays secret: so ε does not grow with them as it does where all are released (the proof stands in
 //! `privacy::accountant::Repeats`). The price: the best candidate may never be drawn.
 //!
 //! *Public data alone* need no repeat. They are scored beside every model, from the same records,
 //! and win if the best model is no better: that is read off what was released.
 //!
-//! *A repeat that fails* ends the choice, whatever the others did: so it counts as better than all
-//! of them, and the proof covers that the failure is seen.
+//! *A repeat that fails* ends the choice, whatever the others did. So it counts as better than all
+//! of them, and the proof allows for the failure being seen.
 //!
 //! *Intervals* of the best score hold in spite of the choice. K repeats fail to hold all of theirs
 //! with a probability of at most E K times that of one, since K is drawn before; so each leaves
 //! out 1/E K of what one alone would.
 
 use super::all::CLOSE;
-use super::{Candidate, ChoiceJob, Decision, Judging, PUBLIC_ALONE, Placed, Training};
+use super::{CandidateTraining, ChoiceJob, Decision, Judging, PUBLIC_ALONE, Placed, ReadyPlan};
 use crate::engine::assembly::assemble;
 use crate::engine::prepared::PreparedStore;
 use crate::engine::public_alone::public_alone;
 use crate::error::{Error, Result};
-use crate::evaluation::scoring::{Scene, Scoring};
+use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Scored, Tally};
 use crate::model::Model;
 use crate::privacy::accountant::{Composition, Repeats, best_of};
@@ -32,7 +31,7 @@ use crate::session::Loaded;
 const CHANCE: f64 = 0.9;
 /// Laws with a larger shape have fewer repeats and cost more: for few candidates.
 const SHAPES: std::ops::RangeInclusive<u32> = 0..=5;
-/// Nobody waits for more trainings than so many for each candidate.
+/// The most trainings for each candidate: more would take too long.
 const MOST_TRAININGS: f64 = 20.0;
 const LABEL: &str = "best";
 
@@ -53,7 +52,7 @@ struct Best {
 impl Repeating {
     /// The law that leaves each training the most ε, with the account of all of it.
     pub fn plan(
-        candidates: &[Candidate],
+        candidates: &[ReadyPlan],
         scoring: &Scoring,
         target: Target,
     ) -> Result<(Self, Calibrated)> {
@@ -84,7 +83,7 @@ impl Repeating {
 
     fn under(
         law: Repeats,
-        candidates: &[Candidate],
+        candidates: &[ReadyPlan],
         scoring: &Scoring,
         target: Target,
     ) -> Result<(Self, Calibrated)> {
@@ -155,7 +154,7 @@ impl Repeating {
         &self,
         job: &ChoiceJob,
         judging: &Judging,
-        training: &mut Training,
+        training: &mut CandidateTraining,
         spender: &mut Spender,
     ) -> Result<Option<Decision>> {
         let candidates = judging.kept.len();
@@ -180,7 +179,7 @@ impl Repeating {
             }
             let model = run.finish()?;
             let label = |raw| kept.preparation.label_from_prediction(raw);
-            let scene = Scene {
+            let scene = ScoringNeeds {
                 public_alone: alone[candidate].as_ref(),
                 public_holdout: Some(&kept.public_holdout),
                 classes: &kept.problem.shape.classes,

@@ -7,17 +7,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::Tray;
-use super::messages::{Report, Trained};
+use super::messages::{DeskReport, TrainerSteps};
+use super::tray::Tray;
 use crate::error::Result;
 use crate::session::Workspace;
 use crate::session::follow::{Follower, Place};
 use crate::session::trainer::{self, Trainer};
 
 /// The clerk's end of it. The thread ends with it.
-pub(super) struct Following(Sender<Errand>);
+pub(super) struct Following(Sender<FollowErrand>);
 
-enum Errand {
+enum FollowErrand {
     /// Read everything again; of this workspace from now on.
     Read(Workspace),
     /// Runs of these places, too.
@@ -33,11 +33,11 @@ impl Following {
     }
 
     pub fn read(&self, workspace: &Workspace) {
-        let _ = self.0.send(Errand::Read(workspace.clone()));
+        let _ = self.0.send(FollowErrand::Read(workspace.clone()));
     }
 
     pub fn watch(&self, places: Vec<PathBuf>) {
-        let _ = self.0.send(Errand::Watch(places));
+        let _ = self.0.send(FollowErrand::Watch(places));
     }
 }
 
@@ -48,35 +48,35 @@ const PICTURE: Duration = Duration::from_millis(60);
 /// What was wrong with a read is told once.
 const FOR_GOOD: Duration = Duration::from_hours(1);
 
-fn serve(inbox: &Receiver<Errand>, tray: &Tray) {
+fn serve(inbox: &Receiver<FollowErrand>, tray: &Tray) {
     let (mut watched, mut follower): (Vec<PathBuf>, Option<Follower>) = (Vec::new(), None);
     let mut trainers: Vec<(Trainer, Vec<(f64, f64)>)> = Vec::new();
     loop {
         let is_trained = trainers.iter().any(|(trainer, _)| trainer.end.is_none());
         let pause = follower.as_ref().map_or(FOR_GOOD, Follower::pause);
         match inbox.recv_timeout(if is_trained { pause.min(TRAINING) } else { pause }) {
-            Ok(Errand::Watch(places)) => {
+            Ok(FollowErrand::Watch(places)) => {
                 let (files, others): (Vec<PathBuf>, _) =
                     places.into_iter().partition(|path| trainer::is_one(path));
                 watched = others;
                 trainers = files.iter().map(|it| (Trainer::new(it), Vec::new())).collect();
             }
-            Ok(Errand::Read(workspace)) => {
+            Ok(FollowErrand::Read(workspace)) => {
                 let read = follow(&workspace, &watched).and_then(|mut fresh| {
                     // At first there is something to look at soon.
                     if follower.is_none()
                         && let Some(heads) = fresh.heads()?
                     {
-                        tray.put(Report::Archive(heads));
+                        tray.put(DeskReport::Archive(heads));
                         // Their steps keep all processors busy: the picture comes first.
                         thread::sleep(PICTURE);
                     }
-                    tray.put(Report::Archive(fresh.read()?));
+                    tray.put(DeskReport::Archive(fresh.read()?));
                     Ok(fresh)
                 });
                 match read {
                     Ok(fresh) => follower = Some(fresh),
-                    Err(error) => tray.put(Report::Trouble(error)),
+                    Err(error) => tray.put(DeskReport::Trouble(error)),
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -84,26 +84,26 @@ fn serve(inbox: &Receiver<Errand>, tray: &Tray) {
                 if let Some(Ok(news)) = follower.as_mut().map(Follower::look)
                     && !news.is_nothing()
                 {
-                    tray.put(Report::Followed(Box::new(news)));
+                    tray.put(DeskReport::Followed(Box::new(news)));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }
         for (trainer, computed) in &mut trainers {
             if trainer.read().is_ok_and(|has_grown| has_grown) {
-                tray.put(Report::Trained(Box::new(trained(trainer, computed))));
+                tray.put(DeskReport::Trained(Box::new(trained(trainer, computed))));
             }
         }
     }
 }
 
-fn trained(trainer: &Trainer, computed: &mut Vec<(f64, f64)>) -> Trained {
+fn trained(trainer: &Trainer, computed: &mut Vec<(f64, f64)>) -> TrainerSteps {
     let account = trainer.account();
     let x = trainer.step as f64;
     computed.retain(|point| point.0 < x);
     let ours = account.ours.map(|ours| ours.epsilon);
     computed.extend(ours.map(|epsilon| (x, epsilon)));
-    Trained {
+    TrainerSteps {
         path: trainer.path().to_path_buf(),
         name: trainer.name(),
         trainer: trainer.trainer(),

@@ -19,9 +19,9 @@ use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
-use crate::session::follow::News as FollowedNews;
+use crate::session::follow::RunNews as FollowedNews;
 use crate::session::steering::Wish;
-use crate::session::{ArchivedRun, PlanDefinition, Session, State};
+use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
 
 pub type JobId = u64;
 
@@ -88,7 +88,7 @@ pub enum Request {
         path: PathBuf,
     },
     /// Where the user was, for the next time.
-    Remember(State),
+    Remember(ProgramState),
     /// What would this plan cost? Only the newest of several waiting is answered.
     Preview {
         session: Session,
@@ -170,13 +170,13 @@ pub enum Dividers {
 
 /// The steps of another trainer's file.
 #[derive(Debug, Clone)]
-pub struct Trained {
+pub struct TrainerSteps {
     pub path: PathBuf,
     pub name: String,
     pub trainer: String,
     pub step: u64,
     pub of: u64,
-    /// None where the first line cannot be read.
+    /// `None` if the first line cannot be read.
     pub delta: Option<f64>,
     pub metrics: BTreeMap<String, Vec<(f64, f64)>>,
     pub claimed: Vec<(f64, f64)>,
@@ -192,7 +192,7 @@ pub struct Trained {
 
 /// What an interface is told.
 #[derive(Debug)]
-pub enum Report {
+pub enum DeskReport {
     SessionOpened {
         session: Box<Session>,
         path: PathBuf,
@@ -247,7 +247,7 @@ pub enum Report {
     },
     Archive(Vec<ArchivedRun>),
     /// The steps of another trainer, as far as they are.
-    Trained(Box<Trained>),
+    Trained(Box<TrainerSteps>),
     /// What has changed about them since.
     Followed(Box<FollowedNews>),
     Preview(Box<Result<Preview>>),
@@ -277,15 +277,15 @@ pub enum Report {
 pub enum News {
     Moment(Moment),
     Ended(Box<Result<Summary>>),
-    /// Of a choice among plans.
+    /// News of a choice among plans.
     Choosing(ChoiceMoment),
     Chosen(Box<Result<Chosen>>),
 }
 
 #[derive(Debug)]
 pub enum RehearsalNews {
-    Progressed(Box<rehearse::Progress>),
-    Ended(Box<Result<rehearse::Progress>>),
+    Progressed(Box<rehearse::RehearsalProgress>),
+    Ended(Box<Result<rehearse::RehearsalProgress>>),
 }
 
 #[derive(Debug)]
@@ -294,7 +294,7 @@ pub enum RankNews {
     Ended(Box<Result<RankingSummary>>),
 }
 
-impl Report {
+impl DeskReport {
     /// Whether somebody waits for it: it is drawn at once, and not with the next frame of what
     /// streams in.
     pub fn is_awaited(&self) -> bool {

@@ -1,30 +1,34 @@
 //! The thread that serves an interface. It takes [`Request`]s in order and
-//! answers with [`Report`]s; runs, reading of data and of the archive get
+//! answers with [`DeskReport`]s; runs, reading of data and of the archive get
 //! threads of their own. The interface is woken once per batch of reports and
 //! never waits for work; a slow interface never slows a run, because reports
 //! wait in memory.
 
 mod following;
 mod messages;
+mod tray;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use following::Following;
-pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Request, Trained};
+pub use messages::{
+    DeskReport, Dividers, JobId, News, RankNews, RehearsalNews, Request, TrainerSteps,
+};
+use tray::Tray;
 
 use super::choice::{ChoiceJob, Way};
 use super::control::Control;
 use super::job::{Job, Moment, Summary};
 use super::launch;
-use super::lookup::{self, Digest, Life, Rows, Wanted};
+use super::lookup::{self, Digest, Rows, RunLife, Wanted};
 use super::overlap;
 use super::predict;
 use super::prepared::PreparedStore;
@@ -43,7 +47,7 @@ use crate::privacy::{Target, Watch};
 use crate::session;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
 use crate::session::family;
-use crate::session::preferences::Places;
+use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, Wish};
 use crate::session::sweep::{SweepDirectory, TaskState};
 use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
@@ -77,36 +81,11 @@ enum Errand {
     Close,
 }
 
-/// Where reports wait. `wake` is called when the tray stops being empty.
-struct Tray {
-    reports: Mutex<Vec<Report>>,
-    awake: AtomicBool,
-    wake: Box<dyn Fn() + Send + Sync>,
-}
-
-impl Tray {
-    fn put(&self, report: Report) {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
-        if !self.awake.swap(true, Ordering::AcqRel) {
-            (self.wake)();
-        }
-    }
-
-    fn take(&self) -> Vec<Report> {
-        self.awake.store(false, Ordering::Release);
-        std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 impl Desk {
     /// Opens the desk of a workspace. `wake` is called, from any thread, when
     /// reports wait.
     pub fn open(workspace: Workspace, wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let reports = Arc::new(Tray {
-            reports: Mutex::default(),
-            awake: AtomicBool::new(false),
-            wake: Box::new(wake),
-        });
+        let reports = Arc::new(Tray::new(wake));
         let (errands, inbox) = channel();
         let (answers, prepared) = (Arc::clone(&reports), PreparedStore::default());
         let clerk = Clerk {
@@ -118,7 +97,7 @@ impl Desk {
             shadowed: BTreeMap::new(),
             reading: BTreeMap::new(),
             previewer: Previewer::start(prepared.clone(), move |preview| {
-                answers.put(Report::Preview(Box::new(preview)));
+                answers.put(DeskReport::Preview(Box::new(preview)));
             }),
             prepared,
             following: Following::start(Arc::clone(&reports)),
@@ -133,7 +112,7 @@ impl Desk {
     }
 
     /// All reports since the last call.
-    pub fn take(&self) -> Vec<Report> {
+    pub fn take(&self) -> Vec<DeskReport> {
         self.reports.take()
     }
 }
@@ -189,7 +168,7 @@ impl Clerk {
                     }
                     Errand::Compared { name, private } => {
                         self.shadowed.insert(name.clone(), private.clone());
-                        self.tray.put(Report::Compared { dataset: name, private });
+                        self.tray.put(DeskReport::Compared { dataset: name, private });
                         continue;
                     }
                     Errand::Close => return,
@@ -200,8 +179,8 @@ impl Clerk {
                 let answered = catch_unwind(AssertUnwindSafe(|| self.answer(request)));
                 match answered {
                     Ok(Ok(())) => {}
-                    Ok(Err(error)) => self.tray.put(Report::Trouble(error)),
-                    Err(_) => self.tray.put(Report::Trouble(
+                    Ok(Err(error)) => self.tray.put(DeskReport::Trouble(error)),
+                    Err(_) => self.tray.put(DeskReport::Trouble(
                         Error::failed("a request crashed").cure("please report what you did"),
                     )),
                 }
@@ -211,10 +190,10 @@ impl Clerk {
 
     fn answer(&mut self, request: Request) -> Result<()> {
         match request {
-            // Whoever types the path of a folder wants to see what is in it.
+            // For the path of a folder, show what is in it.
             Request::OpenSession(path) if path.is_dir() => {
                 let listing = lookup::list(Path::new("."), &path, Wanted::Sessions)?;
-                self.tray.put(Report::Listing(listing));
+                self.tray.put(DeskReport::Listing(listing));
             }
             Request::OpenSession(path) => {
                 let session = Session::open(&path)?;
@@ -226,7 +205,7 @@ impl Clerk {
                 self.reading.values().for_each(|reading| reading.store(true, Ordering::Release));
                 self.reading.clear();
                 let session = Box::new(session);
-                self.tray.put(Report::SessionOpened { session, path });
+                self.tray.put(DeskReport::SessionOpened { session, path });
                 self.tell_ledger()?;
             }
             Request::SaveSession { session, path, known, moves } => {
@@ -243,13 +222,13 @@ impl Clerk {
                     reading.store(true, Ordering::Release);
                     let error = Error::interrupted("reading was cancelled")
                         .cure("press r on the Data screen to read it again");
-                    self.tray.put(Report::LoadFailed { name, error });
+                    self.tray.put(DeskReport::LoadFailed { name, error });
                     self.compare();
                 }
             }
             Request::Inspect(file) if self.workspace.resolve(&file).is_dir() => {
                 let listing = lookup::list(self.workspace.base(), Path::new(&file), Wanted::Data)?;
-                self.tray.put(Report::Listing(listing));
+                self.tray.put(DeskReport::Listing(listing));
             }
             Request::Inspect(file) => {
                 let table = data::read::read_for_columns(&self.workspace.resolve(&file))?;
@@ -263,22 +242,22 @@ impl Clerk {
                 let source = Source::File(file.clone());
                 let definition = inspection.definition(&family::name_of(&file), source);
                 let definition = Box::new(definition);
-                self.tray.put(Report::Inspected { definition, columns });
+                self.tray.put(DeskReport::Inspected { definition, columns });
             }
             Request::Browse(directory, wanted) => {
                 let listing = lookup::list(self.workspace.base(), &directory, wanted)?;
-                self.tray.put(Report::Listing(listing));
+                self.tray.put(DeskReport::Listing(listing));
             }
             Request::Glance { file, look } => {
                 let schema = lookup::glance(&file, self.role_of(&file), look.as_ref());
-                self.tray.put(Report::Glance { file, schema });
+                self.tray.put(DeskReport::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
                 let private = self.loaded.get(&dataset).map(|loaded| loaded.private());
                 let private = private
                     .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))??;
                 let rows = private.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
-                self.tray.put(Report::Peeked { dataset, rows });
+                self.tray.put(DeskReport::Peeked { dataset, rows });
             }
             Request::Dividers { dataset, watch } => {
                 let loaded = self.loaded.get(&dataset);
@@ -290,7 +269,7 @@ impl Clerk {
                         table.curator(&watch, family::dividers).map(Dividers::Exact)
                     }
                 };
-                self.tray.put(Report::Dividers { dataset, columns });
+                self.tray.put(DeskReport::Dividers { dataset, columns });
             }
             Request::Archive => self.tell_archive(),
             Request::Watch(places) => {
@@ -301,7 +280,7 @@ impl Clerk {
                 let process = steering::ask(&directory, wish)?;
                 if wish == Wish::Stop {
                     let text = format!("asked {process} to stop; it settles what it drew");
-                    self.tray.put(Report::Remark(text));
+                    self.tray.put(DeskReport::Remark(text));
                 }
             }
             Request::TagRun { run, tag } => {
@@ -311,7 +290,7 @@ impl Clerk {
             Request::DeleteRun(run) => {
                 archive::delete(&self.workspace, &run)?;
                 let text = format!("removed {}; its ledger entries stay", run.0);
-                self.tray.put(Report::Remark(text));
+                self.tray.put(DeskReport::Remark(text));
                 self.tell_archive();
             }
             Request::Export { path, text } => self.export(&path, &text)?,
@@ -323,7 +302,7 @@ impl Clerk {
                 self.export(&path, &lookup::certificate(account)?)?;
             }
             Request::Remember(state) => {
-                if let Some(places) = Places::of_environment() {
+                if let Some(places) = UserDirectories::of_environment() {
                     places.write_state(&state)?;
                 }
             }
@@ -332,7 +311,7 @@ impl Clerk {
             Request::Preview { plan, .. } if self.waits_for_data(&plan) => {}
             Request::Preview { session, plan } => match self.datasets(&plan) {
                 Ok(datasets) => self.previewer.ask(session, plan, datasets, &self.workspace),
-                Err(error) => self.tray.put(Report::Preview(Box::new(Err(error)))),
+                Err(error) => self.tray.put(DeskReport::Preview(Box::new(Err(error)))),
             },
             Request::Ledger => self.tell_ledger()?,
             Request::SetBudget { dataset, budget } => {
@@ -350,13 +329,13 @@ impl Clerk {
             }
             Request::AbandonRun(run) => {
                 let said = self.workspace.ledger()?.abandon(&run)?;
-                self.tray.put(Report::Remark(said));
+                self.tray.put(DeskReport::Remark(said));
                 self.tell_ledger()?;
             }
             Request::RepairLedger => {
                 let aside = self.workspace.ledger()?.repair()?;
                 let text = format!("the damaged ledger was set aside as {}", aside.display());
-                self.tray.put(Report::Remark(text));
+                self.tray.put(DeskReport::Remark(text));
                 self.tell_ledger()?;
             }
             Request::Launch { id, session, plan, watch, control } => {
@@ -371,7 +350,7 @@ impl Clerk {
                     Ok(job) => self.choose(id, job),
                     Err(error) => {
                         let news = News::Chosen(Box::new(Err(error)));
-                        self.tray.put(Report::Job { id, news });
+                        self.tray.put(DeskReport::Job { id, news });
                     }
                 }
             }
@@ -382,7 +361,7 @@ impl Clerk {
                 let states = sweep::collect(&sweep, false)?;
                 let done = states.iter().filter(|it| matches!(it, TaskState::Ended(_))).count();
                 let text = format!("{done} of {} runs of the sweep have ended", states.len());
-                self.tray.put(Report::Remark(text));
+                self.tray.put(DeskReport::Remark(text));
                 self.tell_ledger()?;
                 self.tell_archive();
             }
@@ -408,7 +387,7 @@ impl Clerk {
                 self.rehearse(id, job);
             }
             Request::Rank { id, session, watch, control, manner } => {
-                // Whoever could not be read is left out.
+                // Datasets that could not be read are left out.
                 let names = session.ranking.public_names(&session).into_iter();
                 let names = names.chain(session.ranking.private_name(&session).ok());
                 let datasets = names.filter_map(|name| self.loaded.get(name).cloned()).collect();
@@ -441,7 +420,7 @@ impl Clerk {
             if Some(&found) != known && found != session {
                 let differences = changes::between(&session, &found);
                 let session = Box::new(found);
-                self.tray.put(Report::SessionClash { session, path, differences });
+                self.tray.put(DeskReport::SessionClash { session, path, differences });
                 return Ok(());
             }
         }
@@ -451,7 +430,7 @@ impl Clerk {
             self.workspace = workspace;
         }
         session.save(&path)?;
-        self.tray.put(Report::SessionSaved { session: Box::new(session), path });
+        self.tray.put(DeskReport::SessionSaved { session: Box::new(session), path });
         Ok(())
     }
 
@@ -522,7 +501,7 @@ impl Clerk {
                 if reading.load(Ordering::Acquire) {
                     return ControlFlow::Break(());
                 }
-                tray.put(Report::Reading { name: definition.name.clone(), bytes, of });
+                tray.put(DeskReport::Reading { name: definition.name.clone(), bytes, of });
                 ControlFlow::Continue(())
             };
             let result = catch_unwind(AssertUnwindSafe(|| {
@@ -550,10 +529,10 @@ impl Clerk {
                 let known = book.as_ref().zip(loaded.record.as_ref());
                 let account = known.and_then(|(book, record)| book.find(record));
                 let account = account.map(|account| account.id.clone());
-                self.tray.put(Report::Loaded { loaded, account });
+                self.tray.put(DeskReport::Loaded { loaded, account });
             }
             Err(error) => {
-                self.tray.put(Report::LoadFailed { name: name.to_owned(), error });
+                self.tray.put(DeskReport::LoadFailed { name: name.to_owned(), error });
             }
         }
         self.compare();
@@ -571,7 +550,7 @@ impl Clerk {
                 .map_err(|error| Error::io("create the directory", parent, &error))?;
         }
         files::write_private(&path, text.as_bytes())?;
-        self.tray.put(Report::Wrote(path));
+        self.tray.put(DeskReport::Wrote(path));
         Ok(())
     }
 
@@ -582,11 +561,11 @@ impl Clerk {
         let run = self.workspace.run_directory(run);
         thread::spawn(move || {
             tray.put(match predict::write_predictions(&run, &data, &output) {
-                Ok(rows) => Report::Remark(format!(
+                Ok(rows) => DeskReport::Remark(format!(
                     "predictions of {rows} rows in {}: as private as these rows",
                     output.display()
                 )),
-                Err(error) => Report::Trouble(error),
+                Err(error) => DeskReport::Trouble(error),
             });
         });
     }
@@ -623,20 +602,20 @@ impl Clerk {
                 Err(Error::failed("the choice could not be prepared")
                     .cure("please report the plans"))
             });
-            tray.put(Report::ChoiceOffered(Box::new(offer)));
+            tray.put(DeskReport::ChoiceOffered(Box::new(offer)));
         });
     }
 
     fn choose(&self, id: JobId, job: ChoiceJob) {
         let tray = Arc::clone(&self.tray);
         thread::spawn(move || {
-            let mut tell = |moment| tray.put(Report::Job { id, news: News::Choosing(moment) });
+            let mut tell = |moment| tray.put(DeskReport::Job { id, news: News::Choosing(moment) });
             let chosen = catch_unwind(AssertUnwindSafe(|| job.execute(&mut tell)));
             let chosen = chosen.unwrap_or_else(|_| {
                 Err(Error::failed("the choice crashed outside its steps")
                     .cure("its whole grant stays charged until it is settled on the Ledger screen"))
             });
-            tray.put(Report::Job { id, news: News::Chosen(Box::new(chosen)) });
+            tray.put(DeskReport::Job { id, news: News::Chosen(Box::new(chosen)) });
             if let Ok(report) = ledger_report(&job.workspace) {
                 tray.put(report);
             }
@@ -667,7 +646,7 @@ impl Clerk {
             Ok(datasets) => datasets,
             Err(error) => {
                 let news = News::Ended(Box::new(Err(error)));
-                return self.tray.put(Report::Job { id, news });
+                return self.tray.put(DeskReport::Job { id, news });
             }
         };
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
@@ -702,14 +681,14 @@ impl Clerk {
         thread::spawn(move || {
             let mut tell = |moment| {
                 fault_for_tests(&moment);
-                tray.put(Report::Job { id, news: News::Moment(moment) });
+                tray.put(DeskReport::Job { id, news: News::Moment(moment) });
             };
             let result = catch_unwind(AssertUnwindSafe(|| work(&mut tell)));
             let result = result.unwrap_or_else(|_| {
                 Err(Error::failed("the run crashed outside its steps")
                     .cure("its whole grant stays charged until it is settled on the Ledger screen"))
             });
-            tray.put(Report::Job { id, news: News::Ended(Box::new(result)) });
+            tray.put(DeskReport::Job { id, news: News::Ended(Box::new(result)) });
             if let Ok(report) = ledger_report(&workspace) {
                 tray.put(report);
             }
@@ -720,13 +699,13 @@ impl Clerk {
         let tray = Arc::clone(&self.tray);
         thread::spawn(move || {
             let mut tell = |moment| {
-                tray.put(Report::Rank { id, news: RankNews::Moment(moment) });
+                tray.put(DeskReport::Rank { id, news: RankNews::Moment(moment) });
             };
             let result = catch_unwind(AssertUnwindSafe(|| ranking::rank(&job, &mut tell)));
             let result = result.unwrap_or_else(|_| {
                 Err(Error::failed("the ranking crashed").cure("please report the session"))
             });
-            tray.put(Report::Rank { id, news: RankNews::Ended(Box::new(result)) });
+            tray.put(DeskReport::Rank { id, news: RankNews::Ended(Box::new(result)) });
             if let Ok(report) = ledger_report(&job.workspace) {
                 tray.put(report);
             }
@@ -736,15 +715,15 @@ impl Clerk {
     fn rehearse(&self, id: JobId, job: RehearsalJob) {
         let tray = Arc::clone(&self.tray);
         thread::spawn(move || {
-            let mut tell = |progress: &rehearse::Progress| {
+            let mut tell = |progress: &rehearse::RehearsalProgress| {
                 let news = RehearsalNews::Progressed(Box::new(progress.clone()));
-                tray.put(Report::Rehearsal { id, news });
+                tray.put(DeskReport::Rehearsal { id, news });
             };
             let result = catch_unwind(AssertUnwindSafe(|| rehearse::rehearse(&job, &mut tell)));
             let result = result.unwrap_or_else(|_| {
                 Err(Error::failed("the rehearsal crashed").cure("please report the session"))
             });
-            tray.put(Report::Rehearsal { id, news: RehearsalNews::Ended(Box::new(result)) });
+            tray.put(DeskReport::Rehearsal { id, news: RehearsalNews::Ended(Box::new(result)) });
         });
     }
 
@@ -762,12 +741,12 @@ fn fault_for_tests(moment: &Moment) {
     assert!(!crash, "a crash that a test asked for");
 }
 
-/// So long the interface waits for the ledger.
+/// How long the interface waits for the ledger.
 const LEDGER_PATIENCE: Duration = Duration::from_secs(3);
 
-fn ledger_report(workspace: &Workspace) -> Result<Report> {
+fn ledger_report(workspace: &Workspace) -> Result<DeskReport> {
     if !workspace.folder().is_dir() {
-        return Ok(Report::Ledger(Book::default(), Vec::new()));
+        return Ok(DeskReport::Ledger(Book::default(), Vec::new()));
     }
     let mut ledger = workspace.existing_ledger()?;
     // A machine that died may hold it for ever: the interface waits for no one.
@@ -778,9 +757,9 @@ fn ledger_report(workspace: &Workspace) -> Result<Report> {
         )
     })?;
     if book.accounts.is_empty() {
-        return Ok(Report::Ledger(book, Vec::new()));
+        return Ok(DeskReport::Ledger(book, Vec::new()));
     }
-    let life = |run: &RunRecord| Life::of(run, &ledger, workspace);
+    let life = |run: &RunRecord| RunLife::of(run, &ledger, workspace);
     let digests = book.accounts.iter().map(|account| Digest::of(account, &life)).collect();
-    Ok(Report::Ledger(book, digests))
+    Ok(DeskReport::Ledger(book, digests))
 }

@@ -9,19 +9,19 @@ pub const MOST_TASKS: usize = 10_000;
 
 /// A field of the plan and the values that it takes in turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Axis {
+pub struct SweepAxis {
     pub key: String,
     pub values: Vec<String>,
 }
 
 /// One plan of a sweep, and what makes it differ from the others.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Variant {
+pub struct SweepVariant {
     pub plan: PlanDefinition,
     pub values: Vec<(String, String)>,
 }
 
-impl Axis {
+impl SweepAxis {
     /// Reads `KEY=VALUE,VALUE,…` or `KEY=FIRST..LAST`, both ends included.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong =
@@ -55,7 +55,11 @@ impl Axis {
 
 /// Every combination of the values, the first axis slowest; each is checked against the
 /// ranges of its fields.
-pub fn variants(session: &Session, base: &PlanDefinition, axes: &[Axis]) -> Result<Vec<Variant>> {
+pub fn variants(
+    session: &Session,
+    base: &PlanDefinition,
+    axes: &[SweepAxis],
+) -> Result<Vec<SweepVariant>> {
     for (index, axis) in axes.iter().enumerate() {
         if axes[..index].iter().any(|other| other.key == axis.key) {
             return Err(Error::usage(format!("'{}' is varied twice", axis.key))
@@ -66,7 +70,7 @@ pub fn variants(session: &Session, base: &PlanDefinition, axes: &[Axis]) -> Resu
     let count = count.filter(|count| *count <= MOST_TASKS).ok_or_else(|| {
         Error::usage(format!("these are more than {MOST_TASKS} tasks")).cure("give fewer values")
     })?;
-    let mut variants: Vec<Variant> = Vec::with_capacity(count);
+    let mut variants: Vec<SweepVariant> = Vec::with_capacity(count);
     for index in 0..count {
         let mut rest = index;
         let mut values = Vec::new();
@@ -81,7 +85,7 @@ pub fn variants(session: &Session, base: &PlanDefinition, axes: &[Axis]) -> Resu
             return Err(Error::usage(format!("'{}' is there twice", plan.name))
                 .cure("name each value once; a sweep over `seed` repeats a plan"));
         }
-        variants.push(Variant { plan, values });
+        variants.push(SweepVariant { plan, values });
     }
     Ok(variants)
 }
@@ -140,9 +144,9 @@ mod tests {
     use super::*;
     use crate::session::demo;
 
-    fn swept(axes: &[&str]) -> Result<Vec<Variant>> {
+    fn swept(axes: &[&str]) -> Result<Vec<SweepVariant>> {
         let session = demo::session("bikeshare").unwrap();
-        let axes = axes.iter().map(|axis| Axis::parse(axis)).collect::<Result<Vec<_>>>()?;
+        let axes = axes.iter().map(|axis| SweepAxis::parse(axis)).collect::<Result<Vec<_>>>()?;
         variants(&session, &session.plans[0], &axes)
     }
 

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::assembly::propose;
 use super::control::Control;
-use super::course::{self, Ended, Opening};
+use super::course::{self, CourseResult, Opening};
 use super::job::{self, Job, Moment, Summary};
 use super::launch::{self, new_run_id};
 use super::overlap;
@@ -26,7 +26,7 @@ use super::prepared::PreparedStore;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Account, Grant, Outcome, RunState};
+use crate::privacy::ledger::{Account, Grant, RunOutcome, RunState};
 use crate::privacy::{Calibrated, NoiseSource, Spender, Watch};
 use crate::session::certificate;
 use crate::session::resumption::Origin;
@@ -36,12 +36,12 @@ use crate::session::sweep::{
 use crate::session::{
     Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset, leftovers,
 };
-use axes::Variant;
+use axes::SweepVariant;
 
 /// A plan of a sweep with its noise.
 #[derive(Debug)]
 pub struct Planned {
-    pub variant: Variant,
+    pub variant: SweepVariant,
     pub calibrated: Calibrated,
     pub plan: Plan,
     pub warnings: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Planned {
 
 /// What a sweep is made of.
 #[derive(Debug)]
-pub struct Order<'a> {
+pub struct SweepOrder<'a> {
     pub session: &'a Session,
     pub base: &'a PlanDefinition,
     pub workspace: &'a Workspace,
@@ -58,9 +58,9 @@ pub struct Order<'a> {
     pub sealed: bool,
 }
 
-impl Order<'_> {
+impl SweepOrder<'_> {
     /// Calibrates every task; draws and writes nothing.
-    pub fn plan(&self, variants: Vec<Variant>) -> Result<Vec<Planned>> {
+    pub fn plan(&self, variants: Vec<SweepVariant>) -> Result<Vec<Planned>> {
         if let Some(test) = &self.base.test {
             return Err(Error::usage(format!(
                 "'{test}' would pay for the score of every task of the sweep"
@@ -142,11 +142,11 @@ impl Order<'_> {
             .zip(planned)
             .map(|(task, it)| Ok(grant(task, it, account, self.private()?.unit())))
             .collect::<Result<_>>()?;
-        let standing = certificate::Standing::of(account);
+        let standing = certificate::AccountStanding::of(account);
         ledger.grant_carried(&grants)?;
         for (index, (grant, origin)) in grants.into_iter().zip(origins).enumerate() {
             let line = ledger.granted(&grant.run);
-            let standing = certificate::Standing { line, ..standing.clone() };
+            let standing = certificate::AccountStanding { line, ..standing.clone() };
             sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
         }
         Ok(())
@@ -233,7 +233,7 @@ pub fn carry_out(
     let (directory, transcript) = opened.inspect_err(|error| {
         // Nothing was drawn. If this cannot be written either, all of it counts.
         let _ = task.write_result(&TaskResult {
-            outcome: Outcome::Failed,
+            outcome: RunOutcome::Failed,
             used: vec![0; events],
             peeked: false,
             trouble: Some(error.to_string()),
@@ -251,7 +251,7 @@ pub fn carry_out(
         noise: NoiseSource::Secret,
         standing,
     };
-    let Ended { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
+    let CourseResult { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
     let written = task.write_result(&TaskResult {
         outcome: summary.outcome,
         used,
@@ -259,7 +259,7 @@ pub fn carry_out(
         trouble: summary.trouble.as_ref().map(Error::to_string),
     });
     if let Err(error) = written {
-        summary.outcome = Outcome::Failed;
+        summary.outcome = RunOutcome::Failed;
         summary.trouble.get_or_insert(error);
     }
     Ok(summary)
@@ -329,7 +329,7 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
         } else if let Some(open) = open.filter(|_| give_up) {
             let nothing = vec![0; open.reserved.len()];
             let (used, peeked) = match state {
-                // Whoever wants to claim it now is too late.
+                // It is claimed here, so nobody else can begin it now.
                 TaskState::NotBegun if sweep.task(index).claim().is_ok() => (nothing, false),
                 TaskState::Missing { .. } => (open.reserved.clone(), true),
                 _ => {
@@ -337,7 +337,7 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
                     continue;
                 }
             };
-            let outcome = Outcome::Abandoned;
+            let outcome = RunOutcome::Abandoned;
             ledger.settle(&entry.run, &used, outcome, peeked)?;
             let result = TaskResult { outcome, used, peeked, trouble: None };
             if state == TaskState::NotBegun {

@@ -12,21 +12,21 @@ const MOST_BINS: usize = 255;
 /// The columns that trees are grown on.
 #[derive(Debug)]
 pub struct Binned {
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<BinnedColumn>,
     pub(super) examples: usize,
     /// The bins once more, example by example.
     pub(super) rows: Vec<u8>,
 }
 
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct BinnedColumn {
     /// Of every example.
     pub of: Vec<u8>,
-    pub kind: Kind,
+    pub kind: BinKind,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum BinKind {
     /// Bin b holds values up to edge b; one more bin holds all beyond the last.
     Ordered { feature: u32, edges: Vec<f64> },
     /// Bin b + 1 holds the examples that have the rarer value of flag b; bin 0 the others.
@@ -41,9 +41,9 @@ pub(super) struct Flag {
     pub high: bool,
 }
 
-impl Column {
+impl BinnedColumn {
     pub fn is_ordered(&self) -> bool {
-        matches!(self.kind, Kind::Ordered { .. })
+        matches!(self.kind, BinKind::Ordered { .. })
     }
 
     /// The bins that a node may be split at.
@@ -53,8 +53,8 @@ impl Column {
 
     pub fn bins(&self) -> usize {
         match &self.kind {
-            Kind::Ordered { edges, .. } => edges.len() + 1,
-            Kind::Flags(flags) => flags.len() + 1,
+            BinKind::Ordered { edges, .. } => edges.len() + 1,
+            BinKind::Flags(flags) => flags.len() + 1,
         }
     }
 }
@@ -75,15 +75,16 @@ impl Binned {
                 _ => {
                     let bin = |x: &f64| edges.partition_point(|edge| edge < x) as u8;
                     let of = values.iter().map(bin).collect();
-                    columns.push(Column {
+                    columns.push(BinnedColumn {
                         of,
-                        kind: Kind::Ordered { feature: feature as u32, edges },
+                        kind: BinKind::Ordered { feature: feature as u32, edges },
                     });
                 }
             }
         }
         columns.extend(bundles(flags, examples));
-        let row = |example: usize| columns.iter().map(move |column: &Column| column.of[example]);
+        let row =
+            |example: usize| columns.iter().map(move |column: &BinnedColumn| column.of[example]);
         let rows = (0..examples).flat_map(row).collect();
         Self { columns, examples, rows }
     }
@@ -136,7 +137,7 @@ fn rare(feature: u32, threshold: f64, values: &[f64]) -> (Flag, Vec<u32>) {
 }
 
 /// Each flag joins the first column none of whose examples has it.
-fn bundles(flags: Vec<(Flag, Vec<u32>)>, examples: usize) -> Vec<Column> {
+fn bundles(flags: Vec<(Flag, Vec<u32>)>, examples: usize) -> Vec<BinnedColumn> {
     /// Columns that a flag is tried on.
     const TRIED: usize = 16;
     let mut columns: Vec<(Vec<Flag>, Vec<u8>)> = Vec::new();
@@ -156,7 +157,7 @@ fn bundles(flags: Vec<(Flag, Vec<u32>)>, examples: usize) -> Vec<Column> {
             of[example as usize] = flags.len() as u8;
         }
     }
-    let column = |(flags, of)| Column { of, kind: Kind::Flags(flags) };
+    let column = |(flags, of)| BinnedColumn { of, kind: BinKind::Flags(flags) };
     columns.into_iter().map(column).collect()
 }
 
@@ -189,9 +190,9 @@ mod tests {
             _ => example as f64,
         });
         let binned = Binned::new(&features);
-        let bins: Vec<usize> = binned.columns.iter().map(Column::bins).collect();
+        let bins: Vec<usize> = binned.columns.iter().map(BinnedColumn::bins).collect();
         assert_eq!(bins, [60, 4, 2]);
-        let Kind::Flags(flags) = &binned.columns[1].kind else { panic!() };
+        let BinKind::Flags(flags) = &binned.columns[1].kind else { panic!() };
         for example in 0..60 {
             let bin = binned.columns[1].of[example] as usize;
             assert_eq!(flags[bin - 1].feature as usize, example % 3);

@@ -7,7 +7,7 @@ use crate::numeric::Matrix;
 
 /// What a forest learns.
 #[derive(Debug, Clone, Copy)]
-pub enum Loss<'a> {
+pub enum ForestLoss<'a> {
     /// Half the squared distance to a number per example.
     Squared(&'a [f64]),
     /// The logistic loss of one score; 1 for the second class, 0 for the first.
@@ -27,7 +27,7 @@ pub struct Boosting {
 /// No probability counts as surer than this: keeps the base score finite.
 const LEAST_PROBABILITY: f64 = 1e-3;
 
-impl Loss<'_> {
+impl ForestLoss<'_> {
     pub fn outputs(&self) -> usize {
         match self {
             Self::Squared(_) | Self::Logistic(_) => 1,
@@ -118,7 +118,7 @@ impl Boosting {
         &self,
         (data, features): (&Binned, &Matrix),
         examples: &[u32],
-        loss: Loss<'_>,
+        loss: ForestLoss<'_>,
         offset: Option<&[f64]>,
         watched: &[u32],
     ) -> (Forest, Vec<f64>) {
@@ -197,7 +197,7 @@ mod tests {
         let data = Binned::new(&features);
         let (even, odd): (Vec<u32>, Vec<u32>) = (0..2000).partition(|i| i % 2 == 0);
         let boosting = Boosting { rounds: 100, learning_rate: 0.1, growth: GROWTH };
-        let loss = Loss::Squared(&labels);
+        let loss = ForestLoss::Squared(&labels);
         let (mut forest, course) = boosting.fit((&data, &features), &even, loss, None, &odd);
         assert!(forest.is_sound(2) && !forest.is_sound(1));
         assert!(course[100] < 0.01 * course[0], "{course:?}");
@@ -219,7 +219,7 @@ mod tests {
         let data = Binned::new(&features);
         let all: Vec<u32> = (0..1000).collect();
         let boosting = Boosting { rounds: 30, learning_rate: 0.3, growth: GROWTH };
-        for loss in [Loss::Logistic(&signs), Loss::Softmax(&classes, 2)] {
+        for loss in [ForestLoss::Logistic(&signs), ForestLoss::Softmax(&classes, 2)] {
             let (forest, _) = boosting.fit((&data, &features), &all, loss, None, &[]);
             let right = all.iter().filter(|example| {
                 let mut scores = vec![0.0; loss.outputs()];

@@ -5,7 +5,7 @@
 //! what its children are worth more. Of two siblings only the smaller one's histogram is
 //! counted; the other's is the difference to their parent's.
 
-use super::bins::{Binned, Kind};
+use super::bins::{BinKind, Binned};
 use super::{LEAF, Tree};
 
 /// How a tree may grow.
@@ -43,7 +43,7 @@ fn least_gain(here: f64) -> f64 {
     1e-12 * here.abs() + 1e-300
 }
 
-struct Split {
+struct NodeSplit {
     gain: f64,
     column: usize,
     /// The bin that the split is at.
@@ -51,12 +51,12 @@ struct Split {
 }
 
 /// A leaf that may be split.
-struct Candidate {
+struct SplitCandidate {
     node: usize,
     depth: usize,
     examples: Vec<u32>,
     histogram: Vec<f64>,
-    split: Option<Split>,
+    split: Option<NodeSplit>,
 }
 
 struct Grower<'a> {
@@ -92,7 +92,8 @@ impl Grower<'_> {
         let mut open = vec![self.candidate(0, 0, examples, histogram, &total)];
         let mut closed = Vec::new();
         while open.len() + closed.len() < self.growth.most_leaves {
-            let gain = |candidate: &Candidate| candidate.split.as_ref().map(|split| split.gain);
+            let gain =
+                |candidate: &SplitCandidate| candidate.split.as_ref().map(|split| split.gain);
             let mut best: Option<(usize, f64)> = None;
             for (at, candidate) in open.iter().enumerate() {
                 if let Some(gain) = gain(candidate)
@@ -207,22 +208,22 @@ impl Grower<'_> {
         examples: Vec<u32>,
         histogram: Vec<f64>,
         total: &[f64],
-    ) -> Candidate {
+    ) -> SplitCandidate {
         let splittable = depth < self.growth.most_depth
             && examples.len() >= 2 * self.growth.least_examples.max(1);
         let split = splittable.then(|| self.best_split(&histogram, total)).flatten();
         let histogram = if split.is_some() { histogram } else { Vec::new() };
-        Candidate { node, depth, examples, histogram, split }
+        SplitCandidate { node, depth, examples, histogram, split }
     }
 
     /// The split that gains most, the first of equals.
-    fn best_split(&self, histogram: &[f64], total: &[f64]) -> Option<Split> {
+    fn best_split(&self, histogram: &[f64], total: &[f64]) -> Option<NodeSplit> {
         if self.pull.outputs == 1 {
             return self.best_split_of_one(histogram, [total[0], total[1], total[2]]);
         }
         let stride = self.stride();
         let here = self.worth(total);
-        let mut best: Option<Split> = None;
+        let mut best: Option<NodeSplit> = None;
         let (mut one, mut other) = (vec![0.0; stride], vec![0.0; stride]);
         for (at, (column, start)) in self.data.columns.iter().zip(&self.starts).enumerate() {
             let part = &histogram[start * stride..][..column.bins() * stride];
@@ -230,7 +231,7 @@ impl Grower<'_> {
             for bin in column.splits() {
                 let sums = &part[bin * stride..][..stride];
                 if sums[stride - 1] == 0.0 {
-                    // Nobody is in it: the same split as the one before.
+                    // The bin is empty: the same split as the one before.
                     continue;
                 }
                 if !column.is_ordered() {
@@ -247,7 +248,7 @@ impl Grower<'_> {
                 }
                 let gain = self.worth(&one) + self.worth(&other) - here;
                 if gain > best.as_ref().map_or(least_gain(here), |best| best.gain) {
-                    best = Some(Split { gain, column: at, bin });
+                    best = Some(NodeSplit { gain, column: at, bin });
                 }
             }
         }
@@ -255,7 +256,7 @@ impl Grower<'_> {
     }
 
     /// The same for one output, where most of the time goes.
-    fn best_split_of_one(&self, histogram: &[f64], total: [f64; 3]) -> Option<Split> {
+    fn best_split_of_one(&self, histogram: &[f64], total: [f64; 3]) -> Option<NodeSplit> {
         let Growth { least_examples, ridge, .. } = self.growth;
         let least = least_examples as f64;
         let here = total[0] * total[0] / (total[1] + ridge);
@@ -292,7 +293,7 @@ impl Grower<'_> {
                 let gain = (one[0] * one[0] * b + other[0] * other[0] * a) / (a * b) - here;
                 if gain > most {
                     most = gain;
-                    best = Some(Split { gain, column: at, bin });
+                    best = Some(NodeSplit { gain, column: at, bin });
                 }
             }
         }
@@ -302,21 +303,21 @@ impl Grower<'_> {
     /// The two children of a leaf, entered into the tree.
     fn split(
         &self,
-        candidate: Candidate,
+        candidate: SplitCandidate,
         tree: &mut Tree,
-    ) -> Result<[Candidate; 2], (usize, Vec<u32>)> {
-        let Candidate { node, depth, examples, mut histogram, split } = candidate;
-        let Some(Split { column, bin, .. }) = split else { return Err((node, examples)) };
+    ) -> Result<[SplitCandidate; 2], (usize, Vec<u32>)> {
+        let SplitCandidate { node, depth, examples, mut histogram, split } = candidate;
+        let Some(NodeSplit { column, bin, .. }) = split else { return Err((node, examples)) };
         let column = &self.data.columns[column];
         let (feature, threshold) = match &column.kind {
-            Kind::Ordered { feature, edges } => (*feature, edges[bin]),
-            Kind::Flags(flags) => (flags[bin - 1].feature, flags[bin - 1].threshold),
+            BinKind::Ordered { feature, edges } => (*feature, edges[bin]),
+            BinKind::Flags(flags) => (flags[bin - 1].feature, flags[bin - 1].threshold),
         };
         let goes_left = |example: &u32| {
             let of = column.of[*example as usize] as usize;
             match &column.kind {
-                Kind::Ordered { .. } => of <= bin,
-                Kind::Flags(flags) => (of == bin) != flags[bin - 1].high,
+                BinKind::Ordered { .. } => of <= bin,
+                BinKind::Flags(flags) => (of == bin) != flags[bin - 1].high,
             }
         };
         let (left, right): (Vec<u32>, Vec<u32>) = examples.iter().partition(|e| goes_left(e));

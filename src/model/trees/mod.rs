@@ -13,7 +13,7 @@ pub mod boosting;
 pub mod growth;
 
 pub use bins::Binned;
-pub use boosting::{Boosting, Loss};
+pub use boosting::{Boosting, ForestLoss};
 pub use growth::Growth;
 
 /// Stands where a node has no children.

@@ -58,7 +58,7 @@ pub fn eigenvalues(matrix: &Matrix) -> Option<Vector> {
     })
 }
 
-/// For a matrix on which the sweeps do not converge. None is known.
+/// For a matrix on which the sweeps do not converge; no such matrix is known.
 fn slowly(matrix: &Matrix) -> (Vector, Matrix) {
     let decomposition = matrix.clone().symmetric_eigen();
     (decomposition.eigenvalues, decomposition.eigenvectors)
@@ -80,10 +80,10 @@ fn decompose(
     let mut basis = vec![0.0; reflectors.len()];
     let columns = basis.chunks_exact_mut(reflectors.len() / dimension.div_ceil(BLOCK));
     let columns = columns.enumerate().map(|(block, columns)| {
-        Job::Reflect(Reflect { reflectors: &reflectors, first: block * BLOCK, columns })
+        EigenTask::Reflect(Reflect { reflectors: &reflectors, first: block * BLOCK, columns })
     });
-    let sweeps = Job::Sweep(&mut tridiagonal, patience, &mut rotations);
-    parallel::share_out(std::iter::once(sweeps).chain(columns).collect(), threads, &Job::run);
+    let sweeps = EigenTask::Sweep(&mut tridiagonal, patience, &mut rotations);
+    parallel::share_out(std::iter::once(sweeps).chain(columns).collect(), threads, &EigenTask::run);
 
     let vectors = rotated(&basis, dimension, &rotations?, threads);
     Some((Vector::from_vec(tridiagonal.diagonal) / scale, vectors))
@@ -130,12 +130,12 @@ fn lower_blocks(matrix: &Matrix, scale: f64) -> Vec<f64> {
 }
 
 /// What can be done at the same time once the matrix is tridiagonal.
-enum Job<'a> {
+enum EigenTask<'a> {
     Sweep(&'a mut Tridiagonal, usize, &'a mut Option<Rotations>),
     Reflect(Reflect<'a>),
 }
 
-impl Job<'_> {
+impl EigenTask<'_> {
     fn run(self) {
         match self {
             Self::Sweep(tridiagonal, patience, rotations) => {

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::sweep::{Rotations, Turn};
+use super::sweep::{Rotations, Shears};
 use super::{BLOCK, Matrix, four_lanes, parallel};
 
 /// Registers of rows that are rotated together.
@@ -75,7 +75,7 @@ impl WithSimd for Rotate<'_> {
 fn turn_twice<'a, S: Simd>(
     simd: S,
     mut columns: impl Iterator<Item = &'a mut [S::f64s; REGISTERS]>,
-    turns: &[[Turn; 2]],
+    turns: &[[Shears; 2]],
 ) where
     S::f64s: 'a,
 {
@@ -97,7 +97,7 @@ fn turn_twice<'a, S: Simd>(
 #[inline(always)]
 fn turn<S: Simd>(
     simd: S,
-    [tangent, minus]: Turn,
+    [tangent, minus]: Shears,
     x: &mut [S::f64s; REGISTERS],
     y: &[S::f64s; REGISTERS],
 ) -> [S::f64s; REGISTERS] {

@@ -4,14 +4,14 @@ use super::NOTHING;
 
 /// A rotation of neighbouring columns as three shears, each of which is one instruction: the
 /// tangent of half the angle, and minus the sine. The cosine is never negative.
-pub(super) type Turn = [f64; 2];
+pub(super) type Shears = [f64; 2];
 
 /// The rotations of all sweeps. Two sweeps are applied together, the second one column behind
 /// the first, so that columns are loaded half as often.
 pub(super) struct Rotations {
     /// The first column that each pair of sweeps turns, and how many turns it has.
     pub pairs: Vec<(usize, usize)>,
-    pub turns: Vec<[Turn; 2]>,
+    pub turns: Vec<[Shears; 2]>,
 }
 
 /// A symmetric tridiagonal matrix.
@@ -67,7 +67,12 @@ impl Tridiagonal {
     /// One QR sweep in the variant of Pal, Walker and Kahan: it needs squares alone, so that
     /// from one rotation to the next there is one division to wait for and no root. `pivot` is
     /// the square of the entry to be rotated onto its neighbour, `gamma` has its sign.
-    fn sweep<'a>(&mut self, first: usize, last: usize, turns: impl Iterator<Item = &'a mut Turn>) {
+    fn sweep<'a>(
+        &mut self,
+        first: usize,
+        last: usize,
+        turns: impl Iterator<Item = &'a mut Shears>,
+    ) {
         let shift = self.shift(last);
         let diagonal = &mut self.diagonal[first..=last];
         let squares = &mut self.squares[first..last];

@@ -79,7 +79,7 @@ pub fn with_slopes<S: Slopes>(
         return (total, Vec::new());
     }
     let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
-    // As many, whatever the threads, so that the sum is the same to the last bit.
+    // Their number does not depend on the threads, so that the sum is the same to the last bit.
     let parts = even(dimension * count / LEAST_SHARE);
     let share = count.div_ceil(parts);
     let examples = features.as_slice().chunks(share * dimension);
@@ -136,7 +136,7 @@ pub fn by_group<S: Slopes>(
 
 /// Some of the groups, for the widest instructions of the machine.
 struct GroupPass<'a, S> {
-    /// Of all examples.
+    /// The features of all examples.
     all: &'a [f64],
     groups: &'a [Range<usize>],
     longest: f64,

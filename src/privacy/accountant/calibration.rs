@@ -364,10 +364,10 @@ fn events(releases: &[PlannedRelease], inverse_mu: f64) -> Result<Vec<Event>> {
     let whole: f64 = releases.iter().filter_map(share_of).sum();
     let own = |release: &PlannedRelease| match release.noise {
         Allotment::Share(share) => {
-            Wanted::Multiplier((release.count as f64 * (whole / share)).sqrt() * inverse_mu)
+            WantedNoise::Multiplier((release.count as f64 * (whole / share)).sqrt() * inverse_mu)
         }
-        Allotment::AsPrinted(scale) => Wanted::Scale(scale),
-        Allotment::Covered => Wanted::Multiplier(inverse_mu),
+        Allotment::AsPrinted(scale) => WantedNoise::Scale(scale),
+        Allotment::Covered => WantedNoise::Multiplier(inverse_mu),
     };
     let paid = releases.iter().filter(|release| !is_covered(release));
     let paid = paid.map(|release| event(release, own(release))).collect::<Result<Vec<_>>>()?;
@@ -389,7 +389,7 @@ pub fn cover(run: &[Event], releases: &[PlannedRelease]) -> Result<Vec<Event>> {
         return Err(nothing_covers());
     }
     let multiplier = (drawn as f64 / mu_squared).sqrt() * WELL_COVERED;
-    releases.iter().map(|release| event(release, Wanted::Multiplier(multiplier))).collect()
+    releases.iter().map(|release| event(release, WantedNoise::Multiplier(multiplier))).collect()
 }
 
 fn nothing_covers() -> Error {
@@ -398,7 +398,7 @@ fn nothing_covers() -> Error {
 }
 
 /// A planned release with its noise.
-fn event(release: &PlannedRelease, wanted: Wanted) -> Result<Event> {
+fn event(release: &PlannedRelease, wanted: WantedNoise) -> Result<Event> {
     let mechanism = with_noise(release.query, wanted)
         .map_err(|error| error.at(format!("release '{}'", release.label)))?;
     Ok(Event {
@@ -413,14 +413,14 @@ fn event(release: &PlannedRelease, wanted: Wanted) -> Result<Event> {
 
 /// How much noise one release is to get.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum WantedNoise {
     /// Relative to the sensitivity, in the sense of the module's documentation.
     Multiplier(f64),
     Scale(f64),
 }
 
 /// The mechanism that answers `query` with at least the wanted noise.
-fn with_noise(query: Query, wanted: Wanted) -> Result<Mechanism> {
+fn with_noise(query: Query, wanted: WantedNoise) -> Result<Mechanism> {
     let Query { kind, sensitivity, size } = query;
     let selection =
         |scale: f64, slack: f64| ((sensitivity + slack) * ROUNDED_UP, Noise::ideal(scale));
@@ -429,11 +429,11 @@ fn with_noise(query: Query, wanted: Wanted) -> Result<Mechanism> {
         QueryKind::Gaussian => on_grid(query, (size as f64).sqrt(), wanted)?,
         QueryKind::SampledSum { rate } => {
             let wanted = match wanted {
-                Wanted::Multiplier(multiplier) => {
+                WantedNoise::Multiplier(multiplier) => {
                     let odds = 1.0 / (rate * multiplier);
-                    Wanted::Multiplier(1.0 / (odds * odds).ln_1p().sqrt())
+                    WantedNoise::Multiplier(1.0 / (odds * odds).ln_1p().sqrt())
                 }
-                printed @ Wanted::Scale(_) => printed,
+                printed @ WantedNoise::Scale(_) => printed,
             };
             on_grid(query, (size as f64).sqrt(), wanted)?
         }
@@ -469,24 +469,26 @@ fn with_noise(query: Query, wanted: Wanted) -> Result<Mechanism> {
 
 /// Scales of selections follow the planned sensitivity: what rounding adds to it, of the
 /// order of 10⁻⁸ or less, is left to the bisection.
-fn scale_for(sensitivity: f64, per_multiplier: f64, wanted: Wanted) -> f64 {
+fn scale_for(sensitivity: f64, per_multiplier: f64, wanted: WantedNoise) -> f64 {
     match wanted {
-        Wanted::Multiplier(multiplier) => sensitivity * multiplier * per_multiplier,
-        Wanted::Scale(scale) => scale,
+        WantedNoise::Multiplier(multiplier) => sensitivity * multiplier * per_multiplier,
+        WantedNoise::Scale(scale) => scale,
     }
 }
 
 /// Sensitivity after rounding, and vector noise: the finest grid on which the scale is at
 /// least what is asked for. `diagonal` is the norm of a vector of ones.
-fn on_grid(query: Query, diagonal: f64, wanted: Wanted) -> Result<(f64, Noise)> {
+fn on_grid(query: Query, diagonal: f64, wanted: WantedNoise) -> Result<(f64, Noise)> {
     let planned = query.sensitivity;
     let after_rounding = |noise: &DiscreteGaussian| {
         let (scale, grid) = (noise.sigma(), noise.grid());
         ((planned + grid * diagonal) * ROUNDED_UP, Noise { scale, grid })
     };
     let multiplier = match wanted {
-        Wanted::Multiplier(multiplier) => multiplier,
-        Wanted::Scale(scale) => return Ok(after_rounding(&DiscreteGaussian::at_least(scale)?)),
+        WantedNoise::Multiplier(multiplier) => multiplier,
+        WantedNoise::Scale(scale) => {
+            return Ok(after_rounding(&DiscreteGaussian::at_least(scale)?));
+        }
     };
     if multiplier.is_nan() || multiplier * diagonal > LARGEST_SPREAD {
         return Err(Error::usage(format!(

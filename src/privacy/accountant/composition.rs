@@ -71,7 +71,7 @@ use super::event::{Adjacency, Event};
 use super::guarantee::{Coverage, Guarantee};
 use super::held_out::counted;
 use super::pair::Pair;
-use super::rdp::Draws;
+use super::rdp::PairDraws;
 use super::selections::Selections;
 use super::subsampling::{Subsampled, View};
 use super::target::check_delta;
@@ -79,7 +79,6 @@ use super::{contour, gate, gaussian, pld, rdp};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
 
-/// The smallest δ that a guarantee is computed for.
 /// The most discretisation that the argument above covers: 2⁻¹⁰.
 const MOST_DISCRETISATION: f64 = 1.0 / 1024.0;
 /// Padding for the arithmetic of this module.
@@ -89,7 +88,7 @@ const ROUNDING: f64 = 1e-12;
 const LEAST_OF_SELECTIONS: f64 = 1e-15;
 
 /// What bounds δ by computing a curve.
-struct Curves {
+struct CurveBounds {
     /// Both directions of the neighbours, where they differ.
     losses: Vec<pld::Curve>,
     selections: Option<Selections>,
@@ -107,7 +106,7 @@ pub struct Composition {
     /// Which neighbours the sum is for: the weakest of its events.
     pub adjacency: Adjacency,
     /// What is not Gaussian: every pair once.
-    others: Vec<Draws>,
+    others: Vec<PairDraws>,
 }
 
 impl Composition {
@@ -121,9 +120,9 @@ impl Composition {
         Self { mu, ..self.clone() }
     }
 
-    /// The sum of these events; refused where one cannot be accounted for. Of a list that holds
-    /// releases of held-out records it takes all others for their run: of several runs, add up
-    /// what each is [`counted`] for.
+    /// The sum of these events. Fails if one of them cannot be accounted for. If releases of
+    /// held-out records are on the list, all others are taken for their run: for several runs, add
+    /// up what each is [`counted`] for.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self> {
         let events: Vec<&Event> = events.into_iter().collect();
         if events.iter().any(|event| event.held_out) {
@@ -196,7 +195,7 @@ impl Composition {
     /// nothing is repeated.
     fn one_repeat(&self) -> Option<(Self, f64, f64)> {
         let (mut epsilon, mut log_factor, mut squares) = (0.0, 0.0, self.mu * self.mu);
-        let repeated = |(pair, count): &Draws| match pair {
+        let repeated = |(pair, count): &PairDraws| match pair {
             Pair::Repeated(it) => Some((*it, *count as f64)),
             _ => None,
         };
@@ -205,7 +204,7 @@ impl Composition {
             log_factor += count * it.log_factor;
             squares += count * it.mu * it.mu;
         }
-        let others: Vec<Draws> =
+        let others: Vec<PairDraws> =
             self.others.iter().filter(|it| repeated(it).is_none()).copied().collect();
         let terms = (self.others.len() + 4) as f64;
         let up = 1.0 + terms * f64::EPSILON;
@@ -232,13 +231,13 @@ impl Composition {
     }
 
     /// All of it, as seen when the record is in the first hypothesis.
-    pub(super) fn parts(&self) -> Vec<Draws> {
+    pub(super) fn parts(&self) -> Vec<PairDraws> {
         let gaussian = (self.mu > 0.0).then_some((Pair::Gaussian { mu: self.mu }, 1));
         gaussian.into_iter().chain(self.others.iter().copied()).collect()
     }
 
     /// Both directions of the neighbours, where they differ.
-    fn directions(&self) -> Vec<Vec<Draws>> {
+    fn directions(&self) -> Vec<Vec<PairDraws>> {
         let removed = self.parts();
         let mut added = removed.clone();
         for (pair, _) in &mut added {
@@ -265,7 +264,7 @@ impl Composition {
     }
 
     /// The same, or the δ that `least` of ideal noise becomes: less is not asked for.
-    fn delta_on(&self, curves: &Curves, epsilon: f64, least: f64) -> f64 {
+    fn delta_on(&self, curves: &CurveBounds, epsilon: f64, least: f64) -> f64 {
         let parts = self.parts();
         if parts.is_empty() || epsilon == f64::INFINITY || epsilon >= gate::pure(&parts) {
             return 0.0;
@@ -346,14 +345,15 @@ impl Composition {
         Ok(guarantee)
     }
 
-    fn curves(&self) -> Curves {
+    fn curves(&self) -> CurveBounds {
         if self.others.is_empty() {
-            return Curves { losses: Vec::new(), selections: None };
+            return CurveBounds { losses: Vec::new(), selections: None };
         }
-        Curves {
-            losses: self.directions().into_iter().filter_map(pld::Curve::of).collect(),
-            selections: self.selections(),
-        }
+        CurveBounds { losses: self.losses(), selections: self.selections() }
+    }
+
+    fn losses(&self) -> Vec<pld::Curve> {
+        self.directions().into_iter().filter_map(pld::Curve::of).collect()
     }
 
     /// The best that is known of selections of one size, and nothing else.
@@ -443,14 +443,14 @@ impl Composition {
         }
         let share = self.ideal_delta(delta);
         let mut guess = 0.0_f64;
-        for curve in self.curves().losses {
+        for curve in self.losses() {
             if gate::pure(curve.parts()) > guess {
                 guess = guess.max(curve.guess(share).unwrap_or(f64::INFINITY));
             }
         }
         let guess = self.real(guess);
         // Of selections more is proven than their pairs say.
-        let selects = |(pair, _): &Draws| matches!(pair, Pair::BoundedRange { .. });
+        let selects = |(pair, _): &PairDraws| matches!(pair, Pair::BoundedRange { .. });
         if guess.is_infinite() || self.others.iter().any(selects) {
             return Ok(guess.min(self.running(delta)?.epsilon));
         }

@@ -14,7 +14,7 @@ use std::f64::consts::PI;
 
 use realfft::num_complex::Complex;
 
-use super::rdp::{Draws, least_over_orders};
+use super::rdp::{PairDraws, least_over_orders};
 use crate::error::{Error, Result};
 
 const MOST_NODES: usize = 8192;
@@ -24,15 +24,15 @@ const NEGLIGIBLE: f64 = 1e-16;
 const HALVINGS: u32 = 5;
 
 /// The integrand on the line through c.
-struct Line {
+struct ContourLine {
     c: f64,
     step: f64,
     log_moment: f64,
     values: Vec<Complex<f64>>,
 }
 
-impl Line {
-    fn along(parts: &[Draws], c: f64, step: f64) -> Result<Self> {
+impl ContourLine {
+    fn along(parts: &[PairDraws], c: f64, step: f64) -> Result<Self> {
         let diverges = || {
             Error::failed("the contour integral does not converge for this plan")
                 .cure("use the bounds; many draws, or larger sampling rates, converge")
@@ -42,7 +42,7 @@ impl Line {
         // Losses of ±ε₀ interfere constructively once more at t = π/ε₀.
         let echoes = parts.iter().filter_map(|(pair, _)| pair.echo());
         for echo in echoes {
-            let size = |(pair, draws): &Draws| {
+            let size = |(pair, draws): &PairDraws| {
                 let there = pair.circle(c, echo, 2).map_or(1.0, |circle| circle[1].norm());
                 *draws as f64 * there.ln()
             };
@@ -51,7 +51,7 @@ impl Line {
             }
         }
         // What is not small at the very end does not become small on the way.
-        let size = |(pair, draws): &Draws| {
+        let size = |(pair, draws): &PairDraws| {
             let end = step * MOST_NODES as f64;
             let there = pair.circle(c, end, 2).map_or(0.0, |circle| circle[1].norm());
             *draws as f64 * there.ln()
@@ -120,8 +120,8 @@ impl Line {
 }
 
 /// ε at this δ, in one direction.
-pub fn epsilon(parts: &[Draws], delta: f64) -> Result<f64> {
-    let read = |line: &Line| line.epsilon(delta);
+pub fn epsilon(parts: &[PairDraws], delta: f64) -> Result<f64> {
+    let read = |line: &ContourLine| line.epsilon(delta);
     let moment = |theta: f64| -> f64 {
         parts.iter().map(|(pair, count)| *count as f64 * pair.log_moment(theta)).sum()
     };
@@ -130,10 +130,10 @@ pub fn epsilon(parts: &[Draws], delta: f64) -> Result<f64> {
     let bend = (moment(c + near) - 2.0 * moment(c) + moment(c - near)) / (near * near);
     let width = bend.max(0.0).sqrt();
     let mut step = (0.15 * c).min(0.4 / width);
-    let mut last = read(&Line::along(parts, c, step)?);
+    let mut last = read(&ContourLine::along(parts, c, step)?);
     for _ in 0..HALVINGS {
         step *= 0.5;
-        let next = read(&Line::along(parts, c, step)?);
+        let next = read(&ContourLine::along(parts, c, step)?);
         if (next - last).abs() <= 1e-9 * next.abs() {
             return Ok(next);
         }

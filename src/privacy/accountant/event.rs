@@ -59,8 +59,8 @@ pub enum Allotment {
     /// selection; absolute units), whatever it guarantees: for reproduction only. The
     /// accountant says what it does guarantee.
     AsPrinted(f64),
-    /// Of a release of held-out records: as much as makes it free, beside the Gaussian noise of
-    /// all other releases.
+    /// For a release of held-out records: as much noise as makes it free beside the Gaussian noise
+    /// of all other releases.
     Covered,
 }
 
@@ -69,8 +69,8 @@ pub enum Allotment {
 pub struct Query {
     /// What is asked, and how noise hides the answer.
     pub kind: QueryKind,
-    /// How far neighbours move the answer at most, in absolute units; [`QueryKind`] says of
-    /// what. Of an event: *after* rounding to the grid of the noise.
+    /// How far neighbours move the answer at most, in absolute units; [`QueryKind`] says which
+    /// distance is meant. In an event, it is the one *after* rounding to the grid of the noise.
     pub sensitivity: f64,
     /// Numbers of a vector, candidates of a selection, or dimensions of a direction.
     pub size: u64,
@@ -134,7 +134,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// None at all, for rehearsals.
+    /// No noise at all, for rehearsals.
     pub(crate) const NONE: Self = Self::ideal(0.0);
 
     /// Noise that is on no grid.

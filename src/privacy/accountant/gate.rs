@@ -63,7 +63,7 @@
 
 use super::gaussian;
 use super::pair::Pair;
-use super::rdp::{self, Draws};
+use super::rdp::{self, PairDraws};
 
 /// The part of δ for sums of Gaussians, the commonest kind. The others cost them less than
 /// 0.5 % of ε at δ = 10⁻⁵, and less still below.
@@ -71,13 +71,13 @@ pub const GAUSSIAN_SHARE: f64 = 0.9;
 /// How the orders follow from the budget: 1/θ = a·(√(1 + ε/Λ) − 1) + b·ε/Λ + c, and the parts
 /// w of them all. The first is the best for concentrated privacy; samples need smaller ones.
 /// a/2 + b must not exceed 1, see above.
-const ORDERS: [Order; 6] = [
-    Order { a: 1.0, b: 0.0, c: 0.0, part: 0.3 },
-    Order { a: 1.5, b: 0.0, c: 0.0, part: 0.2 },
-    Order { a: 2.0, b: 0.0, c: 0.0, part: 0.15 },
-    Order { a: 0.0, b: 1.0, c: 0.015_625, part: 0.1 },
-    Order { a: 0.0, b: 1.0, c: 0.0625, part: 0.1 },
-    Order { a: 0.0, b: 1.0, c: 0.166_666, part: 0.15 },
+const ORDERS: [GateOrder; 6] = [
+    GateOrder { a: 1.0, b: 0.0, c: 0.0, part: 0.3 },
+    GateOrder { a: 1.5, b: 0.0, c: 0.0, part: 0.2 },
+    GateOrder { a: 2.0, b: 0.0, c: 0.0, part: 0.15 },
+    GateOrder { a: 0.0, b: 1.0, c: 0.015_625, part: 0.1 },
+    GateOrder { a: 0.0, b: 1.0, c: 0.0625, part: 0.1 },
+    GateOrder { a: 0.0, b: 1.0, c: 0.166_666, part: 0.15 },
 ];
 const LEAST_PART: f64 = 0.1;
 /// How close, relatively, the least ε is found; never from below.
@@ -85,7 +85,7 @@ const CLOSE: f64 = 1e-8;
 /// An ε beyond is none.
 const LARGEST: f64 = 1e290;
 
-struct Order {
+struct GateOrder {
     a: f64,
     b: f64,
     c: f64,
@@ -93,14 +93,14 @@ struct Order {
 }
 
 /// Σ ε₀ of all draws, rounded up; infinite if one of them is not pure.
-pub fn pure(parts: &[Draws]) -> f64 {
+pub fn pure(parts: &[PairDraws]) -> f64 {
     let sum = parts.iter().map(|(pair, count)| *count as f64 * pair.largest_loss());
     sum.sum::<f64>() * (1.0 + (parts.len() + 4) as f64 * f64::EPSILON)
 }
 
 /// The Gaussian mechanism that dominates all draws, sampling given away: its μ, if all
 /// are Gaussian but for sampling.
-pub fn gaussian_mu(parts: &[Draws]) -> Option<f64> {
+pub fn gaussian_mu(parts: &[PairDraws]) -> Option<f64> {
     let squares = parts.iter().map(|(pair, count)| {
         let mu = match pair {
             Pair::Gaussian { mu } => *mu,
@@ -114,12 +114,12 @@ pub fn gaussian_mu(parts: &[Draws]) -> Option<f64> {
 }
 
 /// log Σ wₖ·δ_R/δₖ: RDP admits the list where this is at least 0.
-fn log_room(parts: &[Draws], epsilon: f64, delta: f64) -> f64 {
+fn log_room(parts: &[PairDraws], epsilon: f64, delta: f64) -> f64 {
     let rest = (1.0 - GAUSSIAN_SHARE) * delta;
     let scaled = -epsilon / (LEAST_PART * rest).ln();
     // √(1 + x) − 1 without cancellation.
     let root = scaled / (1.0 + (1.0 + scaled).sqrt());
-    let terms = ORDERS.map(|Order { a, b, c, part }| {
+    let terms = ORDERS.map(|GateOrder { a, b, c, part }| {
         let theta = 1.0 / (a * root + b * scaled + c);
         let room = theta * (epsilon - rdp::epsilon_at(parts, theta, part * rest));
         // Too much to be integrated is too much.
@@ -133,7 +133,7 @@ fn log_room(parts: &[Draws], epsilon: f64, delta: f64) -> f64 {
 }
 
 /// RDP at all orders.
-pub fn renyi(parts: &[Draws], delta: f64) -> f64 {
+pub fn renyi(parts: &[PairDraws], delta: f64) -> f64 {
     let room = |epsilon: f64| log_room(parts, epsilon, delta);
     let mut high = 1.0;
     let mut above = room(high);
@@ -172,19 +172,19 @@ pub fn renyi(parts: &[Draws], delta: f64) -> f64 {
 }
 
 /// The least ε whose budget admits the list, and the sum that does.
-pub fn epsilon(parts: &[Draws], delta: f64) -> (f64, &'static str) {
+pub fn epsilon(parts: &[PairDraws], delta: f64) -> (f64, &'static str) {
     let renyi = (renyi(parts, delta), "Rényi sum at orders fixed by the budget (RDP)");
     least_sum(parts, GAUSSIAN_SHARE * delta, renyi)
 }
 
 /// The same of a list that is fixed in advance: every sum has all of δ, and the order of RDP
 /// may be the best.
-pub fn fixed(parts: &[Draws], delta: f64) -> (f64, &'static str) {
+pub fn fixed(parts: &[PairDraws], delta: f64) -> (f64, &'static str) {
     least_sum(parts, delta, (rdp::epsilon(parts, delta), "Rényi divergences (RDP)"))
 }
 
 fn least_sum(
-    parts: &[Draws],
+    parts: &[PairDraws],
     gaussian_delta: f64,
     renyi: (f64, &'static str),
 ) -> (f64, &'static str) {
@@ -205,14 +205,14 @@ mod tests {
     use super::*;
 
     /// The rule of the budget (ε, δ), from its definition.
-    fn holds(parts: &[Draws], budget: f64, delta: f64) -> bool {
+    fn holds(parts: &[PairDraws], budget: f64, delta: f64) -> bool {
         pure(parts) <= budget
             || gaussian_mu(parts)
                 .is_some_and(|mu| gaussian::epsilon(mu, GAUSSIAN_SHARE * delta) <= budget)
             || log_room(parts, budget, delta) >= 0.0
     }
 
-    fn any_draws() -> impl Strategy<Value = Draws> {
+    fn any_draws() -> impl Strategy<Value = PairDraws> {
         prop_oneof![
             (0.01..2.0, 1_u64..50).prop_map(|(mu, n)| (Pair::Gaussian { mu }, n)),
             (0.6..6.0, 0.0005..0.6, 1_u64..3000).prop_map(|(noise, rate, n)| {
@@ -306,7 +306,7 @@ mod tests {
         let response = |epsilon| (Pair::Response { epsilon }, 1);
         let mut beyond_without = 0;
         for part in [0.3_f64, 0.6, 0.9] {
-            let reached = |share: f64, admits: &dyn Fn(&[Draws]) -> bool| {
+            let reached = |share: f64, admits: &dyn Fn(&[PairDraws]) -> bool| {
                 let mu = gaussian::mu(budget, share * delta);
                 let (first, second) = (mu * part.sqrt(), mu * (1.0 - part).sqrt());
                 let (mut low, mut high) = (0.0, budget);

@@ -14,7 +14,7 @@
 
 /// Losses on the lattice k·step, under the first hypothesis.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cells {
+pub struct LatticeLosses {
     /// k of the first mass.
     pub first: i64,
     pub masses: Vec<f64>,
@@ -32,13 +32,14 @@ pub fn spread<B>(
     step: f64,
     boundary: impl Fn(f64) -> B,
     masses: impl Fn(&B, &B) -> (f64, f64),
-) -> Option<Cells> {
+) -> Option<LatticeLosses> {
     let (first, last) = ((low / step).floor(), (high / step).ceil());
     if !(last - first <= MOST_CELLS && last.abs().max(first.abs()) < 1e15 && high < 600.0) {
         return None;
     }
     let (first, last) = (first as i64, (last as i64).max(first as i64 + 1));
-    let mut cells = Cells { first, masses: vec![0.0; (last - first) as usize + 1], lost: 0.0 };
+    let mut cells =
+        LatticeLosses { first, masses: vec![0.0; (last - first) as usize + 1], lost: 0.0 };
     let mut below = boundary(first as f64 * step);
     for k in first..last {
         let above = boundary((k + 1) as f64 * step);
@@ -49,7 +50,7 @@ pub fn spread<B>(
     Some(cells)
 }
 
-impl Cells {
+impl LatticeLosses {
     /// Sends mass and other mass, of losses between k·step and (k + 1)·step, to the ends.
     fn split(&mut self, k: i64, step: f64, mass: f64, other: f64) {
         let up = (mass - (k as f64 * step).exp() * other) / -(-step).exp_m1();
@@ -82,7 +83,7 @@ mod tests {
         fn splitting_keeps_both_masses(
             loss in -3.0..3.0_f64, mass in 0.01..1.0, step in 0.01..0.5,
         ) {
-            let mut cells = Cells { first: -400, masses: vec![0.0; 801], lost: 0.0 };
+            let mut cells = LatticeLosses { first: -400, masses: vec![0.0; 801], lost: 0.0 };
             cells.add_atom(loss, step, mass);
             let kept: f64 = cells.masses.iter().sum();
             let at = |index: usize| (index as f64 - 400.0) * step;
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_loss_on_the_lattice_stays_where_it_is() {
-        let mut cells = Cells { first: -4, masses: vec![0.0; 9], lost: 0.0 };
+        let mut cells = LatticeLosses { first: -4, masses: vec![0.0; 9], lost: 0.0 };
         cells.add_atom(0.3, 0.1, 0.25);
         assert_eq!(cells.masses[7], 0.25);
         assert_eq!(cells.masses.iter().sum::<f64>(), 0.25);

@@ -19,7 +19,7 @@
 use realfft::num_complex::Complex;
 
 use super::gaussian;
-use super::lattice::{Cells, spread};
+use super::lattice::{LatticeLosses, spread};
 use super::repeats::Repeated;
 use super::subsampling::Subsampled;
 use crate::numeric::special::normal_tails;
@@ -160,7 +160,7 @@ impl Pair {
 
     /// The loss on a lattice, but for `negligible` tilted mass at each end; `None` beyond
     /// what fits.
-    pub fn cells(&self, theta: f64, step: f64, negligible: f64) -> Option<Cells> {
+    pub fn cells(&self, theta: f64, step: f64, negligible: f64) -> Option<LatticeLosses> {
         match *self {
             Self::Gaussian { mu } => {
                 let middle = mu * mu * (0.5 + theta);
@@ -174,7 +174,7 @@ impl Pair {
                 let cells = spread(middle - reach, middle + reach, step, boundary, |from, to| {
                     (mass(from[0], to[0]), mass(from[1], to[1]))
                 })?;
-                Some(Cells { lost: 2.0 * normal_tails(REACH).1, ..cells })
+                Some(LatticeLosses { lost: 2.0 * normal_tails(REACH).1, ..cells })
             }
             Self::Subsampled(subsampled) => subsampled.cells(theta, step, negligible),
             Self::Repeated(_) => None,
@@ -206,7 +206,11 @@ impl Pair {
 }
 
 /// Cells of losses within ±`epsilon`; `masses` of the losses between two values.
-fn inside(epsilon: f64, step: f64, masses: impl Fn(f64, f64) -> (f64, f64)) -> Option<Cells> {
+fn inside(
+    epsilon: f64,
+    step: f64,
+    masses: impl Fn(f64, f64) -> (f64, f64),
+) -> Option<LatticeLosses> {
     // One step more at each end, so that an atom at an end has both neighbours.
     let reach = epsilon + step;
     let boundary = |loss: f64| loss.clamp(-epsilon, epsilon);

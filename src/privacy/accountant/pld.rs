@@ -11,7 +11,7 @@
 //! not exact is added up in tilted units, weighted by the most that φ can be (where only the
 //! length of an error is known, by the length of φ: [`weights`]), and goes into both bounds:
 //!
-//! * losses beyond the lattice of one draw ([`Cells::lost`]) and sums beyond the window
+//! * losses beyond the lattice of one draw ([`LatticeLosses::lost`]) and sums beyond the window
 //!   (Chernoff's bound again), which wrap around;
 //! * rounding in the masses: an error in a boundary between cells moves mass by one
 //!   cell, so it counts times the step; tilting costs some units per exponent;
@@ -28,9 +28,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::lattice::Cells;
+use super::lattice::LatticeLosses;
 use super::pair::Pair;
-use super::rdp::{Draws, least_over_orders};
+use super::rdp::{PairDraws, least_over_orders};
 use super::{contour, gate, rdp};
 use crate::numeric::convolution::{convolve_powers, friendly_length};
 use crate::numeric::special::least;
@@ -78,7 +78,7 @@ pub struct Interval {
 /// by factors of [`REACHES`], and not on what is asked: so the ε of a δ and the δ of that ε
 /// are read off the same one, and agree.
 pub struct Curve {
-    parts: Vec<Draws>,
+    parts: Vec<PairDraws>,
     draws: f64,
     lattices: RefCell<BTreeMap<i32, Option<Rc<Lattice>>>>,
 }
@@ -111,12 +111,12 @@ impl Lattice {
 
 impl Curve {
     /// `None` for an empty list.
-    pub fn of(parts: Vec<Draws>) -> Option<Self> {
+    pub fn of(parts: Vec<PairDraws>) -> Option<Self> {
         let draws = total_draws(&parts)?;
         Some(Self { parts, draws, lattices: RefCell::default() })
     }
 
-    pub fn parts(&self) -> &[Draws] {
+    pub fn parts(&self) -> &[PairDraws] {
         &self.parts
     }
 
@@ -307,7 +307,7 @@ fn beginning(place: i32) -> f64 {
 
 /// The least θ whose Chernoff bound on δ(ε) is within a factor e^[`SLACK`] of the best
 /// one. Larger ones make rare large losses likely, which widens the window.
-fn tilt(parts: &[Draws], epsilon: f64) -> f64 {
+fn tilt(parts: &[PairDraws], epsilon: f64) -> f64 {
     let log_bound = |theta| log_moment(parts, theta) - theta * epsilon;
     let (mut theta, least) = least_over_orders(WORTH, log_bound);
     while theta > 1e-3 && log_bound(theta / 1.25) <= least + SLACK {
@@ -319,7 +319,7 @@ fn tilt(parts: &[Draws], epsilon: f64) -> f64 {
 }
 
 /// The draws of all parts; `None` when there are none.
-fn total_draws(parts: &[Draws]) -> Option<f64> {
+fn total_draws(parts: &[PairDraws]) -> Option<f64> {
     let draws = parts.iter().map(|(_, count)| *count as f64).sum::<f64>();
     (draws > 0.0).then_some(draws)
 }
@@ -331,13 +331,13 @@ fn first_step(epsilon: f64, draws: f64, theta: f64) -> f64 {
     (12.0 * tolerance / (draws * (theta + 1.0))).sqrt()
 }
 
-fn log_moment(parts: &[Draws], theta: f64) -> f64 {
+fn log_moment(parts: &[PairDraws], theta: f64) -> f64 {
     parts.iter().map(|(pair, count)| *count as f64 * pair.log_moment(theta)).sum()
 }
 
 /// The tilted losses of one draw.
-struct Loss {
-    cells: Cells,
+struct TiltedLosses {
+    cells: LatticeLosses,
     count: u64,
     log_moment: f64,
     mean: f64,
@@ -364,7 +364,7 @@ struct Tilted {
 impl Tilted {
     /// With a smaller θ if the sum does not fit its window, or a coarser lattice.
     fn compose_gently(
-        parts: &[Draws],
+        parts: &[PairDraws],
         theta: &mut f64,
         mut step: f64,
         outside: f64,
@@ -378,7 +378,7 @@ impl Tilted {
         None
     }
 
-    fn compose(parts: &[Draws], theta: f64, mut step: f64, outside: f64) -> Option<Self> {
+    fn compose(parts: &[PairDraws], theta: f64, mut step: f64, outside: f64) -> Option<Self> {
         // Losses that sit at the ends stay there if the ends are on the lattice.
         let ends = parts.iter().map(|(pair, _)| pair.largest_loss());
         if let Some(end) = ends.filter(|end| end.is_finite() && *end > 0.0).reduce(f64::max) {
@@ -388,9 +388,9 @@ impl Tilted {
         let mut losses = Vec::new();
         for (pair, count) in parts {
             let cells = pair.cells(theta, step, negligible)?;
-            losses.push(Loss::tilt(cells, *count, theta, step, pair.log_moment(theta))?);
+            losses.push(TiltedLosses::tilt(cells, *count, theta, step, pair.log_moment(theta))?);
         }
-        let total = |of: fn(&Loss) -> f64| -> f64 {
+        let total = |of: fn(&TiltedLosses) -> f64| -> f64 {
             losses.iter().map(|loss| loss.count as f64 * of(loss)).sum()
         };
         let (mean, variance) = (total(|loss| loss.mean), total(|loss| loss.variance));
@@ -540,8 +540,14 @@ impl Tilted {
     }
 }
 
-impl Loss {
-    fn tilt(mut cells: Cells, count: u64, theta: f64, step: f64, expected: f64) -> Option<Self> {
+impl TiltedLosses {
+    fn tilt(
+        mut cells: LatticeLosses,
+        count: u64,
+        theta: f64,
+        step: f64,
+        expected: f64,
+    ) -> Option<Self> {
         let mut total = 0.0;
         let (mut first, mut second) = (0.0, 0.0);
         for (k, mass) in (cells.first..).zip(&mut cells.masses) {
@@ -600,7 +606,7 @@ fn weights(theta: f64, step: f64) -> (f64, f64) {
 
 /// How far from its mean the sum stays but for `outside`, on the side of `deviation`'s
 /// sign: the best of some of Chernoff's bounds.
-fn reach(losses: &[Loss], step: f64, deviation: f64, outside: f64) -> f64 {
+fn reach(losses: &[TiltedLosses], step: f64, deviation: f64, outside: f64) -> f64 {
     let bound = |scale: f64| {
         let eta = scale / deviation;
         let spread: f64 =

@@ -11,7 +11,7 @@
 use super::pair::Pair;
 
 /// Draws of one pair.
-pub type Draws = (Pair, u64);
+pub type PairDraws = (Pair, u64);
 
 /// Allowed error of one K, relative to what it is computed from: of the order of 1.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
@@ -20,7 +20,7 @@ const ROUNDING: f64 = 16.0 * f64::EPSILON;
 const SEARCHED: f64 = 1e-7;
 
 /// Σ K(θ) of what is proven of the mechanisms, rounded up.
-fn log_moment(parts: &[Draws], theta: f64) -> f64 {
+fn log_moment(parts: &[PairDraws], theta: f64) -> f64 {
     let sum = parts.iter().map(|(pair, count)| {
         let one = pair.log_moment_of_mechanism(theta);
         *count as f64 * (one + ROUNDING * (1.0 + one.abs()))
@@ -29,20 +29,20 @@ fn log_moment(parts: &[Draws], theta: f64) -> f64 {
 }
 
 /// ε of this order α = θ + 1.
-pub fn epsilon_at(parts: &[Draws], theta: f64, delta: f64) -> f64 {
+pub fn epsilon_at(parts: &[PairDraws], theta: f64, delta: f64) -> f64 {
     let order = theta + 1.0;
     log_moment(parts, theta) / theta + (theta / order).ln() - (delta.ln() + order.ln()) / theta
 }
 
 /// The least ε over all orders, never negative; and a little more, so that [`delta`] says as
 /// much of it at an order of its own.
-pub fn epsilon(parts: &[Draws], delta: f64) -> f64 {
+pub fn epsilon(parts: &[PairDraws], delta: f64) -> f64 {
     let least = least_over_orders(1e-7, |theta| epsilon_at(parts, theta, delta)).1;
     least.max(0.0) * (1.0 + SEARCHED)
 }
 
 /// The least δ over all orders, at most 1.
-pub fn delta(parts: &[Draws], epsilon: f64) -> f64 {
+pub fn delta(parts: &[PairDraws], epsilon: f64) -> f64 {
     let log_delta = |theta: f64| {
         let order = theta + 1.0;
         log_moment(parts, theta) - theta * epsilon + theta * (theta / order).ln() - order.ln()

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Adjacency, Composition, Event, Noise, QueryKind, rdp};
 use crate::numeric::golden::Golden;
 
-pub struct Case {
+pub struct ReferenceCase {
     pub id: String,
     pub events: Vec<Event>,
     pub delta: f64,
@@ -42,7 +42,7 @@ fn event(value: &Value, adjacency: Adjacency) -> Event {
     }
 }
 
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<ReferenceCase> {
     let golden = Golden::read(include_str!("../../../tests/golden/accounting.json"));
     let case = |value: &Value| {
         let adjacency = match value["adjacency"].as_str().unwrap() {
@@ -53,7 +53,7 @@ pub fn cases() -> Vec<Case> {
             Some(events) => events.iter().map(|value| event(value, adjacency)).collect(),
             None => vec![event(value, adjacency)],
         };
-        Case {
+        ReferenceCase {
             id: value["id"].as_str().unwrap().to_owned(),
             events,
             delta: value["delta"].as_f64().unwrap(),
@@ -64,7 +64,7 @@ pub fn cases() -> Vec<Case> {
     golden.0.as_array().unwrap().iter().map(case).collect()
 }
 
-fn composition(case: &Case) -> Composition {
+fn composition(case: &ReferenceCase) -> Composition {
     Composition::of(&case.events).unwrap()
 }
 

@@ -151,7 +151,7 @@ fn probabilities(range: f64, t: f64) -> (f64, f64) {
 /// F of `count` steps at the lattice values from −`last` to `last`.
 fn composed(range: f64, count: u64, cells: usize, last: i64, is_whole: bool) -> Vec<f64> {
     let step = range / cells as f64;
-    // So many lattice values more on each side: no step goes farther.
+    // The lattice goes on by this much on each side: no step goes farther.
     let margin = cells + 1;
     let places = -(last + margin as i64)..=last + margin as i64;
     let ratios: Vec<f64> = places.map(|k| (k as f64 * step).exp()).collect();

@@ -15,7 +15,7 @@
 use realfft::num_complex::Complex;
 
 use super::gaussian;
-use super::lattice::{Cells, spread};
+use super::lattice::{LatticeLosses, spread};
 use crate::numeric::special::{LOG_SQRT_TWO_PI, normal_tails};
 
 /// Integrals reach this many standard deviations beyond all modes: e^{−40} is left out.
@@ -255,7 +255,7 @@ impl Subsampled {
 
     /// The loss on a lattice, see [`super::lattice`]; tilted mass up to `negligible` (at
     /// each end) may be left out.
-    pub fn cells(&self, theta: f64, step: f64, negligible: f64) -> Option<Cells> {
+    pub fn cells(&self, theta: f64, step: f64, negligible: f64) -> Option<LatticeLosses> {
         let range = self.core(theta, negligible)?;
         let ends = [range.low, range.high].map(|z| self.density_and_loss(z).1);
         let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
@@ -277,7 +277,8 @@ impl Subsampled {
                 View::Replace => (mixture, mixed(between(from[2], to[2]))),
             }
         };
-        spread(low, high, step, boundary, masses).map(|cells| Cells { lost: range.lost, ..cells })
+        spread(low, high, step, boundary, masses)
+            .map(|cells| LatticeLosses { lost: range.lost, ..cells })
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::book::Book;
-use super::entry::{AccountId, Budget, Claim, Correction, DatasetRecord, Grant, Line, Outcome};
+use super::entry::{
+    AccountId, Budget, Claim, Correction, DatasetRecord, Grant, LedgerLine, RunOutcome,
+};
 use super::gap::{Acceptance, Gap};
 use crate::data::persons::protected_words;
 use crate::error::Result;
@@ -21,7 +23,7 @@ pub enum RunState {
     /// Over: only what it drew counts.
     Settled {
         /// How it ended.
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// Exact numbers were looked at meanwhile.
         peeked: bool,
     },
@@ -35,16 +37,16 @@ pub struct RunRecord {
     /// What it may draw.
     pub grant: Grant,
     /// The line that granted it, or that charged it when it was recovered.
-    pub granted: Line,
+    pub granted: LedgerLine,
     /// The line that settled it.
-    pub settled: Option<Line>,
+    pub settled: Option<LedgerLine>,
     /// Draws announced so far per event; never less than what was drawn.
     pub reserved: Vec<u64>,
     /// Draws that count as spent per event: used when settled, the whole grant when open.
     pub charged: Vec<u64>,
     /// Whether it is open.
     pub state: RunState,
-    /// Of another trainer: what it says.
+    /// What another trainer says of itself, if the run is one of another trainer.
     pub claim: Option<Claim>,
     /// What the curator changed about that by hand, the latest last.
     pub corrections: Vec<Corrected>,
@@ -78,7 +80,7 @@ impl RunRecord {
         }
     }
 
-    pub(super) fn granted(time: &str, line: &Line, grant: Grant) -> Self {
+    pub(super) fn granted(time: &str, line: &LedgerLine, grant: Grant) -> Self {
         Self {
             time: time.to_owned(),
             granted: line.clone(),
@@ -92,7 +94,7 @@ impl RunRecord {
         }
     }
 
-    pub(super) fn claimed(time: &str, line: &Line, claim: Claim) -> Self {
+    pub(super) fn claimed(time: &str, line: &LedgerLine, claim: Claim) -> Self {
         let run = Self::granted(time, line, claim.grant());
         let (reserved, state) = (run.charged.clone(), RunState::Claimed);
         Self { reserved, state, claim: Some(claim), ..run }
@@ -126,7 +128,7 @@ impl RunRecord {
     }
 
     /// A correction of it.
-    pub(super) fn corrected(&self, time: &str, line: &Line, correction: Correction) -> Self {
+    pub(super) fn corrected(&self, time: &str, line: &LedgerLine, correction: Correction) -> Self {
         let mut corrections = self.corrections.clone();
         let before = self.charged_events();
         corrections.push(Corrected { time: time.to_owned(), why: correction.why, before });
@@ -159,7 +161,7 @@ impl RunRecord {
             return Ok(None);
         }
         if self.is_claimed() {
-            // Nobody knows here whether its steps were planned or chosen by what came out.
+            // Its steps may have been planned, or chosen by what came out: that is not known here.
             return Composition::of(&charged)?.gate(delta).map(Some);
         }
         Composition::of_run(&charged, &self.grant.events, delta).map(Some)
@@ -263,7 +265,7 @@ impl Account {
         spent.map(|run| run.grant.unit.as_deref()).collect()
     }
 
-    /// Whom the totals are for, where it is not single records: `persons (by 'patient_id')`.
+    /// What the totals protect, if it is not single records: `persons (by 'patient_id')`.
     pub fn protects(&self) -> Option<String> {
         let units = self.units();
         let only = units.first().copied().flatten().filter(|_| units.len() == 1);
@@ -306,8 +308,8 @@ impl Account {
         }
     }
 
-    /// Of what is spent, what was drawn here and what other trainers claim; `None` where nobody
-    /// claims anything.
+    /// What was drawn here and what other trainers claim, of all that is spent. `None` if no
+    /// trainer claims anything.
     pub fn claims(&self, delta: f64) -> Result<Option<Claims>> {
         let part = |is_claimed: bool| {
             let runs = self.runs.iter().filter(|run| run.is_claimed() == is_claimed);

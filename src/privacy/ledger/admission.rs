@@ -28,7 +28,7 @@ impl Account {
             || "nothing is spent so far".to_owned(),
             |spent| format!("ε = {} is spent so far", at_least(spent.epsilon)),
         );
-        // Of a run with Gaussian noise. What costs more than that, as Laplace noise does at a small
+        // For a run with Gaussian noise. What costs more than that, as Laplace noise does at a small
         // δ, is only told that there is room.
         let fitting = self.largest_epsilon(target.delta)?;
         let rough = fitting.is_some_and(|epsilon| epsilon >= target.epsilon);
@@ -88,8 +88,8 @@ impl Account {
         .cure(cure))
     }
 
-    /// Would all of these runs together? None of them is chosen by what another puts out, but
-    /// they add up as if they were: this is how they will count.
+    /// Whether all of these runs together fit. None of them is chosen by what another puts out, but
+    /// they are added up as if they were, because this is how they will count.
     pub fn admit_all(&self, grants: &[Grant]) -> Result<()> {
         grants.iter().try_for_each(|grant| self.check_unit(grant.unit.as_deref()))?;
         if let [only] = grants {
@@ -268,7 +268,7 @@ fn at_most(epsilon: f64) -> String {
 mod tests {
     use super::super::samples::{book, budget, damage, dataset, event, grant, one_account, put};
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
     use crate::privacy::accountant::{Allotment, Noise, PlannedRelease, QueryKind, calibrate};
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
         let target = Target { epsilon: 0.1, delta: 1e-6 };
         let mut book = book([dataset("a", "/a.csv", "c", "v")]);
         let error = book.accounts[0].admit(&[event(0.01, 1)], target).unwrap_err();
-        assert_eq!(error.kind(), Kind::Refused);
+        assert_eq!(error.kind(), ErrorKind::Refused);
         assert!(error.to_string().contains("no budget"));
         assert_eq!(error.action(), Some(&Action::SetBudget { account: Some("a".to_owned()) }));
         put(&mut book, budget("a", 1.0, 1e-5)).unwrap();

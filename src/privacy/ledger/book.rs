@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::account::{Account, RunRecord, RunState, Unprotected};
-use super::entry::{AccountId, Correction, DatasetRecord, Entry, Line, RunId};
+use super::entry::{AccountId, Correction, DatasetRecord, Entry, LedgerLine, RunId};
 use super::gap::{Cause, Gap};
 use crate::data::overlap::{Overlap, Sketch};
 use crate::error::{Action, Error, Result};
@@ -259,7 +259,7 @@ impl Book {
     }
 
     /// Takes in the next line.
-    pub(super) fn apply(&mut self, line: &Line, time: &str, entry: Entry) -> Result<()> {
+    pub(super) fn apply(&mut self, line: &LedgerLine, time: &str, entry: Entry) -> Result<()> {
         self.check(&entry)?;
         match entry {
             Entry::Dataset { account, dataset } => match self.account_index(&account) {
@@ -456,9 +456,9 @@ mod tests {
         block, book, budget, claim, damage, dataset, event, grant, id, one_account, put, record,
         run, settle,
     };
-    use super::super::total::Standing;
+    use super::super::total::TotalStanding;
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
     use crate::privacy::accountant::{Event, Target};
 
     #[test]
@@ -477,7 +477,7 @@ mod tests {
     fn what_others_claim_counts_and_stands_apart() {
         let mut book = one_account(2.0, 1e-5);
         put(&mut book, grant("r", "a", vec![event(0.1, 10)])).unwrap();
-        assert_eq!(book.accounts[0].total(1e-5).unwrap().standing, Standing::AtMost);
+        assert_eq!(book.accounts[0].total(1e-5).unwrap().standing, TotalStanding::AtMost);
         let here = book.accounts[0].spent(1e-5).unwrap();
         let later = |count| Entry::Claimed(claim("t", "a", "x", vec![event(0.1, count)]));
         put(&mut book, later(5)).unwrap();
@@ -486,7 +486,7 @@ mod tests {
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.1, 30)]);
         let total = book.accounts[0].total(1e-5).unwrap();
         let claims = total.claims.clone().unwrap();
-        assert_eq!((total.standing, &claims.drawn_here), (Standing::Claimed, &here));
+        assert_eq!((total.standing, &claims.drawn_here), (TotalStanding::Claimed, &here));
         assert!(
             total.words().contains("drawn elsewhere, as its trainer says"),
             "{}",
@@ -544,7 +544,7 @@ mod tests {
             account.runs[1].corrections.iter().map(|it| it.before.clone()).collect();
         assert_eq!(before, [vec![event(0.1, 30)], vec![event(0.1, 3)]]);
         let total = account.total(1e-5).unwrap();
-        assert_eq!(total.standing, Standing::Claimed);
+        assert_eq!(total.standing, TotalStanding::Claimed);
         assert!(total.words().contains("1 training was changed by hand"), "{}", total.words());
         put(&mut book, Entry::Claimed(of(vec![event(0.1, 1)]))).unwrap();
         assert_eq!(book.accounts[0].runs[1].corrections.len(), 2, "it stays said");
@@ -599,7 +599,7 @@ mod tests {
             (1.0, f64::NAN),
         ] {
             let error = book.check(&budget("a", epsilon, delta)).unwrap_err();
-            assert_eq!(error.kind(), Kind::Usage);
+            assert_eq!(error.kind(), ErrorKind::Usage);
         }
         assert!(book.check(&budget("a", 1e-9, 0.999)).is_ok());
     }

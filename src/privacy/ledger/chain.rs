@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::book::Book;
-use super::entry::{Entry, Line};
+use super::entry::{Entry, LedgerLine};
 use super::flaw::Flaw;
 use crate::error::{Error, Result};
 
@@ -25,7 +25,7 @@ struct Body<E> {
 }
 
 /// As the contents of `ledger.head`, which names the last line that is known to be on disk.
-impl Line {
+impl LedgerLine {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (seq, hash) = text.strip_suffix('\n')?.split_once(' ')?;
         let hexadecimal = hash.len() == GENESIS.len()
@@ -44,12 +44,12 @@ pub(super) enum Confirmed {
     /// There is no such file.
     Nothing,
     Unreadable,
-    Until(Line),
+    Until(LedgerLine),
 }
 
 /// What comes after the good prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Tail {
+pub(super) enum ChainTail {
     /// Nothing: the last line is confirmed.
     #[default]
     Confirmed,
@@ -71,23 +71,23 @@ pub(super) enum Tail {
 #[derive(Debug)]
 pub(super) struct Link {
     pub text: String,
-    pub head: Line,
+    pub head: LedgerLine,
 }
 
 /// What has been read: the good prefix, what it adds up to, and what follows it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct ChainReading {
     book: Book,
     /// Hash of every good line.
     hashes: Vec<String>,
     /// The end of the chain that this one was written from, if it was.
-    before: Option<Line>,
+    before: Option<LedgerLine>,
     /// Length of the good prefix in bytes.
     length: u64,
-    tail: Tail,
+    tail: ChainTail,
 }
 
-impl Reading {
+impl ChainReading {
     pub fn book(&self) -> &Book {
         &self.book
     }
@@ -96,13 +96,13 @@ impl Reading {
         self.length
     }
 
-    pub fn tail(&self) -> &Tail {
+    pub fn tail(&self) -> &ChainTail {
         &self.tail
     }
 
-    pub fn head(&self) -> Line {
+    pub fn head(&self) -> LedgerLine {
         let hash = self.hashes.last().map_or(GENESIS, String::as_str);
-        Line { seq: self.hashes.len() as u64, hash: hash.to_owned() }
+        LedgerLine { seq: self.hashes.len() as u64, hash: hash.to_owned() }
     }
 
     /// How the good prefix ends: a file that has other bytes there is another file.
@@ -128,7 +128,7 @@ impl Reading {
     /// The next line, checked by reading it back: what cannot be read back
     /// (a NaN, say) must not get into the file.
     pub fn compose(&self, time: String, entry: &Entry) -> Result<Link> {
-        let Line { seq, hash: prev } = self.head();
+        let LedgerLine { seq, hash: prev } = self.head();
         let body = Body { seq: seq + 1, time, prev, entry };
         let unwritable = |why: String| Error::failed(format!("cannot write a ledger line: {why}"));
         let mut text = serde_json::to_string(&body).map_err(|e| unwritable(e.to_string()))?;
@@ -140,7 +140,7 @@ impl Reading {
             return Err(unwritable("it would not be read back as it was".to_owned()));
         }
         text.push('\n');
-        Ok(Link { text, head: Line { seq: seq + 1, hash } })
+        Ok(Link { text, head: LedgerLine { seq: seq + 1, hash } })
     }
 
     /// The same lines anew, each entry after `change`, behind a first one that names the old
@@ -173,7 +173,7 @@ impl Reading {
 
     /// The damage, if there is any.
     pub fn flaw(&self) -> Option<Flaw> {
-        let Tail::Damaged { line, why, until } = &self.tail else { return None };
+        let ChainTail::Damaged { line, why, until } = &self.tail else { return None };
         let (after, traces) = (self.head().seq, Vec::new());
         Some(Flaw { line: *line, why: why.clone(), after, until: *until, first: None, traces })
     }
@@ -184,14 +184,14 @@ impl Reading {
     }
 
     /// Whether this line is one of the ledger.
-    pub fn holds(&self, line: &Line) -> bool {
+    pub fn holds(&self, line: &LedgerLine) -> bool {
         let index = line.seq.checked_sub(1).and_then(|index| usize::try_from(index).ok());
         index.and_then(|index| self.hashes.get(index)) == Some(&line.hash)
     }
 
     /// The good prefix alone, as it is after a repair.
     pub fn good_prefix(&self) -> Self {
-        Self { tail: Tail::Confirmed, ..self.clone() }
+        Self { tail: ChainTail::Confirmed, ..self.clone() }
     }
 
     /// The book with remarks about how the file ends.
@@ -199,11 +199,11 @@ impl Reading {
         let mut book = self.book.clone();
         let (file, lines) = (path.display(), self.hashes.len());
         match &self.tail {
-            Tail::Confirmed | Tail::Damaged { .. } => {}
-            Tail::Unconfirmed => book.warnings.push(format!(
+            ChainTail::Confirmed | ChainTail::Damaged { .. } => {}
+            ChainTail::Unconfirmed => book.warnings.push(format!(
                 "{file}:{lines}: the program that wrote this line died before it was confirmed; it counts"
             )),
-            Tail::Torn => book.warnings.push(format!(
+            ChainTail::Torn => book.warnings.push(format!(
                 "{file}:{}: an unfinished line of a program that died while writing it; nothing was drawn under it, and the next entry sets it aside",
                 lines + 1
             )),
@@ -214,9 +214,9 @@ impl Reading {
     fn take(&mut self, line: &[u8]) -> std::result::Result<(), String> {
         let (hash, body) = self.read(line)?;
         if let Entry::Rewritten { lines, head, .. } = &body.entry {
-            self.before = Some(Line { seq: *lines, hash: head.clone() });
+            self.before = Some(LedgerLine { seq: *lines, hash: head.clone() });
         }
-        let line = Line { seq: body.seq, hash: hash.clone() };
+        let line = LedgerLine { seq: body.seq, hash: hash.clone() };
         let applied = self.book.apply(&line, &body.time, body.entry);
         applied.map_err(|error| error.what().to_owned())?;
         self.hashes.push(hash);
@@ -245,13 +245,14 @@ impl Reading {
     }
 
     /// What the unread rest of the file and the head say about its end.
-    fn judge(&self, rest: &[u8], flaw: &str, confirmed: &Confirmed) -> Tail {
+    fn judge(&self, rest: &[u8], flaw: &str, confirmed: &Confirmed) -> ChainTail {
         let good = self.head().seq;
         let until = match confirmed {
             Confirmed::Until(head) if head.seq > good => Some(head.seq),
             _ => None,
         };
-        let damaged = |line: u64, why: &str| Tail::Damaged { line, why: why.to_owned(), until };
+        let damaged =
+            |line: u64, why: &str| ChainTail::Damaged { line, why: why.to_owned(), until };
         // Writing confirms every earlier line first, so a torn line is alone at
         // the end and comes after everything that was confirmed.
         let alone = !rest.iter().rev().skip(1).any(|byte| *byte == b'\n');
@@ -263,10 +264,10 @@ impl Reading {
             // A program that rewrote the ledger died before it confirmed that. The file came
             // as a whole, so every line of the old chain is in it.
             Confirmed::Until(head) if self.before.as_ref() == Some(head) && good > head.seq => {
-                return if rest.is_empty() { Tail::Unconfirmed } else { Tail::Torn };
+                return if rest.is_empty() { ChainTail::Unconfirmed } else { ChainTail::Torn };
             }
             Confirmed::Until(head) => head,
-            Confirmed::Nothing if good == 0 => return Tail::Confirmed,
+            Confirmed::Nothing if good == 0 => return ChainTail::Confirmed,
             Confirmed::Nothing => {
                 return damaged(good, "ledger.head is missing, so later lines may be missing too");
             }
@@ -293,9 +294,9 @@ impl Reading {
             );
         }
         match (rest.is_empty(), head.seq == good) {
-            (false, _) => Tail::Torn,
-            (true, false) => Tail::Unconfirmed,
-            (true, true) => Tail::Confirmed,
+            (false, _) => ChainTail::Torn,
+            (true, false) => ChainTail::Unconfirmed,
+            (true, true) => ChainTail::Confirmed,
         }
     }
 }
@@ -334,29 +335,29 @@ mod tests {
     }
 
     /// Text of a ledger of `count` lines, and the head after each.
-    fn ledger(count: u64) -> (String, Vec<Line>) {
-        let mut reading = Reading::default();
+    fn ledger(count: u64) -> (String, Vec<LedgerLine>) {
+        let mut reading = ChainReading::default();
         let (mut text, mut heads) = (String::new(), vec![reading.head()]);
         for number in 1..=count {
             let link =
                 reading.compose("2026-11-21T12:00:00Z".to_owned(), &dataset(number)).unwrap();
             reading.extend(link.text.as_bytes(), &Confirmed::Until(link.head.clone()));
-            assert_eq!(reading.tail, Tail::Confirmed);
+            assert_eq!(reading.tail, ChainTail::Confirmed);
             text += &link.text;
             heads.push(link.head);
         }
         (text, heads)
     }
 
-    fn read(text: impl AsRef<[u8]>, confirmed: &Confirmed) -> Reading {
-        let mut reading = Reading::default();
+    fn read(text: impl AsRef<[u8]>, confirmed: &Confirmed) -> ChainReading {
+        let mut reading = ChainReading::default();
         reading.extend(text.as_ref(), confirmed);
         reading
     }
 
-    fn damage(reading: &Reading) -> (u64, &str) {
+    fn damage(reading: &ChainReading) -> (u64, &str) {
         match &reading.tail {
-            Tail::Damaged { line, why, .. } => (*line, why),
+            ChainTail::Damaged { line, why, .. } => (*line, why),
             other => panic!("{other:?} is no damage"),
         }
     }
@@ -379,7 +380,7 @@ mod tests {
     fn reading_in_pieces_equals_reading_at_once() {
         let (text, heads) = ledger(4);
         let whole = read(&text, &Confirmed::Until(heads[4].clone()));
-        let mut pieces = Reading::default();
+        let mut pieces = ChainReading::default();
         let mut start = 0;
         for (line, head) in text.split_inclusive('\n').zip(&heads[1..]) {
             pieces.extend(line.as_bytes(), &Confirmed::Until(head.clone()));
@@ -393,7 +394,7 @@ mod tests {
     #[test]
     fn a_missing_or_unreadable_head_is_damage_unless_nothing_was_written() {
         let (text, _) = ledger(2);
-        assert_eq!(read("", &Confirmed::Nothing).tail, Tail::Confirmed);
+        assert_eq!(read("", &Confirmed::Nothing).tail, ChainTail::Confirmed);
         assert!(damage(&read(&text, &Confirmed::Nothing)).1.contains("head is missing"));
         assert!(damage(&read(&text[..9], &Confirmed::Nothing)).1.contains("cut off"));
         assert!(damage(&read(&text, &Confirmed::Unreadable)).1.contains("head is unreadable"));
@@ -423,14 +424,14 @@ mod tests {
         let last = text.trim_end().rfind('\n').unwrap() + 1;
         for end in last + 1..text.len() {
             let reading = read(&text.as_bytes()[..end], &Confirmed::Until(heads[2].clone()));
-            assert_eq!(reading.tail, Tail::Torn);
+            assert_eq!(reading.tail, ChainTail::Torn);
             assert_eq!(reading.length(), last as u64);
         }
         let whole = read(&text, &Confirmed::Until(heads[2].clone()));
-        assert_eq!((whole.tail, whole.hashes.len()), (Tail::Unconfirmed, 3));
+        assert_eq!((whole.tail, whole.hashes.len()), (ChainTail::Unconfirmed, 3));
         // After a loss of power the file may have got its length and not its bytes.
         let zeros = [&text.as_bytes()[..last], &[0; 200]].concat();
-        assert_eq!(read(zeros, &Confirmed::Until(heads[2].clone())).tail, Tail::Torn);
+        assert_eq!(read(zeros, &Confirmed::Until(heads[2].clone())).tail, ChainTail::Torn);
         // Two unreadable lines cannot be the work of one writer.
         let two = format!("{}x\ny\n", &text[..last]);
         assert_eq!(damage(&read(two, &Confirmed::Until(heads[2].clone()))).0, 3);
@@ -468,7 +469,7 @@ mod tests {
             r#"{{"seq":1,"time":"t","prev":"{GENESIS}","entry":{{"kind":"refund","run":"a"}}"#
         );
         let hash = sha256(body.as_bytes());
-        let head = Line { seq: 1, hash: hash.clone() };
+        let head = LedgerLine { seq: 1, hash: hash.clone() };
         let reading = read(format!("{body}{}\n", seal(&hash)), &Confirmed::Until(head));
         let (line, why) = damage(&reading);
         assert_eq!(line, 1);
@@ -486,13 +487,13 @@ mod tests {
 
     #[test]
     fn a_head_survives_its_text_and_nothing_else_does() {
-        let head = Line { seq: 17, hash: sha256(b"abc") };
+        let head = LedgerLine { seq: 17, hash: sha256(b"abc") };
         assert_eq!(head.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!(Line::parse(&head.text()), Some(head.clone()));
+        assert_eq!(LedgerLine::parse(&head.text()), Some(head.clone()));
         let text = head.text();
         for end in 0..text.len() {
-            assert_eq!(Line::parse(&text[..end]), None);
+            assert_eq!(LedgerLine::parse(&text[..end]), None);
         }
-        assert_eq!(Line::parse(&text.to_uppercase()), None);
+        assert_eq!(LedgerLine::parse(&text.to_uppercase()), None);
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::chain::{Confirmed, GENESIS, Link, Reading, Tail};
-use super::entry::{Line, RunId};
+use super::chain::{ChainReading, ChainTail, Confirmed, GENESIS, Link};
+use super::entry::{LedgerLine, RunId};
 use super::lock::{self, Exclusive, Shared};
 use super::shared_disk;
 use crate::error::{Error, Result};
@@ -85,7 +85,7 @@ impl Disk {
         match fs::read(&path) {
             Ok(bytes) => Ok(std::str::from_utf8(&bytes)
                 .ok()
-                .and_then(Line::parse)
+                .and_then(LedgerLine::parse)
                 .map_or(Confirmed::Unreadable, Confirmed::Until)),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(Confirmed::Nothing),
             Err(e) => Err(Error::io("read the head of the ledger", &path, &e)),
@@ -93,7 +93,7 @@ impl Disk {
     }
 
     /// The bytes after what was read before; `None` when the file is another one now.
-    pub fn after(&self, reading: &Reading) -> Result<Option<Vec<u8>>> {
+    pub fn after(&self, reading: &ChainReading) -> Result<Option<Vec<u8>>> {
         let ending = reading.ending();
         let read = || -> io::Result<Vec<u8>> {
             let mut file = match File::open(&self.ledger) {
@@ -111,13 +111,13 @@ impl Disk {
 
     /// Writes one line after the good prefix. Returns when line and head are on
     /// disk; on failure the ledger is as it was.
-    pub fn append(&self, _lock: &Exclusive, reading: &Reading, link: &Link) -> Result<()> {
+    pub fn append(&self, _lock: &Exclusive, reading: &ChainReading, link: &Link) -> Result<()> {
         let head = self.confirmed()?;
         if head != Confirmed::Until(reading.head()) {
             // Either the first entry, or the last writer died before confirming.
             self.confirm(&reading.head())?;
         }
-        if *reading.tail() == Tail::Torn {
+        if *reading.tail() == ChainTail::Torn {
             self.set_torn_aside(reading)?;
         }
         let fail = |e: &io::Error| Error::io("write to the ledger", &self.ledger, e);
@@ -131,7 +131,7 @@ impl Disk {
         };
         written.map_err(|e| fail(&e)).and_then(|()| self.confirm(&link.head)).inspect_err(|_| {
             // Take the line back, unless the head already vouches for it: then it
-            // stays, and at worst too much is charged. Should even this fail, the
+            // stays, and at worst too much is charged. If even this fails, the
             // next reader finds a torn or an unconfirmed line.
             if self.confirmed().is_ok_and(|head| head != Confirmed::Until(link.head.clone())) {
                 let _ = step::cut(&file, reading.length()).and_then(|()| step::sync(&file));
@@ -141,8 +141,13 @@ impl Disk {
 
     /// Keeps the whole damaged file under another name and puts the good prefix
     /// with these further lines in its place.
-    pub fn replace(&self, _lock: &Exclusive, reading: &Reading, link: &Link) -> Result<PathBuf> {
-        let mut bytes = self.after(&Reading::default())?.unwrap_or_default();
+    pub fn replace(
+        &self,
+        _lock: &Exclusive,
+        reading: &ChainReading,
+        link: &Link,
+    ) -> Result<PathBuf> {
+        let mut bytes = self.after(&ChainReading::default())?.unwrap_or_default();
         let aside = self.set_aside("ledger.damaged-", ".jsonl", &bytes)?;
         bytes.truncate(reading.length() as usize);
         bytes.extend_from_slice(link.text.as_bytes());
@@ -153,15 +158,15 @@ impl Disk {
     }
 
     /// The bytes of the good prefix.
-    pub fn good(&self, reading: &Reading) -> Result<Vec<u8>> {
-        let mut bytes = self.after(&Reading::default())?.unwrap_or_default();
+    pub fn good(&self, reading: &ChainReading) -> Result<Vec<u8>> {
+        let mut bytes = self.after(&ChainReading::default())?.unwrap_or_default();
         bytes.truncate(reading.length() as usize);
         Ok(bytes)
     }
 
     /// Everything that stands in ledger and head, however damaged.
     pub fn remains(&self) -> Result<String> {
-        let bytes = self.after(&Reading::default())?.unwrap_or_default();
+        let bytes = self.after(&ChainReading::default())?.unwrap_or_default();
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         if let Confirmed::Until(line) = self.confirmed()? {
             text += &line.hash;
@@ -177,9 +182,9 @@ impl Disk {
     pub fn rewrite(
         &self,
         _lock: &Exclusive,
-        old: &Line,
+        old: &LedgerLine,
         text: &str,
-        new: &Line,
+        new: &LedgerLine,
         cover: &dyn Fn(&str) -> String,
     ) -> Result<()> {
         let fail = |path: &Path, e: &io::Error| Error::io("rewrite the ledger", path, e);
@@ -257,13 +262,13 @@ impl Disk {
         self.directory.join("ledger.head")
     }
 
-    fn confirm(&self, head: &Line) -> Result<()> {
+    fn confirm(&self, head: &LedgerLine) -> Result<()> {
         let path = self.head();
         files::replace(&path, head.text().as_bytes(), private())
             .map_err(|e| Error::io("write the head of the ledger", &path, &e))
     }
 
-    fn set_torn_aside(&self, reading: &Reading) -> Result<()> {
+    fn set_torn_aside(&self, reading: &ChainReading) -> Result<()> {
         let torn = self.after(reading)?.unwrap_or_default();
         self.set_aside("ledger.torn-", "", &torn)?;
         step::open(OpenOptions::new().write(true), &self.ledger)

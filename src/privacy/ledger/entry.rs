@@ -29,7 +29,7 @@ pub struct RunId(
 /// A line of the ledger, as certificates and heads name it: whoever has another line of this
 /// number has another ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct LedgerLine {
     /// Its number, from 1.
     pub seq: u64,
     /// The SHA-256 that seals it.
@@ -122,7 +122,7 @@ impl DatasetRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
-    /// Who may draw.
+    /// The run that may draw.
     pub run: RunId,
     /// From whose records.
     pub account: AccountId,
@@ -163,7 +163,7 @@ impl Grant {
     }
 }
 
-/// What another trainer says that it drew. Nobody here has seen it: it counts, and is never taken
+/// What another trainer says that it drew. It was not seen here: it counts, but is never taken
 /// for what was drawn here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -267,7 +267,7 @@ pub struct Correction {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// After its last step.
     Finished,
     /// Because somebody wished it.
@@ -327,7 +327,7 @@ pub enum Entry {
         /// How often it drew each event.
         used: Vec<u64>,
         /// How it ended.
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// Exact numbers were looked at meanwhile.
         peeked: bool,
     },
@@ -355,7 +355,7 @@ pub enum Entry {
     /// Exact numbers about the records decided, or may have decided, something: an ε cannot
     /// be stated for it.
     Unprotected {
-        /// Whose records.
+        /// The account of the dataset whose records these are.
         account: AccountId,
         /// What was computed.
         what: String,

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::book::Book;
-use super::entry::{Entry, Line};
+use super::entry::{Entry, LedgerLine};
 use super::gap::{Cause, Gap};
 use super::traces::Trace;
 use crate::error::{Action, Error};
@@ -56,7 +56,7 @@ impl Flaw {
         book.lose_lines(&Gap { cause, noticed: None, accepted: None });
         for trace in &self.traces {
             for entry in trace.entries(book) {
-                let line = Line { seq: self.after + 1, hash: String::new() };
+                let line = LedgerLine { seq: self.after + 1, hash: String::new() };
                 // What does not fit in is not shown; nothing is granted either way.
                 let _ = book.apply(&line, "", entry);
             }

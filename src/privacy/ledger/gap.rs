@@ -10,7 +10,7 @@ pub struct Gap {
     pub cause: Cause,
     /// When it was written down, and in which line; none for damage that nobody has repaired.
     pub noticed: Option<(String, u64)>,
-    /// Who goes on with it.
+    /// Who accepted the gap and goes on.
     pub accepted: Option<Acceptance>,
 }
 
@@ -35,7 +35,7 @@ pub enum Cause {
     },
     /// Noise that anybody can repeat guarantees nothing.
     KnownNoise {
-        /// Who drew it.
+        /// The run that drew it.
         run: RunId,
         /// From which it comes.
         seed: u64,

@@ -11,10 +11,11 @@ use rand::rngs::SysRng;
 
 use super::account::{RunRecord, RunState};
 use super::book::Book;
-use super::chain::{Confirmed, Link, Reading, Tail};
+use super::chain::{ChainReading, ChainTail, Confirmed, Link};
 use super::disk::Disk;
 use super::entry::{
-    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, Line, Outcome, RunId,
+    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, RunId,
+    RunOutcome,
 };
 use super::flaw::Flaw;
 use super::lock::Exclusive;
@@ -33,7 +34,7 @@ pub struct Unfinished {
     /// What it may draw.
     pub grant: Grant,
     /// The line that granted it.
-    pub granted: Line,
+    pub granted: LedgerLine,
     /// Draws announced so far per event.
     pub reserved: Vec<u64>,
     /// Draws that were made, as far as this can be known: all that were announced, where
@@ -46,20 +47,20 @@ pub struct Unfinished {
 #[derive(Debug)]
 pub struct Ledger {
     disk: Disk,
-    reading: Reading,
+    reading: ChainReading,
     /// What this user's programs remember of it.
     witness: Option<Witness>,
     /// Under which datasets are known.
     secret: Option<Secret>,
     /// What shows others that these runs are alive.
-    alive: BTreeMap<RunId, Mark>,
+    alive: BTreeMap<RunId, RunMark>,
 }
 
 /// Locked as long as a run is carried out; both hold its draws so far.
 #[derive(Debug)]
-struct Mark {
+struct RunMark {
     here: File,
-    /// Beside the witness, where there is one.
+    /// The mark beside the witness, if there is one.
     outside: Option<File>,
 }
 
@@ -73,7 +74,7 @@ struct Turn {
 impl Ledger {
     /// Opens (does not create) the ledger in `directory`; the file appears with the first entry.
     pub fn open(directory: &Path) -> Result<Self> {
-        let (disk, reading) = (Disk::new(directory)?, Reading::default());
+        let (disk, reading) = (Disk::new(directory)?, ChainReading::default());
         Ok(Self { disk, reading, witness: None, secret: None, alive: BTreeMap::new() })
     }
 
@@ -114,7 +115,7 @@ impl Ledger {
 
     /// The same, with every certificate of a run held against the lines.
     pub fn examine(&mut self) -> Result<Book> {
-        self.reading = Reading::default();
+        self.reading = ChainReading::default();
         self.look_for_flaws(true)
     }
 
@@ -219,9 +220,9 @@ impl Ledger {
     }
 
     /// Reserves the whole run or refuses it. The line that says so is returned.
-    pub fn grant(&mut self, mut grant: Grant) -> Result<Line> {
+    pub fn grant(&mut self, mut grant: Grant) -> Result<LedgerLine> {
         // A launch checks the whole file again, not only what was added.
-        self.reading = Reading::default();
+        self.reading = ChainReading::default();
         let mut turn = self.begin_without_traces()?;
         let run = grant.run.clone();
         let book = self.reading.book();
@@ -244,7 +245,7 @@ impl Ledger {
     /// full until it is settled.
     pub fn grant_carried(&mut self, grants: &[Grant]) -> Result<()> {
         let Some(first) = grants.first() else { return Ok(()) };
-        self.reading = Reading::default();
+        self.reading = ChainReading::default();
         let mut turn = self.begin_without_traces()?;
         let account = self.reading.book().known(&first.account)?;
         if grants.iter().any(|grant| grant.account != first.account) {
@@ -321,7 +322,7 @@ impl Ledger {
 
     /// Counts nothing for a training of another trainer, because the curator says so.
     pub fn withdraw(&mut self, run: &RunId, why: &str) -> Result<()> {
-        self.reading = Reading::default(); // as for a launch
+        self.reading = ChainReading::default(); // as for a launch
         let mut turn = self.begin()?;
         let known = self.reading.book().run(run);
         let Some(claim) = known.and_then(|known| known.claim.as_ref()) else {
@@ -343,7 +344,7 @@ impl Ledger {
 
     /// The account of a claim by the name that it has now, and what is charged for its training.
     fn begin_claim(&mut self, claim: Claim) -> Result<(Turn, Claim, Option<RunRecord>)> {
-        self.reading = Reading::default(); // as for a launch
+        self.reading = ChainReading::default(); // as for a launch
         let turn = self.begin()?;
         let account = self.reading.book().known(&claim.account)?;
         account.check_unit(claim.unit.as_deref())?;
@@ -359,7 +360,7 @@ impl Ledger {
     }
 
     /// The line that granted a run, as far as this handle has read.
-    pub fn granted(&self, run: &RunId) -> Option<Line> {
+    pub fn granted(&self, run: &RunId) -> Option<LedgerLine> {
         self.reading.book().run(run).map(|record| record.granted.clone())
     }
 
@@ -390,7 +391,7 @@ impl Ledger {
 
     /// Takes over an open run whose program is gone.
     pub fn resume(&mut self, run: &RunId) -> Result<Unfinished> {
-        self.reading = Reading::default(); // as for a launch
+        self.reading = ChainReading::default(); // as for a launch
         let mut turn = self.begin()?;
         let record = self.reading.book().open_run(run)?.clone();
         let mark = self
@@ -416,7 +417,7 @@ impl Ledger {
         &mut self,
         run: &RunId,
         used: &[u64],
-        outcome: Outcome,
+        outcome: RunOutcome,
         peeked: bool,
     ) -> Result<()> {
         let mut turn = self.begin()?;
@@ -451,8 +452,8 @@ impl Ledger {
         let Some(_gone) = self.hold(run)? else {
             return Err(still_carried_out(run, "stop it where it runs: it then settles itself"));
         };
-        // Nobody can say any more whether its operator acted on curator-only numbers.
-        let outcome = Outcome::Abandoned;
+        // It cannot be known any more whether its operator acted on curator-only numbers.
+        let outcome = RunOutcome::Abandoned;
         self.write(&mut turn, &Entry::Settle { run: run.clone(), used, outcome, peeked: true })?;
         self.forget(run);
         Ok(format!("{} is settled: {words}", run.0))
@@ -478,7 +479,7 @@ impl Ledger {
     /// lines are missing, and charges what certificates of lost runs prove.
     pub fn repair(&mut self) -> Result<PathBuf> {
         let lock = self.disk.lock()?;
-        self.reading = Reading::default();
+        self.reading = ChainReading::default();
         self.catch_up()?;
         let mut note = self.note();
         let Some(flaw) = self.flaw_or_traces(note.as_ref(), true)? else {
@@ -486,7 +487,7 @@ impl Ledger {
                 .at(self.path().display().to_string()));
         };
         let (mut ahead, mut text, time) = (self.reading.good_prefix(), String::new(), now());
-        let mut put = |ahead: &mut Reading, entry: &Entry| -> Result<()> {
+        let mut put = |ahead: &mut ChainReading, entry: &Entry| -> Result<()> {
             ahead.book().check(entry)?;
             let link = ahead.compose(time.clone(), entry)?;
             ahead.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
@@ -619,14 +620,14 @@ impl Ledger {
         }
     }
 
-    fn hold(&mut self, run: &RunId) -> Result<Option<Mark>> {
+    fn hold(&mut self, run: &RunId) -> Result<Option<RunMark>> {
         let Some(here) = self.disk.hold(run)? else { return Ok(None) };
         let outside = match self.witness.as_mut().map(|it| it.hold(&self.reading, run)) {
             Some(Held::Elsewhere) => return Ok(None),
             Some(Held::Here(file)) => Some(file),
             Some(Held::Nowhere) | None => None,
         };
-        Ok(Some(Mark { here, outside }))
+        Ok(Some(RunMark { here, outside }))
     }
 
     /// Forgets the marks of a run that is over.
@@ -638,14 +639,14 @@ impl Ledger {
     }
 
     fn catch_up(&mut self) -> Result<()> {
-        if matches!(self.reading.tail(), Tail::Damaged { .. }) {
-            self.reading = Reading::default(); // it may have been repaired meanwhile
+        if matches!(self.reading.tail(), ChainTail::Damaged { .. }) {
+            self.reading = ChainReading::default(); // it may have been repaired meanwhile
         }
         // The head first: without a lock file, a line may appear between the two.
         let confirmed = self.disk.confirmed()?;
         let mut bytes = self.disk.after(&self.reading)?;
         if bytes.is_none() {
-            self.reading = Reading::default();
+            self.reading = ChainReading::default();
             bytes = self.disk.after(&self.reading)?;
         }
         self.reading.extend(&bytes.unwrap_or_default(), &confirmed);
@@ -685,7 +686,7 @@ impl Ledger {
     }
 }
 
-impl Mark {
+impl RunMark {
     /// The draws that were noted, all of them announced; `None` where a note is not of this
     /// start of the machine. A copy of a workspace was noted in when it was made, and outside
     /// since then: the larger number counts.

@@ -18,14 +18,14 @@ pub(super) struct Exclusive(File);
 #[derive(Debug)]
 pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks it")] Option<File>);
 
-/// Nobody is told of shorter waiting.
+/// Shorter waits are not reported.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// More of what a lock's file says is not shown.
 const LONGEST_HOLDER: usize = 200;
 
-/// Nobody looks so often in a row.
+/// More looks in a row than this do not happen by chance.
 const GLANCES: u32 = 5;
 
 static TOLD: OnceLock<fn(&str)> = OnceLock::new();
@@ -46,8 +46,8 @@ pub fn this_process() -> String {
     format!("process {} on {}", std::process::id(), this_host())
 }
 
-/// Takes a lock that nobody else has. Whoever only looks whether it is held has it for a moment,
-/// which is waited for.
+/// Takes a lock that nobody else holds. A program that only looks whether it is held takes it
+/// for a moment: this waits for that moment to pass.
 pub(in crate::privacy) fn take(file: &File) -> Result<(), TryLockError> {
     for _ in 0..GLANCES {
         match file.try_lock() {
@@ -71,7 +71,7 @@ pub(super) fn exclusive(path: &Path) -> io::Result<Exclusive> {
 
 impl Drop for Exclusive {
     fn drop(&mut self) {
-        // Who reads next is not this process.
+        // The next reader must not take this process for the holder.
         let _ = step::cut(&self.0, 0);
     }
 }
@@ -108,7 +108,7 @@ pub(super) fn shared_soon(path: &Path, patience: Duration) -> io::Result<Result<
     }
 }
 
-/// Who holds a lock, as its file says.
+/// The holder of a lock, as its file says.
 fn holder(path: &Path) -> String {
     let holder = std::fs::read_to_string(path).unwrap_or_default();
     match holder.trim() {

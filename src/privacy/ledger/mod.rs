@@ -54,7 +54,7 @@
 //!
 //! Another trainer's file says what it drew from the records of an account. It is charged like a
 //! run ([`Claim`]), because it may be true; it stands apart wherever a total is shown
-//! ([`Standing::Claimed`]), because nobody here has seen it. No budget is asked: it is spent.
+//! ([`TotalStanding::Claimed`]), because nobody here has seen it. No budget is asked: it is spent.
 //! Whether its steps were planned is not known, so it is added up as if each had been chosen by
 //! what came out before. The same training is known again by its own id, and only the lines that
 //! were added are charged; lines that do not continue those that were charged are refused.
@@ -105,13 +105,13 @@ pub use account::{Account, Claims, Corrected, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
 pub use entry::{
-    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, Line, Outcome, ReadSoFar,
-    RunId, claimed_name,
+    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, ReadSoFar,
+    RunId, RunOutcome, claimed_name,
 };
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
 pub(in crate::privacy) use lock::take;
 pub use lock::{on_waiting, this_host, this_process};
 pub use shared_disk::{about as about_disk, locks_reach, on_one_machine};
-pub use total::{Standing, Total};
+pub use total::{Total, TotalStanding};
 pub use witness::is_torn_note;

@@ -2,8 +2,8 @@
 
 use super::book::Book;
 use super::entry::{
-    AccountId, Budget, Claim, DatasetRecord, Entry, Grant, Line, Outcome, ReadSoFar, RunId,
-    claimed_name,
+    AccountId, Budget, Claim, DatasetRecord, Entry, Grant, LedgerLine, ReadSoFar, RunId,
+    RunOutcome, claimed_name,
 };
 use crate::error::Result;
 use crate::privacy::NoiseSource;
@@ -78,7 +78,7 @@ pub fn block(name: &str, event: usize, count: u64) -> Entry {
 }
 
 pub fn settle(name: &str, used: &[u64]) -> Entry {
-    let (used, outcome) = (used.to_vec(), Outcome::Stopped);
+    let (used, outcome) = (used.to_vec(), RunOutcome::Stopped);
     Entry::Settle { run: run(name), used, outcome, peeked: false }
 }
 
@@ -100,5 +100,5 @@ pub fn damage(after: u64) -> Entry {
 
 /// The entry in a line that a test does not care about.
 pub fn put(book: &mut Book, entry: Entry) -> Result<()> {
-    book.apply(&Line { seq: 7, hash: "7".repeat(64) }, "2026-11-21T12:00:00Z", entry)
+    book.apply(&LedgerLine { seq: 7, hash: "7".repeat(64) }, "2026-11-21T12:00:00Z", entry)
 }

@@ -7,7 +7,7 @@ use crate::privacy::accountant::{Guarantee, round_up};
 
 /// What a number of spent privacy may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TotalStanding {
     /// All that was ever spent is at most this.
     AtMost,
     /// At most this, if other trainers drew what they say.
@@ -18,7 +18,7 @@ pub enum Standing {
     Nothing,
 }
 
-impl Standing {
+impl TotalStanding {
     /// For programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Standing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Total {
     /// What may be called a total.
-    pub standing: Standing,
+    pub standing: TotalStanding,
     /// The δ at which it is stated.
     pub delta: f64,
     /// Of everything that is known to be spent; `None` if that is nothing.
@@ -59,9 +59,9 @@ impl Total {
             self.known.as_ref().map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
         let missing = self.missing.join("; and ");
         let words = match self.standing {
-            Standing::AtMost | Standing::Claimed => format!("ε {epsilon}"),
-            Standing::AtLeast => format!("at least ε {epsilon}, plus {missing}"),
-            Standing::Nothing => format!("no total: {missing}"),
+            TotalStanding::AtMost | TotalStanding::Claimed => format!("ε {epsilon}"),
+            TotalStanding::AtLeast => format!("at least ε {epsilon}, plus {missing}"),
+            TotalStanding::Nothing => format!("no total: {missing}"),
         };
         match &self.claims {
             Some(claims) => format!("{words} ({})", claims.words()),
@@ -77,10 +77,10 @@ impl Account {
         let (lost, noise): (Vec<_>, Vec<_>) =
             self.gaps().iter().partition(|gap| gap.hides_spending());
         let standing = match (noise.is_empty(), lost.is_empty()) {
-            (false, _) => Standing::Nothing,
-            (true, false) => Standing::AtLeast,
-            (true, true) if claims.is_some() => Standing::Claimed,
-            (true, true) => Standing::AtMost,
+            (false, _) => TotalStanding::Nothing,
+            (true, false) => TotalStanding::AtLeast,
+            (true, true) if claims.is_some() => TotalStanding::Claimed,
+            (true, true) => TotalStanding::AtMost,
         };
         let mut missing: Vec<String> = noise.into_iter().map(super::Gap::missing).collect();
         missing.extend(lost.into_iter().map(super::Gap::missing));

@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::account::{RunRecord, RunState};
 use super::book::Book;
-use super::chain::Reading;
-use super::entry::{AccountId, DatasetRecord, Entry, Grant, Line, RunId};
+use super::chain::ChainReading;
+use super::entry::{AccountId, DatasetRecord, Entry, Grant, LedgerLine, RunId};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Event, Target};
 use crate::privacy::mechanism::NoiseSource;
@@ -59,7 +59,7 @@ struct Certified {
 #[derive(Deserialize)]
 struct Vouched {
     #[serde(default)]
-    ledger_line: Option<Line>,
+    ledger_line: Option<LedgerLine>,
 }
 
 /// The part of `resume.json` that the ledger needs.
@@ -69,7 +69,7 @@ struct Begun {
 }
 
 /// Every trace in `folder`, the workspace's; with `thorough`, all certificates are read.
-pub(super) fn find(folder: &Path, reading: &Reading, thorough: bool) -> Result<Vec<Trace>> {
+pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Result<Vec<Trace>> {
     let book = reading.book();
     let records = book.accounts.iter().flat_map(|account| &account.runs);
     let known: HashMap<&str, &RunRecord> =

@@ -22,8 +22,8 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::chain::{Reading, sha256};
-use super::entry::{Line, RunId};
+use super::chain::{ChainReading, sha256};
+use super::entry::{LedgerLine, RunId};
 use super::flaw::Flaw;
 use crate::files::{self, step};
 
@@ -39,7 +39,7 @@ pub(super) struct Witness {
 pub(super) struct Note {
     file: File,
     path: PathBuf,
-    line: Option<Line>,
+    line: Option<LedgerLine>,
 }
 
 /// Who holds the mark of a run.
@@ -63,7 +63,7 @@ impl Witness {
     }
 
     /// The note of the ledger that was read; none of one without a line.
-    pub fn note(&mut self, reading: &Reading) -> Option<Note> {
+    pub fn note(&mut self, reading: &ChainReading) -> Option<Note> {
         self.note_at(&self.directory.join(reading.first()?))
     }
 
@@ -82,7 +82,7 @@ impl Witness {
     /// ledger another first line, and so another note. `remains` is what is left of the old one.
     /// Every line holds its own hash and that of the line before, so the old note is the one
     /// whose name or line stands there. From now on it asks for `line`, which no copy has.
-    pub fn retire(&mut self, remains: &str, line: &Line) {
+    pub fn retire(&mut self, remains: &str, line: &LedgerLine) {
         let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -99,7 +99,7 @@ impl Witness {
 
     /// Notes the last line. It is not synced for a mere announcement of draws: after a loss of
     /// power the lines around it, a grant, a resumption, a settlement, tell two copies apart.
-    pub fn write(&mut self, note: &mut Note, line: &Line, durable: bool) {
+    pub fn write(&mut self, note: &mut Note, line: &LedgerLine, durable: bool) {
         if note.line.as_ref() == Some(line) {
             return;
         }
@@ -117,7 +117,7 @@ impl Witness {
     }
 
     /// The mark of a run that is carried out, as [`super::disk::Disk::hold`].
-    pub fn hold(&mut self, reading: &Reading, run: &RunId) -> Held {
+    pub fn hold(&mut self, reading: &ChainReading, run: &RunId) -> Held {
         let Some(path) = self.mark(reading, run) else { return Held::Nowhere };
         match self.open(&path).map(|file| (file.try_lock(), file)) {
             Ok((Ok(()), file)) => Held::Here(file),
@@ -129,20 +129,20 @@ impl Witness {
         }
     }
 
-    pub fn is_held(&self, reading: &Reading, run: &RunId) -> bool {
+    pub fn is_held(&self, reading: &ChainReading, run: &RunId) -> bool {
         let Some(file) = self.mark(reading, run).and_then(|path| File::open(path).ok()) else {
             return false;
         };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    pub fn forget(&self, reading: &Reading, run: &RunId) {
+    pub fn forget(&self, reading: &ChainReading, run: &RunId) {
         if let Some(path) = self.mark(reading, run) {
             let _ = step::remove(&path);
         }
     }
 
-    fn mark(&self, reading: &Reading, run: &RunId) -> Option<PathBuf> {
+    fn mark(&self, reading: &ChainReading, run: &RunId) -> Option<PathBuf> {
         Some(self.directory.join(format!("{}.{}.draws", reading.first()?, run.0)))
     }
 
@@ -172,7 +172,7 @@ impl Witness {
 
 impl Note {
     /// What is wrong with a ledger that does not have the line.
-    pub fn flaw(&self, reading: &Reading) -> Option<Flaw> {
+    pub fn flaw(&self, reading: &ChainReading) -> Option<Flaw> {
         let line = self.line.as_ref().filter(|line| !reading.holds(line))?;
         let good = reading.head().seq;
         let (what, until) = if line.seq > good {
@@ -196,28 +196,28 @@ impl Note {
     }
 
     /// Whether the ledger has lines that are not noted.
-    pub fn is_behind(&self, line: &Line) -> bool {
+    pub fn is_behind(&self, line: &LedgerLine) -> bool {
         self.line.as_ref().is_none_or(|noted| noted.seq < line.seq)
     }
 }
 
 /// A note replaces the one before in its place. Its end tells a whole one from the halves of two,
 /// which a loss of power may leave.
-fn text_of(line: &Line) -> String {
+fn text_of(line: &LedgerLine) -> String {
     let text = format!("{:020} {}", line.seq, line.hash);
     format!("{text} {}\n", &sha256(text.as_bytes())[..CHECK])
 }
 
 const CHECK: usize = 16;
 
-fn parse(text: &str) -> Option<Line> {
+fn parse(text: &str) -> Option<LedgerLine> {
     // Notes of earlier versions have no such end.
     let line = match text.trim_end().rsplit_once(' ').filter(|(_, check)| check.len() == CHECK) {
         Some((line, check)) if sha256(line.as_bytes()).starts_with(check) => line,
         Some(_) => return None,
         None => text.strip_suffix('\n')?,
     };
-    Line::parse(&format!("{line}\n"))
+    LedgerLine::parse(&format!("{line}\n"))
 }
 
 /// Whether this is a note that was not written to its end. It says nothing, and the next change of
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn a_note_is_read_back_and_half_of_one_is_none() {
-        let line = Line { seq: 4711, hash: "ab".repeat(32) };
+        let line = LedgerLine { seq: 4711, hash: "ab".repeat(32) };
         let earlier = format!("{:020} {}\n", line.seq, line.hash);
-        let next = Line { seq: 4712, hash: "cd".repeat(32) };
+        let next = LedgerLine { seq: 4712, hash: "cd".repeat(32) };
         let (text, next) = (text_of(&line), text_of(&next));
         assert_eq!(parse(&earlier).as_ref(), Some(&line));
         assert_eq!(parse(&text), Some(line));

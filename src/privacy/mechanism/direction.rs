@@ -76,7 +76,7 @@ pub struct DirectionMechanism {
 }
 
 /// The matrix as it is drawn from.
-struct Form {
+struct DrawnMatrix {
     size: usize,
     /// A/scale in steps of 2^−[`FINENESS`], by column.
     steps: Vec<i64>,
@@ -126,7 +126,7 @@ impl DirectionMechanism {
     /// Draws one direction, as the lattice point that it goes through. Of `matrix` the lower
     /// triangle counts.
     pub fn draw(&self, generator: &mut NoiseGenerator, matrix: &Matrix) -> Result<Vec<f64>> {
-        let form = Form::of(matrix, self.scale)?;
+        let form = DrawnMatrix::of(matrix, self.scale)?;
         let envelope = form.envelope()?;
         loop {
             if let Some(point) = envelope.propose(generator, &form) {
@@ -153,7 +153,7 @@ fn no_eigenvectors() -> Error {
         .cure("check the data for values that are not numbers")
 }
 
-impl Form {
+impl DrawnMatrix {
     fn of(matrix: &Matrix, scale: f64) -> Result<Self> {
         let size = matrix.nrows();
         if size > MOST_DIMENSIONS {
@@ -228,7 +228,7 @@ fn concentration(below: &Vector) -> f64 {
 
 impl Envelope {
     /// One proposal, if it is accepted.
-    fn propose(&self, generator: &mut NoiseGenerator, form: &Form) -> Option<Vec<i64>> {
+    fn propose(&self, generator: &mut NoiseGenerator, form: &DrawnMatrix) -> Option<Vec<i64>> {
         let size = form.size;
         let mut point = vec![0_i64; size];
         let mut cost = 0_i128;
@@ -256,7 +256,7 @@ impl Envelope {
 
     /// What is missing of a point's weight to that of its proposal, in units; `None` outside of
     /// the ball, and of 0.
-    fn lacking(&self, form: &Form, point: &[i64], cost: i128) -> Option<i128> {
+    fn lacking(&self, form: &DrawnMatrix, point: &[i64], cost: i128) -> Option<i128> {
         let squared_norm: i128 = point.iter().map(|x| i128::from(*x) * i128::from(*x)).sum();
         if squared_norm == 0 || squared_norm > 1 << (2 * RADIUS_BITS) {
             return None;
@@ -267,7 +267,7 @@ impl Envelope {
 }
 
 impl Coordinate {
-    /// Of a Gaussian with σ² = R²/`stiffness`.
+    /// The one of a Gaussian with σ² = R²/`stiffness`.
     fn of(stiffness: f64) -> Self {
         // 1/2σ² in units per sixteenth squared: 2^(63 − 8 − 1 − 44) = 2¹⁰ times the stiffness.
         let per_stiffness = 1_u64 << (UNIT_BITS - 2 * CENTRE_BITS - 1 - 2 * RADIUS_BITS);
@@ -324,7 +324,7 @@ mod tests {
 
     fn draws(matrix: &Matrix, scale: f64, count: usize, seed: u64) -> Vec<Vector> {
         let mut generator = NoiseGenerator::insecure_from_seed(seed);
-        let form = Form::of(matrix, scale).unwrap();
+        let form = DrawnMatrix::of(matrix, scale).unwrap();
         let envelope = form.envelope().unwrap();
         let mut accepted = Vec::new();
         while accepted.len() < count {
@@ -452,7 +452,7 @@ mod tests {
         for size in [1, 2, 9, 40, 128] {
             for (index, spectrum) in SPECTRA.iter().enumerate() {
                 let values: Vec<f64> = (0..size).map(spectrum).collect();
-                let form = Form::of(&turned(&values).0, 1.0).unwrap();
+                let form = DrawnMatrix::of(&turned(&values).0, 1.0).unwrap();
                 let envelope = form.envelope().unwrap();
                 let mut generator = NoiseGenerator::insecure_from_seed(9);
                 let tries = 12 * size + 40;
@@ -472,7 +472,7 @@ mod tests {
             for spectrum in SPECTRA {
                 let values: Vec<f64> = (0..size).map(spectrum).collect();
                 let (matrix, vectors) = turned(&values);
-                let form = Form::of(&matrix, 1.0).unwrap();
+                let form = DrawnMatrix::of(&matrix, 1.0).unwrap();
                 let envelope = form.envelope().unwrap();
                 let mut nearest = f64::INFINITY;
                 for i in 0..size {
@@ -505,7 +505,7 @@ mod tests {
         let (matrix, _) = turned(&[3.0, 1.0, 0.2, -0.7, 0.1]);
         // The last one is near the largest norm that is taken.
         for scale in [0.37, 1e-5, 80.0, 5e-8] {
-            let form = Form::of(&matrix, scale).unwrap();
+            let form = DrawnMatrix::of(&matrix, scale).unwrap();
             // One step per row of each entry's error, and one for rounding below.
             let allowed = DirectionMechanism::range_slack(scale, 5) * 6.0 / 22.0;
             for k in 0..50_i64 {

@@ -1,6 +1,6 @@
 //! What a draw of each kind is: its query, put into its reach, and its noise.
 
-use super::{Account, Answer, Spender};
+use super::{DrawListener, MechanismInput, Spender};
 use crate::error::Error;
 use crate::error::Result;
 use crate::faults::{Fault, planted};
@@ -41,7 +41,7 @@ impl Spender {
             add(&sample, &mut sum);
             let overreached = sum.has_overreached();
             let members = if spender.tape.is_off() { Vec::new() } else { sample.members().into() };
-            Ok(Answer { exact: sum.finish(), members, overreached })
+            Ok(MechanismInput { exact: sum.finish(), members, overreached })
         };
         self.once(index, query.size, answer, |spender, exact| spender.with_gaussian(exact, noise))
     }
@@ -136,7 +136,7 @@ impl Spender {
 
     /// Only rehearsals may do without noise; a granted run never does.
     fn is_noiseless(&self, scale: f64) -> bool {
-        scale == 0.0 && matches!(self.account, Account::Rehearsal)
+        scale == 0.0 && matches!(self.account, DrawListener::Rehearsal)
     }
 
     fn noise<N>(&self, scale: f64, noise: impl FnOnce() -> Result<N>) -> Result<Option<N>> {
@@ -145,7 +145,7 @@ impl Spender {
 }
 
 /// The exact value of a query, put into its reach.
-fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Answer {
+fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> MechanismInput {
     let overreached = reach.clip(&mut exact, sensitivity);
     if planted(Fault::CoarseRounding) {
         let step = 0.7 * sensitivity;
@@ -153,5 +153,5 @@ fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Answer {
             *number = (*number / step).round() * step;
         }
     }
-    Answer { exact, members: Vec::new(), overreached }
+    MechanismInput { exact, members: Vec::new(), overreached }
 }

@@ -7,15 +7,15 @@ mod open_runs;
 mod repeats;
 
 use super::accountant::{Calibrated, Event, Mechanism};
-use super::ledger::{Grant, Ledger, Outcome, RunId, Unfinished};
+use super::ledger::{Grant, Ledger, RunId, RunOutcome, Unfinished};
 use super::mechanism::{NoiseGenerator, PoissonSample};
 use super::private::Watch;
 use super::release::{Release, ReleaseKind};
-use super::tape::{Draw, History, Tape};
+use super::tape::{Departure, Draw, Tape};
 use super::transcript::Transcript;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::faults::{Fault, planted};
-use open_runs::Shared;
+use open_runs::SharedRun;
 
 /// How many blocks a run's draws of one event are announced in, at most: each
 /// costs one synced line in the ledger.
@@ -27,7 +27,7 @@ pub use open_runs::{Settled, settle_all};
 /// ledger first. Dropping it without [`Spender::settle`] leaves the whole grant
 /// charged.
 pub struct Spender {
-    account: Account,
+    account: DrawListener,
     generator: NoiseGenerator,
     events: Vec<Event>,
     /// Begins the labels of the events that are meant now.
@@ -42,25 +42,25 @@ pub struct Spender {
     ran_out: bool,
     /// The ledger could not be written, so a draw was not made.
     unannounced: bool,
-    /// Of a rehearsal that is audited.
+    /// The draws of a rehearsal that is audited.
     tape: Tape,
-    history: History,
+    history: Departure,
 }
 
 /// What a mechanism works on.
-struct Answer {
+struct MechanismInput {
     exact: Vec<f64>,
     members: Vec<usize>,
     overreached: bool,
 }
 
-/// Who is told of the draws.
-enum Account {
-    Ledger(Shared),
+/// Where draws are written down.
+enum DrawListener {
+    Ledger(SharedRun),
     /// The ledger was told of every draw when it granted the run: one task of a sweep,
     /// which may be far from it.
     Carried,
-    /// Nobody: public data play the private part.
+    /// Nowhere: public data play the private part.
     Rehearsal,
 }
 
@@ -82,13 +82,13 @@ impl Spender {
                 run.0
             )));
         }
-        let account = Account::Ledger(Shared::new(ledger, run, calibrated.events.len()));
+        let account = DrawListener::Ledger(SharedRun::new(ledger, run, calibrated.events.len()));
         Ok(Self::with_account(account, calibrated.events.clone(), generator))
     }
 
     /// For a run under this watch, in which exact numbers may have been seen `before`.
     pub(crate) fn watched(self, watch: &Watch, before: bool) -> Result<Self> {
-        if let Account::Ledger(open) = &self.account {
+        if let DrawListener::Ledger(open) = &self.account {
             open.watched(watch, before)?;
         }
         Ok(self)
@@ -102,7 +102,7 @@ impl Spender {
         transcript: Transcript,
         generator: NoiseGenerator,
     ) -> Self {
-        Self::with_account(Account::Carried, calibrated.events.clone(), generator)
+        Self::with_account(DrawListener::Carried, calibrated.events.clone(), generator)
             .keeping(transcript)
     }
 
@@ -127,7 +127,7 @@ impl Spender {
             ))
             .cure("was the ledger restored from a copy? Then settle the run and start it again")
         })?;
-        let account = Account::Ledger(Shared::new(ledger, grant.run, grant.events.len()));
+        let account = DrawListener::Ledger(SharedRun::new(ledger, grant.run, grant.events.len()));
         let mut spender = Self::with_account(account, grant.events, generator).keeping(transcript);
         (spender.announced, spender.drawn, spender.lost) = (reserved, drawn, lost);
         spender.tally()?;
@@ -146,17 +146,17 @@ impl Spender {
         self
     }
 
-    fn with_account(account: Account, events: Vec<Event>, generator: NoiseGenerator) -> Self {
+    fn with_account(account: DrawListener, events: Vec<Event>, generator: NoiseGenerator) -> Self {
         let none = vec![0; events.len()];
         let (announced, drawn, lost) = match account {
-            Account::Carried => {
+            DrawListener::Carried => {
                 let all = events.iter().map(|event| event.count).collect();
                 (all, none.clone(), none)
             }
             _ => (none.clone(), none.clone(), none),
         };
         let (transcript, ran_out, tape) = (None, false, Tape::Off);
-        let history = History::default();
+        let history = Departure::default();
         Self {
             account,
             generator,
@@ -179,12 +179,12 @@ impl Spender {
     /// ([`Calibrated::noiseless`]). What comes out is not private.
     pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
         let generator = NoiseGenerator::insecure_from_seed(seed);
-        Self::with_account(Account::Rehearsal, calibrated.events.clone(), generator)
+        Self::with_account(DrawListener::Rehearsal, calibrated.events.clone(), generator)
     }
 
     /// A rehearsal whose draws are kept, or one that sees the samples and released values of
     /// an earlier one.
-    pub(crate) fn audited(calibrated: &Calibrated, seed: u64, mut history: History) -> Self {
+    pub(crate) fn audited(calibrated: &Calibrated, seed: u64, mut history: Departure) -> Self {
         let seed = if planted(Fault::SeedReuse) { 0 } else { seed };
         let mut spender = Self::rehearsal(calibrated, seed);
         spender.tape = match history.before.take() {
@@ -240,7 +240,7 @@ impl Spender {
 
     /// Its ledger is elsewhere: it cannot be resumed.
     pub fn is_carried(&self) -> bool {
-        matches!(self.account, Account::Carried)
+        matches!(self.account, DrawListener::Carried)
     }
 
     /// A released value could not be kept, so nobody has seen it, or a draw could not be
@@ -250,10 +250,10 @@ impl Spender {
     }
 
     /// The run is over: only what was drawn stays charged.
-    pub fn settle(self, outcome: Outcome, peeked: bool) -> Result<()> {
+    pub fn settle(self, outcome: RunOutcome, peeked: bool) -> Result<()> {
         match &self.account {
-            Account::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked),
-            Account::Carried | Account::Rehearsal => Ok(()),
+            DrawListener::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked),
+            DrawListener::Carried | DrawListener::Rehearsal => Ok(()),
         }
     }
 
@@ -270,7 +270,7 @@ impl Spender {
         &mut self,
         index: usize,
         planned: u64,
-        query: impl FnOnce(&mut Self) -> Result<Answer>,
+        query: impl FnOnce(&mut Self) -> Result<MechanismInput>,
         perturb: impl FnOnce(&mut Self, &[f64]) -> Result<Vec<f64>>,
     ) -> Result<Vec<f64>> {
         if let Some(transcript) = &mut self.transcript
@@ -278,7 +278,7 @@ impl Spender {
         {
             return Ok(released);
         }
-        let Answer { exact, members, overreached } = self.compute(index, planned, query)?;
+        let MechanismInput { exact, members, overreached } = self.compute(index, planned, query)?;
         let released = match self.tape.next()? {
             Some(draw) => draw.released.clone(),
             None => self.fresh(index, &exact, perturb)?,
@@ -345,8 +345,8 @@ impl Spender {
         &mut self,
         index: usize,
         planned: u64,
-        query: impl FnOnce(&mut Self) -> Result<Answer>,
-    ) -> Result<Answer> {
+        query: impl FnOnce(&mut Self) -> Result<MechanismInput>,
+    ) -> Result<MechanismInput> {
         self.announce(index)?;
         let query = query(self)?;
         // How many it computed instead may depend on the data.
@@ -364,8 +364,8 @@ impl Spender {
     /// Notes the draws so far where a program that resumes the run will look.
     fn tally(&self) -> Result<()> {
         match &self.account {
-            Account::Ledger(open) => open.lock()?.note(&self.drawn, self.transcript.is_some()),
-            Account::Carried | Account::Rehearsal => Ok(()),
+            DrawListener::Ledger(open) => open.lock()?.note(&self.drawn, self.transcript.is_some()),
+            DrawListener::Carried | DrawListener::Rehearsal => Ok(()),
         }
     }
 
@@ -390,13 +390,14 @@ impl Spender {
         if self.drawn[index] == self.announced[index] {
             let left = planned.saturating_sub(self.announced[index]);
             let block = planned.div_ceil(BLOCKS_PER_EVENT).min(left);
-            if let Account::Ledger(open) = &self.account {
+            if let DrawListener::Ledger(open) = &self.account {
                 let mut open = open.lock()?;
                 // What the block before gave is durable before the next one is announced.
                 self.transcript.as_mut().map_or(Ok(()), Transcript::sync)?;
                 if let Err(error) = open.reserve(index, block) {
                     // A full disk, say: the run can go on when there is room again.
-                    self.unannounced = error.kind() == Kind::Failed && self.transcript.is_some();
+                    self.unannounced =
+                        error.kind() == ErrorKind::Failed && self.transcript.is_some();
                     return Err(error);
                 }
             }

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{Ledger, Outcome, RunId};
+use crate::privacy::ledger::{Ledger, RunId, RunOutcome};
 use crate::privacy::private::Watch;
 
 /// A granted run, and the ledger that is told of its draws.
@@ -24,11 +24,11 @@ pub(super) struct OpenRun {
 
 /// One run, shared with the list of all.
 #[derive(Clone)]
-pub(super) struct Shared(Arc<Mutex<OpenRun>>);
+pub(super) struct SharedRun(Arc<Mutex<OpenRun>>);
 
 static ALL: Mutex<Vec<Weak<Mutex<OpenRun>>>> = Mutex::new(Vec::new());
 
-impl Shared {
+impl SharedRun {
     pub fn new(ledger: Ledger, run: RunId, events: usize) -> Self {
         let drawn = vec![0; events];
         let (watch, peeked, settled) = (None, false, false);
@@ -69,7 +69,7 @@ impl OpenRun {
         self.ledger.reserve(&self.run, event, count)
     }
 
-    pub fn settle(&mut self, drawn: &[u64], outcome: Outcome, peeked: bool) -> Result<()> {
+    pub fn settle(&mut self, drawn: &[u64], outcome: RunOutcome, peeked: bool) -> Result<()> {
         drawn.clone_into(&mut self.drawn);
         self.ledger.settle(&self.run, &self.drawn, outcome, peeked)?;
         self.settled = true;
@@ -94,14 +94,14 @@ pub struct Settled {
 /// Settles, as stopped, every run that this process still has open, but for those in `left`,
 /// which go on elsewhere. What was drawn stays charged, and nothing is drawn after it.
 pub fn settle_all(left: &[RunId]) -> Settled {
-    let all: Vec<Shared> = {
+    let all: Vec<SharedRun> = {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter().filter_map(Weak::upgrade).map(Shared).collect()
+        all.iter().filter_map(Weak::upgrade).map(SharedRun).collect()
     };
     settle_these(&all, left)
 }
 
-pub(super) fn settle_these(all: &[Shared], left: &[RunId]) -> Settled {
+pub(super) fn settle_these(all: &[SharedRun], left: &[RunId]) -> Settled {
     let mut ended = Settled::default();
     for mut open in all.iter().filter_map(|one| one.lock().ok()) {
         if left.contains(&open.run) {
@@ -109,7 +109,7 @@ pub(super) fn settle_these(all: &[Shared], left: &[RunId]) -> Settled {
         }
         let (run, peeked) = (open.run.clone(), open.has_peeked());
         let drawn = open.drawn.clone();
-        match open.settle(&drawn, Outcome::Stopped, peeked) {
+        match open.settle(&drawn, RunOutcome::Stopped, peeked) {
             Ok(()) => ended.settled.push(run),
             Err(_) => ended.open.push(run),
         }

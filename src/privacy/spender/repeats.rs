@@ -3,7 +3,7 @@
 //! The ledger is told of all of it before the first repeat begins. How many there will be is drawn
 //! here and told to nobody, and neither is what a repeat drew, unless it is the best.
 
-use super::{Account, Spender};
+use super::{DrawListener, Spender};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Calibrated, Composition, Event, Query, QueryKind};
 use crate::privacy::mechanism::{NoiseSource, number_of_repeats, one_of};
@@ -50,7 +50,7 @@ impl RepeatsLeft {
         self.left -= 1;
         let generator = NoiseSource::Secret.generator()?;
         let events: Vec<Event> = calibrated.events.clone();
-        Ok(Some(Spender::with_account(Account::Carried, events, generator)))
+        Ok(Some(Spender::with_account(DrawListener::Carried, events, generator)))
     }
 }
 

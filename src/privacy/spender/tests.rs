@@ -139,7 +139,7 @@ fn every_kind_is_drawn_as_often_as_planned_and_no_other_way() {
     }
     assert_eq!(spender.drawn(), calibrated.events);
     assert!(query("gaussian", &mut spender, "unheard-of").is_err());
-    spender.settle(Outcome::Finished, false).unwrap();
+    spender.settle(RunOutcome::Finished, false).unwrap();
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn scores_that_are_no_numbers_say_nothing_and_a_wrong_count_of_them_is_refused()
 fn a_query_beyond_its_reach_is_clipped_before_the_noise_and_noticed_by_an_audit() {
     let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
     let released = |value: f64, before: Option<Vec<Draw>>| {
-        let history = History { before, ..History::default() };
+        let history = Departure { before, ..Departure::default() };
         let mut spender = Spender::audited(&calibrated, 1, history);
         let data = Private::new(vec![value, 0.0]);
         let reach = Reach::Ball(1.0);
@@ -294,7 +294,7 @@ fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_comput
         };
         data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, seen).unwrap();
     }
-    ledger.settle(&run, &[9], Outcome::Stopped, false).unwrap();
+    ledger.settle(&run, &[9], RunOutcome::Stopped, false).unwrap();
     let words = spender.noise_words();
     let never = |_: &f64| -> Vec<f64> { panic!("computed without a reservation") };
     assert!(data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, never).is_err());
@@ -366,7 +366,7 @@ fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
         for _ in 0..2 {
             draw(&mut spender).unwrap();
         }
-        let Account::Ledger(open) = &spender.account else { unreachable!() };
+        let DrawListener::Ledger(open) = &spender.account else { unreachable!() };
         let open = open.clone();
         let words = spender.noise_words();
         let query = |_: &f64| {
@@ -378,10 +378,10 @@ fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
         };
         let data = Private::new(1.0);
         let error = data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, query);
-        assert_eq!(error.unwrap_err().kind(), Kind::Interrupted);
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Interrupted);
         assert_eq!(spender.noise_words(), words, "noise was drawn after the end");
         assert!(open_runs::settle_these(&[open], &[]).settled.is_empty());
-        assert!(spender.settle(Outcome::Finished, false).is_err());
+        assert!(spender.settle(RunOutcome::Finished, false).is_err());
         // Nobody goes on with it, and nobody gives it up again.
         let mut ledger = Ledger::open(directory.path()).unwrap();
         let resumed = ledger.resume(&run).unwrap_err().to_string();
@@ -392,7 +392,7 @@ fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
         let record = book.run(&run).unwrap();
         assert_eq!(record.charged.iter().sum::<u64>(), 2);
         // Where nobody has said who looks, somebody may have looked.
-        let (outcome, peeked) = (Outcome::Stopped, watch.is_none());
+        let (outcome, peeked) = (RunOutcome::Stopped, watch.is_none());
         assert_eq!(record.state, RunState::Settled { outcome, peeked });
     }
 }
@@ -420,7 +420,7 @@ fn a_resumed_run_repeats_what_was_released_and_draws_the_rest_from_new_noise() {
     all.sort_by(f64::total_cmp);
     all.dedup();
     assert_eq!(all.len(), 50, "noise was used twice");
-    spender.settle(Outcome::Finished, false).unwrap();
+    spender.settle(RunOutcome::Finished, false).unwrap();
     let book = Ledger::open(death.directory.path()).unwrap().book().unwrap();
     assert_eq!(book.run(&death.run).unwrap().charged, [50]);
 }
@@ -510,5 +510,5 @@ fn repeats_are_in_the_ledger_before_the_first_and_no_repeat_draws_more_than_was_
     // Nobody may begin them again.
     assert!(spender.repeating().is_err());
     assert!((0..50).map(|_| spender.one_of(3)).all(|index| index < 3));
-    spender.settle(Outcome::Finished, false).unwrap();
+    spender.settle(RunOutcome::Finished, false).unwrap();
 }

@@ -1,8 +1,8 @@
 //! What the outside may be told about a run, and what it may not conclude.
 //!
 //! Everything in a certificate is public or released. Its sentences are meant to be
-//! read by a lawyer and by a statistician: each says what was done, to which
-//! comparison a probability belongs, and what is promised to nobody.
+//! read by a lawyer and by a statistician: each says what was done, to which comparison a
+//! probability belongs, and what is not promised.
 
 mod registry;
 
@@ -20,7 +20,8 @@ use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
-    Account, AccountId, Gap, Line, Outcome, RunId, RunRecord, RunState, Unprotected, sha256,
+    Account, AccountId, Gap, LedgerLine, RunId, RunOutcome, RunRecord, RunState, Unprotected,
+    sha256,
 };
 use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
 
@@ -36,13 +37,13 @@ pub struct Facts {
     pub run: RunId,
     pub account: AccountId,
     pub method: String,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Private training records, or persons.
     pub records: usize,
     /// The columns that say whose record a row is, where persons are protected.
     pub unit: Option<String>,
     pub target: Target,
-    /// Of what this run drew.
+    /// What the draws of this run guarantee.
     pub guarantee: Guarantee,
     pub mechanisms: Vec<Event>,
     pub peeked: bool,
@@ -51,7 +52,7 @@ pub struct Facts {
     /// What the model depends on that training started from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
-    pub standing: Standing,
+    pub standing: AccountStanding,
     /// What rehearsals on public data had made expect.
     pub rehearsed: Option<String>,
     /// What was released about the model on held-out private records.
@@ -65,15 +66,15 @@ pub struct Facts {
 /// A model that was chosen among several: the guarantee counts the training of all of them.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    pub chosen: Chosen,
-    /// Of all candidates.
+    pub chosen: CertifiedChoice,
+    /// The methods of all candidates.
     pub methods: Vec<String>,
 }
 
 /// What was chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Chosen {
+pub struct CertifiedChoice {
     /// One of the candidates; none of a choice that ended early.
     pub winner: Option<String>,
     pub candidates: Vec<String>,
@@ -97,10 +98,10 @@ pub struct TakenAsPublic {
 /// How the private dataset's account stood when the run was granted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Standing {
+pub struct AccountStanding {
     /// The line of the ledger that granted the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<Line>,
+    pub line: Option<LedgerLine>,
     /// Exact numbers about the same records that were looked at before, with their time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<String>,
@@ -147,7 +148,7 @@ fn claimed(run: &RunRecord) -> Option<String> {
     Some(std::iter::once(words).chain(changes).collect::<Vec<_>>().join("; "))
 }
 
-impl Standing {
+impl AccountStanding {
     pub fn of(account: &Account) -> Self {
         let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
         let seen = account
@@ -187,7 +188,7 @@ pub struct Certificate {
     /// Random name of the private dataset; its fingerprint would be a leak.
     pub account: AccountId,
     pub method: String,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     pub records: usize,
     /// What is protected: one record, or one person.
     #[serde(default = "unit")]
@@ -227,7 +228,7 @@ pub struct Certificate {
     pub score: Option<Scored>,
     /// Among which candidates the model was chosen, and how; the guarantee counts all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<CertifiedChoice>,
     /// What this run drew.
     pub mechanisms: Vec<Event>,
     /// What the model depends on that training started from.
@@ -244,7 +245,7 @@ pub struct Certificate {
     pub noise: NoiseSource,
     /// The line of the ledger that granted the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ledger_line: Option<Line>,
+    pub ledger_line: Option<LedgerLine>,
     /// SHA-256 of `model.ron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -528,7 +529,7 @@ fn number_is_hidden(records: usize, adjacency: Adjacency) -> String {
 
 const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";
 
-/// Whoever knows the seed can take the noise away again.
+/// Says that a run with seeded noise guarantees nothing: the seed tells the noise.
 fn void(seed: u64, facts: &Facts) -> String {
     let whose = facts.whose();
     format!(
@@ -652,7 +653,7 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
     ];
     if facts.peeked {
         list.push(match facts.outcome {
-            Outcome::Finished => "anything decided because of exact numbers: the curator could \
+            RunOutcome::Finished => "anything decided because of exact numbers: the curator could \
                                   see them while the run worked (peeked)"
                 .to_owned(),
             _ => "the moment at which the run ended: the curator could see exact numbers and may \
@@ -737,7 +738,7 @@ mod tests {
             run: RunId("run".into()),
             account: AccountId("acc-1".into()),
             method: "moment_release".into(),
-            outcome: Outcome::Finished,
+            outcome: RunOutcome::Finished,
             records: 1000,
             target: Target { epsilon: 1.0, delta },
             guarantee,
@@ -748,7 +749,7 @@ mod tests {
             unit: None,
             lineage: None,
             taken_as_public: TakenAsPublic::default(),
-            standing: Standing::default(),
+            standing: AccountStanding::default(),
             rehearsed: None,
             model: None,
             told: None,
@@ -831,7 +832,7 @@ mod tests {
         assert!(plain.contains("several records") && plain.contains("non-private ranking"));
         let watched = list(Facts { peeked: true, ..facts(1.0, 1e-6) });
         assert!(watched.contains("(peeked)") && !watched.contains("stopped"), "{watched}");
-        let stopped = Facts { peeked: true, outcome: Outcome::Stopped, ..facts(1.0, 1e-6) };
+        let stopped = Facts { peeked: true, outcome: RunOutcome::Stopped, ..facts(1.0, 1e-6) };
         assert!(list(stopped).contains("may have stopped it"));
         assert!(list(facts(1.0, 0.01)).contains("not below 1/n = 1.0e-3"));
         assert!(list(facts(2.4, 1e-6)).contains("what is proven for it is ε = 2.4"));

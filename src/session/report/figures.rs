@@ -3,7 +3,7 @@
 
 use super::{Report, Reported};
 use crate::adapt::Series as Measured;
-use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
+use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
 use crate::session::archive::{self, last};
 
@@ -63,7 +63,7 @@ fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> 
         let standing = if exact { " ◆" } else { "" };
         Some(curve(&format!("{}{standing}", series.words()), points))
     });
-    let mut curves: Vec<Series> = curves.collect();
+    let mut curves: Vec<ChartSeries> = curves.collect();
     // The title of the plot says what a single curve is.
     if let [only] = curves.as_mut_slice()
         && !only.name.ends_with('◆')
@@ -104,7 +104,7 @@ fn measured<'a>(
     archive::curve(&reported.run, series, watch).map(|(points, exact)| (points.as_slice(), exact))
 }
 
-fn curve(name: &str, points: &[(f64, f64)]) -> Series {
+fn curve(name: &str, points: &[(f64, f64)]) -> ChartSeries {
     let every = points.len().div_ceil(MOST_POINTS).max(1);
     let last = points.len().saturating_sub(1);
     let kept = points.iter().enumerate();
@@ -112,29 +112,33 @@ fn curve(name: &str, points: &[(f64, f64)]) -> Series {
     let points: Vec<Point> = kept.map(|(_, &(x, y))| Point::new(x, y)).collect();
     // A single point is no line.
     let mark = if points.len() == 1 { Mark::Points } else { Mark::Curve };
-    Series { name: name.to_owned(), mark, points }
+    ChartSeries { name: name.to_owned(), mark, points }
 }
 
-fn over_steps(title: &str, label: &str, series: Vec<Series>) -> Figure {
+fn over_steps(title: &str, label: &str, series: Vec<ChartSeries>) -> Figure {
     let values = series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (low, high) =
         values.fold((f64::INFINITY, 0.0_f64), |(low, high), y| (low.min(y), high.max(y)));
     let wide = low > 0.0 && high > WIDE * low;
-    figure(title, if wide { Side::log(label) } else { Side::linear(label) }, "step", series)
+    figure(title, if wide { AxisSide::log(label) } else { AxisSide::linear(label) }, "step", series)
 }
 
-fn figure(title: &str, vertical: Side, horizontal: &str, series: Vec<Series>) -> Figure {
+fn figure(title: &str, vertical: AxisSide, horizontal: &str, series: Vec<ChartSeries>) -> Figure {
     Figure {
         title: title.to_owned(),
         note: String::new(),
         vertical,
-        panels: vec![Panel { title: String::new(), horizontal: Side::linear(horizontal), series }],
+        panels: vec![Panel {
+            title: String::new(),
+            horizontal: AxisSide::linear(horizontal),
+            series,
+        }],
     }
 }
 
 /// ε after every step, and what was allowed.
 fn spent(runs: &[Reported]) -> Figure {
-    let mut series: Vec<Series> = Vec::new();
+    let mut series: Vec<ChartSeries> = Vec::new();
     let mut targets: Vec<f64> = Vec::new();
     let mut longest = 1.0_f64;
     for reported in runs {
@@ -152,13 +156,13 @@ fn spent(runs: &[Reported]) -> Figure {
     }
     // Many targets are a fan of lines that nobody can read.
     for target in targets.iter().filter(|_| targets.len() <= 3) {
-        series.push(Series {
+        series.push(ChartSeries {
             name: format!("allowed: {target}"),
             mark: Mark::Level,
             points: [0.0, longest].map(|step| Point::new(step, *target)).to_vec(),
         });
     }
-    figure("Privacy spent", Side::linear("ε so far"), "step", series)
+    figure("Privacy spent", AxisSide::linear("ε so far"), "step", series)
 }
 
 /// The last error against ε, one series per method; runs that differ by chance alone are
@@ -190,9 +194,9 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
         });
         let points: Vec<Point> = points.collect();
         let mark = if points.len() > 1 { Mark::Line } else { Mark::Points };
-        Series { name: method.to_owned(), mark, points }
+        ChartSeries { name: method.to_owned(), mark, points }
     });
-    let mut series: Vec<Series> = series.collect();
+    let mut series: Vec<ChartSeries> = series.collect();
     let spent = found.iter().map(|(_, epsilon, _)| *epsilon);
     let (least, most) = (spent.clone().fold(f64::INFINITY, f64::min), spent.fold(0.0, f64::max));
     if most - least <= SAME_EPSILON * most {
@@ -206,9 +210,9 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let standing = if error == Measured::PrivateError { " ◆" } else { "" };
     let title = format!("Utility against ε{standing}");
     let label = format!("last {} on records held out", error.words());
-    let mut figure = figure(&title, Side::linear(&label), "ε of the run", series);
+    let mut figure = figure(&title, AxisSide::linear(&label), "ε of the run", series);
     if low > 0.0 && high > 8.0 * low {
-        figure.panels[0].horizontal = Side::log("ε of the run");
+        figure.panels[0].horizontal = AxisSide::log("ε of the run");
     }
     if repeated {
         "runs of equal ε: mean ± standard deviation".clone_into(&mut figure.note);

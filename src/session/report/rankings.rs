@@ -7,10 +7,10 @@ use maud::{Markup, PreEscaped, html};
 use super::page::{quoted, table};
 use super::{Report, Reported};
 use crate::plot::number::five_digits;
-use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
+use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::accountant::{delta_words, round_up};
-use crate::rank::Order;
-use crate::rank::line::Mean;
+use crate::rank::CandidateOrder;
+use crate::rank::candidate_line::Mean;
 use crate::session::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
 };
@@ -91,7 +91,7 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
         )
     };
     // Columns that hold nothing are not shown.
-    let mut orders = vec![Order::Error, Order::Energy, Order::Distance];
+    let mut orders = vec![CandidateOrder::Error, CandidateOrder::Energy, CandidateOrder::Distance];
     orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
     let scores: Vec<_> = orders.iter().map(|order| score_of(*order)).collect();
     let rows = found.lines.iter().enumerate().map(|(index, line)| {
@@ -116,11 +116,11 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
     }
 }
 
-fn score_of(order: Order) -> fn(&RecordedLine) -> Option<Mean> {
+fn score_of(order: CandidateOrder) -> fn(&RecordedLine) -> Option<Mean> {
     match order {
-        Order::Energy => |line| line.energy,
-        Order::Distance => |line| line.distance,
-        Order::Error => |line| line.error,
+        CandidateOrder::Energy => |line| line.energy,
+        CandidateOrder::Distance => |line| line.distance,
+        CandidateOrder::Error => |line| line.error,
     }
 }
 
@@ -130,16 +130,17 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
         |x: f64, mean: Mean| Point { spread: Some(mean.deviation), ..Point::new(x, mean.mean) };
     let bars = found.lines.iter().enumerate();
     let bars = bars.filter_map(|(place, line)| Some(whiskered(place as f64, score(line)?)));
-    let mut series = vec![Series { name: String::new(), mark: Mark::Bars, points: bars.collect() }];
+    let mut series =
+        vec![ChartSeries { name: String::new(), mark: Mark::Bars, points: bars.collect() }];
     let ends = [-0.5, found.lines.len() as f64 - 0.5];
     for (name, reference) in [("more private data", found.floor), ("noise", found.ceiling)] {
         let Some((energy, distance)) = reference else { continue };
         let mean = match found.order {
-            Order::Energy => energy.mean,
-            Order::Distance => distance.mean,
-            Order::Error => continue,
+            CandidateOrder::Energy => energy.mean,
+            CandidateOrder::Distance => distance.mean,
+            CandidateOrder::Error => continue,
         };
-        series.push(Series {
+        series.push(ChartSeries {
             name: name.to_owned(),
             mark: Mark::Level,
             points: ends.map(|x| Point::new(x, mean)).to_vec(),
@@ -148,21 +149,21 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
     let names: Vec<&str> = found.lines.iter().map(|line| line.name.as_str()).collect();
     let numbers: Vec<String> = (1..=names.len()).map(|place| place.to_string()).collect();
     let horizontal = if names.len() <= MOST_NAMES {
-        Side::named("", &names)
+        AxisSide::named("", &names)
     } else {
-        Side::named("place", &numbers.iter().map(String::as_str).collect::<Vec<_>>())
+        AxisSide::named("place", &numbers.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let words = found.order.words();
     Figure {
         title: format!("Public data by {words}{standing}"),
-        note: if found.floor.is_some() && found.order == Order::Error {
+        note: if found.floor.is_some() && found.order == CandidateOrder::Error {
             "mean ± its standard error over the private records".to_owned()
         } else if found.floor.is_some() {
             "mean ± standard deviation over the repeats".to_owned()
         } else {
             "± shows the noise".to_owned()
         },
-        vertical: Side::linear(words),
+        vertical: AxisSide::linear(words),
         panels: vec![Panel { title: String::new(), horizontal, series }],
     }
 }

@@ -3,9 +3,9 @@ use std::fs;
 use super::*;
 use crate::plot::svg::elements;
 use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
-use crate::privacy::ledger::{Outcome, RunId};
+use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{NoiseSource, Target};
-use crate::session::certificate::{Facts, Standing, TakenAsPublic};
+use crate::session::certificate::{AccountStanding, Facts, TakenAsPublic};
 use crate::session::demo;
 
 const EXACT: &str = "7654.3";
@@ -41,7 +41,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         run: RunId(name),
         account: AccountId("acc-1".into()),
         method: "profiled_cnvx_adap".into(),
-        outcome: Outcome::Finished,
+        outcome: RunOutcome::Finished,
         records: 1654,
         target: Target { epsilon, delta: 1e-6 },
         guarantee: Guarantee {
@@ -66,7 +66,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         unit: None,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
-        standing: Standing::default(),
+        standing: AccountStanding::default(),
         rehearsed: None,
         model: None,
         told: None,

@@ -1,18 +1,20 @@
 //! The plots of the studies.
 
-use super::{DELTA, Study, Subject, column};
+use super::{ClassificationStudy, DELTA, WhichStudy, column};
 use crate::adapt::Value;
-use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
+use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::study::grid::Harvest;
-use crate::study::table::Table;
+use crate::study::table::StudyTable;
 
-impl Study {
+impl ClassificationStudy {
     /// With the names of their files.
     pub fn figures(&self, harvest: &Harvest<f64>) -> Vec<(String, Figure)> {
         let tables = self.tables(harvest);
         let answers = match self.subject {
-            Subject::Pillar => ("pillar", "Fewer directions, less noise", self.over_k(&tables[0])),
-            Subject::Gep => {
+            WhichStudy::Pillar => {
+                ("pillar", "Fewer directions, less noise", self.over_k(&tables[0]))
+            }
+            WhichStudy::Gep => {
                 ("gep", "A public subspace for gradients", self.over_epsilon(&tables[0]))
             }
         };
@@ -27,7 +29,7 @@ impl Study {
             let figure = Figure {
                 title: format!("{title}: {}", self.name()),
                 note: note.clone(),
-                vertical: Side::linear(vertical),
+                vertical: AxisSide::linear(vertical),
                 panels: vec![panel],
             };
             (file_name(stem, self.name()), figure)
@@ -37,7 +39,7 @@ impl Study {
             let at: Vec<f64> = self.components.iter().map(|k| *k as f64).collect();
             let panel = Panel {
                 title: String::new(),
-                horizontal: Side::log("directions k").at(&at),
+                horizontal: AxisSide::log("directions k").at(&at),
                 series: explained.series(&at),
             };
             let explained = ("explained", "What k public directions keep", panel);
@@ -48,7 +50,7 @@ impl Study {
 
     /// A curve for every ε over k: where they cross, noise begins to cost more than what the
     /// directions say.
-    fn over_k(&self, table: &Table) -> Panel {
+    fn over_k(&self, table: &StudyTable) -> Panel {
         let sweep = self.entries.iter().enumerate().filter_map(|(row, entry)| {
             let plain = entry.candidate.is_none() && entry.settings.len() == 1;
             match entry.settings.get("components") {
@@ -57,7 +59,7 @@ impl Study {
             }
         });
         let sweep: Vec<(usize, f64)> = sweep.collect();
-        let series = |(at, epsilon): (usize, &f64)| Series {
+        let series = |(at, epsilon): (usize, &f64)| ChartSeries {
             name: column(*epsilon),
             mark: Mark::Line,
             points: sweep
@@ -71,15 +73,15 @@ impl Study {
         let ticks: Vec<f64> = sweep.iter().map(|(_, k)| *k).collect();
         Panel {
             title: String::new(),
-            horizontal: Side::log("directions k").at(&ticks),
+            horizontal: AxisSide::log("directions k").at(&ticks),
             series: self.epsilons.iter().enumerate().map(series).collect(),
         }
     }
 
-    fn over_epsilon(&self, table: &Table) -> Panel {
+    fn over_epsilon(&self, table: &StudyTable) -> Panel {
         Panel {
             title: String::new(),
-            horizontal: Side::log("ε").at(&self.epsilons),
+            horizontal: AxisSide::log("ε").at(&self.epsilons),
             series: table.series(&self.epsilons),
         }
     }

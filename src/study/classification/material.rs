@@ -7,8 +7,8 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::data::column::Column;
 use crate::data::read::{Reading, Unwatched, read, read_bytes};
-use crate::data::table::Column;
 use crate::data::{Bounds, Classes, Dataset, Table};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -27,7 +27,7 @@ pub struct Material {
 }
 
 /// Where a dataset comes from: files of a directory, or bytes inside the program.
-enum Place<'a> {
+enum MaterialOrigin<'a> {
     Directory(&'a Path),
     Inside,
 }
@@ -54,7 +54,7 @@ const DIGITS: &[u8] = include_bytes!("../../../assets/optdigits/optdigits_8x8.cs
 
 /// Everything that is to be found, and what is not.
 pub fn load(directory: Option<&Path>) -> Result<(Vec<Material>, Vec<&'static str>)> {
-    let place = directory.map_or(Place::Inside, Place::Directory);
+    let place = directory.map_or(MaterialOrigin::Inside, MaterialOrigin::Directory);
     let mut missing = Vec::new();
     let mut found = Vec::new();
     let loaded = [
@@ -87,9 +87,9 @@ impl Material {
 
 /// Fashion-MNIST: 9 000 private and 1 000 public images of ten thousand, or 1 600 and 400 of
 /// those inside the program.
-fn fashion(place: &Place<'_>) -> Result<Option<Material>> {
+fn fashion(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
     let (train, test, private) = match place {
-        Place::Inside => {
+        MaterialOrigin::Inside => {
             let inside = |at: usize| {
                 let (name, bytes) = FASHION[at];
                 read_bytes(&format!("builtin:{name}"), bytes, &Reading::Plain)
@@ -97,7 +97,7 @@ fn fashion(place: &Place<'_>) -> Result<Option<Material>> {
             let pair = |at| Ok::<_, Error>((inside(at)?, inside(at + 1)?));
             (pair(0)?, pair(2)?, 1600)
         }
-        Place::Directory(directory) => {
+        MaterialOrigin::Directory(directory) => {
             let files = |part: &str| -> Result<Option<(Table, Table)>> {
                 let images = directory.join(format!("fashion_mnist/{part}-images-idx3-ubyte.gz"));
                 let labels = directory.join(format!("fashion_mnist/{part}-labels-idx1-ubyte.gz"));
@@ -119,7 +119,7 @@ fn fashion(place: &Place<'_>) -> Result<Option<Material>> {
     let (train, test) = (dataset(&train)?, dataset(&test)?);
     let public = train.len() - private;
     let mut candidates = Vec::new();
-    if let Place::Directory(directory) = place {
+    if let MaterialOrigin::Directory(directory) = place {
         let path = directory.join("mnist/t10k-images-idx3-ubyte.gz");
         if path.exists() {
             let digits = read(&path, &Reading::Plain, &mut Unwatched)?;
@@ -135,10 +135,12 @@ fn fashion(place: &Place<'_>) -> Result<Option<Material>> {
 }
 
 /// Handwritten digits of 8 × 8 pixels.
-fn digits(place: &Place<'_>) -> Result<Option<Material>> {
+fn digits(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
     let table = match place {
-        Place::Inside => read_bytes("builtin:optdigits_8x8.csv.gz", DIGITS, &Reading::Plain)?,
-        Place::Directory(directory) => {
+        MaterialOrigin::Inside => {
+            read_bytes("builtin:optdigits_8x8.csv.gz", DIGITS, &Reading::Plain)?
+        }
+        MaterialOrigin::Directory(directory) => {
             let path = directory.join("optdigits/optdigits_8x8.csv.gz");
             if !path.exists() {
                 return Ok(None);
@@ -161,8 +163,8 @@ fn digits(place: &Place<'_>) -> Result<Option<Material>> {
 }
 
 /// Features that `EfficientNet` makes of photographs.
-fn photographs(place: &Place<'_>) -> Result<Option<Material>> {
-    let Place::Directory(directory) = place else { return Ok(None) };
+fn photographs(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
+    let MaterialOrigin::Directory(directory) = place else { return Ok(None) };
     let path = directory.join("features_cifar10_lite0/cifar10_lite0.npz");
     if !path.exists() {
         return Ok(None);

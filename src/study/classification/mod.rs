@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 
 pub use material::Material;
 
-use super::grid::{Grid, Harvest, Place};
-use super::table::{Cell, Content, Row, Table, Wanted};
+use super::grid::{Grid, GridTask, Harvest};
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::error::Result;
 use crate::numeric::principal::Principal;
 use crate::privacy::Target;
-use crate::rehearsal::{Noise, Trial};
+use crate::rehearsal::{RehearsalNoise, Trial};
 
 pub const DELTA: f64 = 1e-5;
 /// Stands for "as much as it takes": the plan of a run without noise.
@@ -32,14 +32,14 @@ const PLENTY: f64 = 1e3;
 
 /// Which of the two studies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub enum WhichStudy {
     Pillar,
     Gep,
 }
 
 /// A row of the tables.
 #[derive(Debug, Clone)]
-struct Entry {
+struct ClassificationRow {
     title: String,
     method: &'static str,
     settings: BTreeMap<String, Value>,
@@ -49,17 +49,17 @@ struct Entry {
 
 /// What is tried, on one dataset.
 #[derive(Debug)]
-pub struct Study {
-    subject: Subject,
+pub struct ClassificationStudy {
+    subject: WhichStudy,
     material: Material,
-    entries: Vec<Entry>,
+    entries: Vec<ClassificationRow>,
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
     /// k of the table of explained energy.
     components: Vec<usize>,
 }
 
-impl Entry {
+impl ClassificationRow {
     fn new(title: impl Into<String>, method: &'static str, numbers: &[(&str, f64)]) -> Self {
         let settings = numbers.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x)));
         Self { title: title.into(), method, settings: settings.collect(), candidate: None }
@@ -80,8 +80,8 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-impl Study {
-    pub fn new(subject: Subject, material: Material, quick: bool, seeds: u64) -> Self {
+impl ClassificationStudy {
+    pub fn new(subject: WhichStudy, material: Material, quick: bool, seeds: u64) -> Self {
         let mut study = Self {
             subject,
             entries: Vec::new(),
@@ -91,8 +91,8 @@ impl Study {
             material,
         };
         match subject {
-            Subject::Pillar => study.pillar(quick),
-            Subject::Gep => study.gep(quick),
+            WhichStudy::Pillar => study.pillar(quick),
+            WhichStudy::Gep => study.gep(quick),
         }
         study
     }
@@ -104,7 +104,7 @@ impl Study {
         self.epsilons = if quick { vec![0.1, 0.7] } else { vec![0.1, 0.3, 0.7] };
         self.epsilons.push(f64::INFINITY);
         let pillar = |title: String, components: usize| {
-            Entry::new(title, "pillar", &[("components", components as f64)])
+            ClassificationRow::new(title, "pillar", &[("components", components as f64)])
         };
         for k in &self.components {
             self.entries.push(pillar(format!("k = {k}"), *k));
@@ -126,11 +126,11 @@ impl Study {
         self.epsilons = if quick { vec![0.5] } else { vec![0.1, 0.5, 2.0] };
         let batch = (self.material.private / 4).max(256) as f64;
         let gep = |title: String, basis: f64| {
-            Entry::new(title, "gep", &[("basis", basis), ("batch", batch)])
+            ClassificationRow::new(title, "gep", &[("basis", basis), ("batch", batch)])
         };
         let short = [("steps", 30.0), ("batch", batch)];
-        self.entries.push(Entry::new("DP-SGD, 400 steps", "dp_sgd", &[]));
-        self.entries.push(Entry::new("DP-SGD, 30 steps", "dp_sgd", &short));
+        self.entries.push(ClassificationRow::new("DP-SGD, 400 steps", "dp_sgd", &[]));
+        self.entries.push(ClassificationRow::new("DP-SGD, 30 steps", "dp_sgd", &short));
         for basis in if quick { vec![50.0] } else { vec![20.0, 50.0, 100.0, 200.0] } {
             self.entries.push(gep(format!("GEP, k = {basis}"), basis));
         }
@@ -161,7 +161,7 @@ impl Study {
     }
 
     /// Right answers on the test records, in %.
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<f64>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
         let (entry, epsilon) = (&self.entries[place.row], self.epsilons[place.column]);
         let (own, private) = self.material.split(place.repetition);
         let public = match entry.candidate {
@@ -169,9 +169,9 @@ impl Study {
             None => &own,
         };
         let noise = if epsilon.is_finite() {
-            Noise::For(Target { epsilon, delta: DELTA })
+            RehearsalNoise::For(Target { epsilon, delta: DELTA })
         } else {
-            Noise::None(Target { epsilon: PLENTY, delta: DELTA })
+            RehearsalNoise::None(Target { epsilon: PLENTY, delta: DELTA })
         };
         let rehearsal = Trial {
             settings: entry.settings.clone(),
@@ -180,21 +180,21 @@ impl Study {
         rehearsal.run_sealed()?.accuracy(&self.material.test).map(Some)
     }
 
-    pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<Table> {
-        let rows = self.entries.iter().enumerate().map(|(row, entry)| Row {
+    pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<StudyTable> {
+        let rows = self.entries.iter().enumerate().map(|(row, entry)| TableRow {
             label: entry.title.clone(),
             cells: (0..self.epsilons.len())
-                .map(|column| Cell::of(harvest.of(row, column).copied().collect()))
+                .map(|column| SeedValues::of(harvest.of(row, column).copied().collect()))
                 .collect(),
         });
         let Material { name, private, public, .. } = &self.material;
-        let mut table = Table {
+        let mut table = StudyTable {
             title: format!(
                 "{name} · {private} private records, {public} public · right answers on {} test \
                  records, % · δ = {DELTA:e}",
                 self.material.test.len()
             ),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
             columns: self.epsilons.iter().map(|epsilon| column(*epsilon)).collect(),
             rows: rows.collect(),
         };
@@ -204,16 +204,16 @@ impl Study {
     }
 
     /// The goals that the table is held against, for nine thousand private images.
-    fn want(&self, table: &mut Table) {
-        if self.subject != Subject::Pillar
+    fn want(&self, table: &mut StudyTable) {
+        if self.subject != WhichStudy::Pillar
             || self.material.private != 9000
             || self.material.dimension() != 784
         {
             return;
         }
         let wanted = |at: usize, tenth: f64, most: f64| match self.epsilons[at] {
-            0.1 => Some(Wanted::AtLeast(tenth)),
-            0.7 => Some(Wanted::AtLeast(most)),
+            0.1 => Some(ExpectedMean::AtLeast(tenth)),
+            0.7 => Some(ExpectedMean::AtLeast(most)),
             _ => None,
         };
         for label in ["k = 40", "k = 80"] {
@@ -221,7 +221,7 @@ impl Study {
         }
         table.want("k = 784, all directions", |at| {
             if self.epsilons[at].is_infinite() {
-                Some(Wanted::AtLeast(82.0))
+                Some(ExpectedMean::AtLeast(82.0))
             } else {
                 wanted(at, 68.0, 77.0)
             }
@@ -229,7 +229,7 @@ impl Study {
     }
 
     /// The share of the public energy that every k keeps, of the first split.
-    fn explained(&self) -> Option<Table> {
+    fn explained(&self) -> Option<StudyTable> {
         if self.components.is_empty() {
             return None;
         }
@@ -239,15 +239,18 @@ impl Study {
         );
         let rows = sets.filter_map(|(name, features)| {
             let (_, principal) = Principal::centred(features, 0)?;
-            let cell = |k: &usize| Cell::of(vec![100.0 * principal.explained(*k)]);
-            Some(Row { label: name.to_owned(), cells: self.components.iter().map(cell).collect() })
+            let cell = |k: &usize| SeedValues::of(vec![100.0 * principal.explained(*k)]);
+            Some(TableRow {
+                label: name.to_owned(),
+                cells: self.components.iter().map(cell).collect(),
+            })
         });
-        Some(Table {
+        Some(StudyTable {
             title: format!(
                 "{} · energy of the public records that k directions keep, %",
                 self.name()
             ),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
             columns: self.components.iter().map(|k| format!("k = {k}")).collect(),
             rows: rows.collect(),
         })
@@ -255,13 +258,13 @@ impl Study {
 }
 
 /// What a reader of a study's tables must know.
-pub fn header(subject: Subject, missing: &[&str]) -> Vec<String> {
+pub fn header(subject: WhichStudy, missing: &[&str]) -> Vec<String> {
     let mut header = vec![match subject {
-        Subject::Pillar => {
+        WhichStudy::Pillar => {
             "PILLAR: DP-SGD on the principal directions of public records. 'All directions' is a \
              rotation of the centred records, so no projection at all. At ε = ∞ there is no noise."
         }
-        Subject::Gep => {
+        WhichStudy::Gep => {
             "GEP against DP-SGD: softmax regression, GEP in thirty steps of a quarter of the \
              records. Where nothing is said the public records are of the same kind and the \
              anchors' labels are random."
@@ -295,7 +298,7 @@ mod tests {
         let names: Vec<_> = materials.iter().map(|material| material.name).collect();
         assert_eq!(names, ["Fashion-MNIST", "optdigits"]);
         let digits = materials.into_iter().next_back().unwrap();
-        let mut study = Study::new(Subject::Pillar, digits, true, 1);
+        let mut study = ClassificationStudy::new(WhichStudy::Pillar, digits, true, 1);
         // Where noise costs seven points, three standard deviations of either.
         study.epsilons = vec![0.7];
         study.entries.retain(|entry| ["k = 10", "k = 40, public: noise"].contains(&&*entry.title));

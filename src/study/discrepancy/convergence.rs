@@ -1,17 +1,17 @@
 //! What the searches for weights do when privacy costs nothing: where they end, and how
 //! fast their stationarity gap falls.
 
-use super::entries::{Arm, Entry, Setting};
-use super::{DELTA, Data, PUBLIC_RECORDS, moment_discrepancy, second_moment};
+use super::entries::{Arm, DiscrepancyRow, RowSetting};
+use super::{DELTA, PUBLIC_RECORDS, RepetitionData, moment_discrepancy, second_moment};
 use crate::adapt::Series as Stream;
 use crate::adapt::baselines::minimum_discrepancy::MinimumDiscrepancy;
 use crate::adapt::unlabelled::moment_release;
 use crate::error::Result;
-use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
+use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Target;
-use crate::rehearsal::Noise;
-use crate::study::grid::{Grid, Harvest, Place};
-use crate::study::table::{Table, Wanted};
+use crate::rehearsal::RehearsalNoise;
+use crate::study::grid::{Grid, GridTask, Harvest};
+use crate::study::table::{ExpectedMean, StudyTable};
 
 /// n of these runs.
 const SIZE: usize = 8000;
@@ -40,7 +40,7 @@ pub struct Course {
 
 /// A search and what is wanted of it.
 struct Searcher {
-    entry: Entry,
+    entry: DiscrepancyRow,
     /// In one step of the run.
     iterations_per_step: f64,
     discrepancy_at_most: Option<f64>,
@@ -53,7 +53,7 @@ const MOST_FEATURES: usize = 50;
 /// They go on after the gap is closed, so that the curves show more than the bound.
 static SEARCHERS: &[Searcher] = &[
     Searcher {
-        entry: Entry {
+        entry: DiscrepancyRow {
             title: "smoothed discrepancy, accelerated descent",
             arm: Arm::MinimumDiscrepancy,
             settings: &[],
@@ -64,14 +64,14 @@ static SEARCHERS: &[Searcher] = &[
         iterations_at_most: Some(100.0),
     },
     Searcher {
-        entry: Entry {
+        entry: DiscrepancyRow {
             title: "two-stage Frank–Wolfe",
             arm: Arm::Method("two_stage_frank_wolfe"),
             // At a high temperature, where F̃ is close to the spectral norm.
             settings: &[
-                ("lambda", Setting::Number(1.0)),
-                ("rounds", Setting::Number(1000.0)),
-                ("temperature", Setting::Number(200.0)),
+                ("lambda", RowSetting::Number(1.0)),
+                ("rounds", RowSetting::Number(1000.0)),
+                ("temperature", RowSetting::Number(200.0)),
             ],
             wanted: &[],
         },
@@ -80,15 +80,15 @@ static SEARCHERS: &[Searcher] = &[
         iterations_at_most: None,
     },
     Searcher {
-        entry: Entry {
+        entry: DiscrepancyRow {
             title: "moment release, two-stage",
             arm: Arm::Method("moment_release"),
             settings: &[
-                ("lambda", Setting::Number(1.0)),
+                ("lambda", RowSetting::Number(1.0)),
                 // The form whose iterations are accelerated ones.
-                ("form", Setting::Word("dense")),
-                ("tolerance", Setting::Number(1e-5)),
-                ("iterations", Setting::Number(1000.0)),
+                ("form", RowSetting::Word("dense")),
+                ("tolerance", RowSetting::Number(1e-5)),
+                ("iterations", RowSetting::Number(1000.0)),
             ],
             wanted: &[],
         },
@@ -99,7 +99,7 @@ static SEARCHERS: &[Searcher] = &[
 ];
 
 impl Course {
-    fn new(data: &Data, weights: &[f64], gaps: Vec<(f64, f64)>) -> Self {
+    fn new(data: &RepetitionData, weights: &[f64], gaps: Vec<(f64, f64)>) -> Self {
         let first = gaps.first().map_or(1.0, |(_, gap)| *gap);
         Self {
             discrepancy: moment_discrepancy(&second_moment(&data.private), &data.public, weights),
@@ -115,7 +115,7 @@ impl Course {
 }
 
 /// Accelerated descent on the smoothed discrepancy at the papers' temperature.
-fn smoothed(data: &Data) -> Result<Course> {
+fn smoothed(data: &RepetitionData) -> Result<Course> {
     let moment = second_moment(&data.private);
     let mut search = MinimumDiscrepancy::new(data.public.features.clone(), TEMPERATURE)?;
     let mut gaps = Vec::new();
@@ -136,11 +136,11 @@ impl Convergence {
     }
 
     /// The task of [`Convergence::grid`].
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<Course>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<Course>> {
         let searcher = &SEARCHERS[place.row];
-        let data = Data::generate(self.dimensions[place.column], SIZE, place.repetition)?;
+        let data = RepetitionData::generate(self.dimensions[place.column], SIZE, place.repetition)?;
         let Arm::Method(method) = searcher.entry.arm else { return smoothed(&data).map(Some) };
-        let noise = Noise::None(Target { epsilon: 1.0, delta: DELTA });
+        let noise = RehearsalNoise::None(Target { epsilon: 1.0, delta: DELTA });
         let rehearsed = searcher.entry.rehearsal(method, &data, noise, place.seed()).run()?;
         // Without noise both are the same.
         let told = rehearsed.series(Stream::StationarityGap);
@@ -150,7 +150,7 @@ impl Convergence {
         Ok(Some(Course::new(&data, rehearsed.weights()?, gaps.collect())))
     }
 
-    pub fn tables(&self, harvest: &Harvest<Course>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<Course>) -> Vec<StudyTable> {
         let mut ends = harvest
             .table("Without noise: ‖M(q)‖₂ in the end", |course| Some(course.discrepancy));
         let mut speeds = harvest.table(
@@ -159,7 +159,9 @@ impl Convergence {
         );
         for Searcher { entry, discrepancy_at_most, iterations_at_most, .. } in SEARCHERS {
             let wish = |column: usize, wanted: Option<f64>| {
-                wanted.filter(|_| self.dimensions[column] <= MOST_FEATURES).map(Wanted::AtMost)
+                wanted
+                    .filter(|_| self.dimensions[column] <= MOST_FEATURES)
+                    .map(ExpectedMean::AtMost)
             };
             ends.want(entry.title, |column| wish(column, *discrepancy_at_most));
             speeds.want(entry.title, |column| wish(column, *iterations_at_most));
@@ -172,7 +174,7 @@ impl Convergence {
         let series = |row: usize, column: usize| {
             let course = harvest.of(row, column).next();
             let gaps = course.into_iter().flat_map(|course| &course.gaps);
-            Series {
+            ChartSeries {
                 name: SEARCHERS[row].entry.title.to_owned(),
                 mark: Mark::Curve,
                 points: gaps.map(|(x, y)| Point::new(*x, *y)).collect(),
@@ -180,7 +182,7 @@ impl Convergence {
         };
         let panel = |(column, dimension): (usize, &usize)| Panel {
             title: format!("d = {dimension}"),
-            horizontal: Side::log("iterations"),
+            horizontal: AxisSide::log("iterations"),
             series: (0..SEARCHERS.len()).map(|row| series(row, column)).collect(),
         };
         let figure = Figure {
@@ -189,7 +191,7 @@ impl Convergence {
                 "n = {SIZE}, m = {PUBLIC_RECORDS}, seed {}. Without noise: not private.",
                 self.seeds.first().unwrap_or(&0)
             ),
-            vertical: Side::log("stationarity gap as a share of its first value"),
+            vertical: AxisSide::log("stationarity gap as a share of its first value"),
             panels: self.dimensions.iter().enumerate().map(panel).collect(),
         };
         vec![("convergence.svg".to_owned(), figure)]

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{DIMENSION, Data, Measured, moment_discrepancy, second_moment};
+use super::{DIMENSION, DiscrepancyResult, RepetitionData, moment_discrepancy, second_moment};
 use crate::adapt::Value;
 use crate::adapt::baselines::minimum_discrepancy::minimum_discrepancy;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::error::Result;
 use crate::model::LinearModel;
 use crate::numeric::least_squares::NormalEquations;
-use crate::rehearsal::{Noise, Trial};
-use crate::study::table::Wanted;
+use crate::rehearsal::{RehearsalNoise, Trial};
+use crate::study::table::ExpectedMean;
 
 /// How far a row may be from the independent program, as a share: both draw their own data.
 const ALIKE: f64 = 0.1;
@@ -20,12 +20,12 @@ const ALIKE: f64 = 0.1;
 const DM_TOLERANCE: f64 = 1e-4;
 
 /// A row of the tables.
-pub(super) struct Entry {
+pub(super) struct DiscrepancyRow {
     pub title: &'static str,
     pub arm: Arm,
     /// Settings that differ from the method's defaults.
-    pub settings: &'static [(&'static str, Setting)],
-    pub wanted: &'static [Wish],
+    pub settings: &'static [(&'static str, RowSetting)],
+    pub wanted: &'static [RowGoal],
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -40,15 +40,15 @@ pub(super) enum Arm {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Setting {
+pub(super) enum RowSetting {
     Number(f64),
     Word(&'static str),
 }
 
 /// The goal of a row in one dimension.
-pub(super) struct Wish {
+pub(super) struct RowGoal {
     dimension: usize,
-    measure: Measure,
+    measure: RowMeasure,
     /// For n = 1000 and ε = 1, 4, 16, then for n = 8000; NaN: nothing is wanted.
     numbers: [f64; 6],
     /// A bound, or else a number that a reproduction should come near.
@@ -56,7 +56,7 @@ pub(super) struct Wish {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Measure {
+pub(super) enum RowMeasure {
     Discrepancy,
     Error,
 }
@@ -66,105 +66,110 @@ pub(super) const EPSILONS: [f64; 3] = [1.0, 4.0, 16.0];
 /// No wish.
 const ANY: f64 = f64::NAN;
 
-const fn at_most(dimension: usize, measure: Measure, numbers: [f64; 6]) -> Wish {
-    Wish { dimension, measure, numbers, bound: true }
+const fn at_most(dimension: usize, measure: RowMeasure, numbers: [f64; 6]) -> RowGoal {
+    RowGoal { dimension, measure, numbers, bound: true }
 }
 
-const fn about(measure: Measure, numbers: [f64; 6]) -> Wish {
-    Wish { dimension: DIMENSION, measure, numbers, bound: false }
+const fn about(measure: RowMeasure, numbers: [f64; 6]) -> RowGoal {
+    RowGoal { dimension: DIMENSION, measure, numbers, bound: false }
 }
 
-const UNIT_BALL: (&str, Setting) = ("lambda", Setting::Number(1.0));
-const PRINTED: (&str, Setting) = ("mode", Setting::Word("as_printed"));
-const ROUNDS: (&str, Setting) = ("rounds", Setting::Number(1000.0));
+const UNIT_BALL: (&str, RowSetting) = ("lambda", RowSetting::Number(1.0));
+const PRINTED: (&str, RowSetting) = ("mode", RowSetting::Word("as_printed"));
+const ROUNDS: (&str, RowSetting) = ("rounds", RowSetting::Number(1000.0));
 
-pub(super) static ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) static ENTRIES: &[DiscrepancyRow] = &[
+    DiscrepancyRow {
         title: "source-only, uniform weights",
         arm: Arm::SourceOnly,
         settings: &[],
-        wanted: &[about(Measure::Discrepancy, [0.379; 6]), about(Measure::Error, [9.5; 6])],
+        wanted: &[about(RowMeasure::Discrepancy, [0.379; 6]), about(RowMeasure::Error, [9.5; 6])],
     },
-    Entry {
+    DiscrepancyRow {
         title: "minimum discrepancy (DM), no privacy",
         arm: Arm::MinimumDiscrepancy,
         settings: &[],
         wanted: &[],
     },
-    Entry {
+    DiscrepancyRow {
         title: "two-stage Frank–Wolfe as printed, μ=10, K=1000",
         arm: Arm::Method("two_stage_frank_wolfe"),
-        settings: &[PRINTED, ("temperature", Setting::Number(10.0)), ROUNDS, UNIT_BALL],
-        wanted: &[about(Measure::Discrepancy, [0.372, 0.348, 0.264, 0.314, 0.203, 0.104])],
+        settings: &[PRINTED, ("temperature", RowSetting::Number(10.0)), ROUNDS, UNIT_BALL],
+        wanted: &[about(RowMeasure::Discrepancy, [0.372, 0.348, 0.264, 0.314, 0.203, 0.104])],
     },
-    Entry {
+    DiscrepancyRow {
         title: "two-stage Frank–Wolfe, rigorous",
         arm: Arm::Method("two_stage_frank_wolfe"),
         settings: &[UNIT_BALL],
-        wanted: &[at_most(10, Measure::Discrepancy, [0.17, 0.10, 0.062, 0.065, 0.043, 0.028])],
+        wanted: &[at_most(10, RowMeasure::Discrepancy, [0.17, 0.10, 0.062, 0.065, 0.043, 0.028])],
     },
-    Entry {
+    DiscrepancyRow {
         title: "mirror descent as printed, K=1000",
         arm: Arm::Method("mirror_descent"),
         settings: &[PRINTED, UNIT_BALL],
-        wanted: &[about(Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.243])],
+        wanted: &[about(RowMeasure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.243])],
     },
-    Entry {
+    DiscrepancyRow {
         title: "mirror descent, rigorous",
         arm: Arm::Method("mirror_descent"),
         settings: &[UNIT_BALL],
         wanted: &[],
     },
-    Entry {
+    DiscrepancyRow {
         title: "single-stage Frank–Wolfe as printed, K=1000",
         arm: Arm::Method("frank_wolfe"),
         settings: &[PRINTED, UNIT_BALL],
-        wanted: &[about(Measure::Discrepancy, [0.374, 0.362, 0.316, 0.351, 0.272, 0.152])],
+        wanted: &[about(RowMeasure::Discrepancy, [0.374, 0.362, 0.316, 0.351, 0.272, 0.152])],
     },
-    Entry {
+    DiscrepancyRow {
         title: "single-stage Frank–Wolfe, rigorous",
         arm: Arm::Method("frank_wolfe"),
         settings: &[UNIT_BALL],
-        wanted: &[at_most(10, Measure::Discrepancy, [0.15, 0.085, 0.032, 0.042, 0.019, 0.012])],
+        wanted: &[at_most(10, RowMeasure::Discrepancy, [0.15, 0.085, 0.032, 0.042, 0.019, 0.012])],
     },
-    Entry {
+    DiscrepancyRow {
         title: "moment release, two-stage",
         arm: Arm::Method("moment_release"),
         settings: &[UNIT_BALL],
         wanted: &[
-            at_most(10, Measure::Discrepancy, [0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011]),
-            at_most(50, Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.0025]),
-            at_most(200, Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.007]),
+            at_most(10, RowMeasure::Discrepancy, [0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011]),
+            at_most(50, RowMeasure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.0025]),
+            at_most(200, RowMeasure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.007]),
         ],
     },
-    Entry {
+    DiscrepancyRow {
         title: "moment release, joint",
         arm: Arm::Method("moment_release"),
-        settings: &[("goal", Setting::Word("joint")), UNIT_BALL],
+        settings: &[("goal", RowSetting::Word("joint")), UNIT_BALL],
         wanted: &[],
     },
-    Entry {
+    DiscrepancyRow {
         title: "oracle: labelled target, no privacy",
         arm: Arm::Oracle,
         settings: &[],
-        wanted: &[about(Measure::Error, [2.6; 6])],
+        wanted: &[about(RowMeasure::Error, [2.6; 6])],
     },
 ];
 
-impl Entry {
+impl DiscrepancyRow {
     /// The others are the same for every ε.
     pub fn has_noise(&self) -> bool {
         matches!(self.arm, Arm::Method(_))
     }
 
-    pub fn measure(&self, data: &Data, noise: Noise, seed: u64) -> Result<Measured> {
+    pub fn measure(
+        &self,
+        data: &RepetitionData,
+        noise: RehearsalNoise,
+        seed: u64,
+    ) -> Result<DiscrepancyResult> {
         let uniform = 1.0 / data.public.len() as f64;
         match self.arm {
             Arm::SourceOnly => {
                 let weights = vec![uniform; data.public.len()];
                 let moment = second_moment(&data.private);
                 let model = source_only(&data.public, DEFAULT_RIDGE)?;
-                Ok(Measured {
+                Ok(DiscrepancyResult {
                     discrepancy: Some(moment_discrepancy(&moment, &data.public, &weights)),
                     error: data.error_of(&model),
                     epsilon: None,
@@ -178,7 +183,7 @@ impl Entry {
                 let weights = minimum.weights.as_slice();
                 let normal = NormalEquations::weighted(&data.public.features, target, weights);
                 let model = normal.in_ball(DEFAULT_RIDGE, 1.0).map(LinearModel::from);
-                Ok(Measured {
+                Ok(DiscrepancyResult {
                     discrepancy: Some(minimum.norm),
                     error: model.and_then(|model| data.error_of(&model)),
                     epsilon: None,
@@ -186,13 +191,17 @@ impl Entry {
             }
             Arm::Oracle => {
                 let model = source_only(&data.private, DEFAULT_RIDGE)?;
-                Ok(Measured { discrepancy: None, error: data.error_of(&model), epsilon: None })
+                Ok(DiscrepancyResult {
+                    discrepancy: None,
+                    error: data.error_of(&model),
+                    epsilon: None,
+                })
             }
             Arm::Method(method) => {
                 let rehearsed = self.rehearsal(method, data, noise, seed).run_sealed()?;
                 let moment = second_moment(&data.private);
                 let predictions = rehearsed.model.numbers(&data.judges.features);
-                Ok(Measured {
+                Ok(DiscrepancyResult {
                     discrepancy: Some(moment_discrepancy(
                         &moment,
                         &data.public,
@@ -208,8 +217,8 @@ impl Entry {
     pub fn rehearsal<'a>(
         &self,
         method: &'a str,
-        data: &'a Data,
-        noise: Noise,
+        data: &'a RepetitionData,
+        noise: RehearsalNoise,
         seed: u64,
     ) -> Trial<'a> {
         let settings = self.settings();
@@ -219,8 +228,8 @@ impl Entry {
 
     fn settings(&self) -> BTreeMap<String, Value> {
         let value = |setting| match setting {
-            Setting::Number(number) => Value::Number(number),
-            Setting::Word(word) => Value::Text(word.to_owned()),
+            RowSetting::Number(number) => Value::Number(number),
+            RowSetting::Word(word) => Value::Text(word.to_owned()),
         };
         let given = self.settings.iter();
         given.map(|(key, setting)| ((*key).to_owned(), value(*setting))).collect()
@@ -228,11 +237,11 @@ impl Entry {
 
     pub fn wish(
         &self,
-        measure: Measure,
+        measure: RowMeasure,
         dimension: usize,
         size: usize,
         epsilon: f64,
-    ) -> Option<Wanted> {
+    ) -> Option<ExpectedMean> {
         let wish = self
             .wanted
             .iter()
@@ -240,7 +249,11 @@ impl Entry {
         let block = SIZES.iter().position(|known| *known == size)?;
         let place = EPSILONS.iter().position(|known| *known == epsilon)?;
         let number = wish.numbers[block * EPSILONS.len() + place];
-        let wanted = if wish.bound { Wanted::AtMost(number) } else { Wanted::About(number, ALIKE) };
+        let wanted = if wish.bound {
+            ExpectedMean::AtMost(number)
+        } else {
+            ExpectedMean::About(number, ALIKE)
+        };
         (!number.is_nan()).then_some(wanted)
     }
 }
@@ -270,10 +283,10 @@ mod tests {
     fn a_wish_belongs_to_its_column_and_dimension() {
         let release = ENTRIES.iter().find(|e| e.title == "moment release, two-stage").unwrap();
         let wish =
-            |dimension, n, epsilon| release.wish(Measure::Discrepancy, dimension, n, epsilon);
-        assert_eq!(wish(10, 1000, 16.0), Some(Wanted::AtMost(0.0027)));
-        assert_eq!(wish(10, 8000, 1.0), Some(Wanted::AtMost(0.0028)));
-        assert_eq!(wish(50, 8000, 16.0), Some(Wanted::AtMost(0.0025)));
+            |dimension, n, epsilon| release.wish(RowMeasure::Discrepancy, dimension, n, epsilon);
+        assert_eq!(wish(10, 1000, 16.0), Some(ExpectedMean::AtMost(0.0027)));
+        assert_eq!(wish(10, 8000, 1.0), Some(ExpectedMean::AtMost(0.0028)));
+        assert_eq!(wish(50, 8000, 16.0), Some(ExpectedMean::AtMost(0.0025)));
         assert_eq!(wish(50, 8000, 4.0), None);
         assert_eq!(wish(10, 8000, 2.0), None);
         assert_eq!(wish(11, 8000, 1.0), None);

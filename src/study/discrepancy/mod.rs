@@ -16,17 +16,17 @@ mod convergence;
 mod entries;
 mod figures;
 
-use self::entries::{ENTRIES, EPSILONS, Measure, SIZES};
-use super::grid::{Grid, Harvest, Place};
-use super::table::{Content, Row, Table};
+use self::entries::{ENTRIES, EPSILONS, RowMeasure, SIZES};
+use super::grid::{Grid, GridTask, Harvest};
+use super::table::{StudyTable, TableContent, TableRow};
 use crate::data::Dataset;
-use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
+use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
 use crate::error::Result;
 use crate::model::LinearModel;
 use crate::numeric::Matrix;
 use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
 use crate::privacy::Target;
-use crate::rehearsal::Noise;
+use crate::rehearsal::RehearsalNoise;
 
 pub use self::convergence::{Convergence, Course};
 
@@ -41,7 +41,7 @@ const JUDGES: usize = 8000;
 
 /// What is tried, on which problems.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Study {
+pub struct DiscrepancyStudy {
     /// d
     pub dimension: usize,
     /// n
@@ -52,7 +52,7 @@ pub struct Study {
 
 /// One method on one problem.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct DiscrepancyResult {
     /// ‖M(q)‖₂
     pub discrepancy: Option<f64>,
     /// Mean squared error on unseen target records.
@@ -62,19 +62,19 @@ pub struct Measured {
 }
 
 /// The data of one repetition.
-struct Data {
+struct RepetitionData {
     public: Dataset,
     /// The target in the private role.
     private: Dataset,
     judges: Dataset,
 }
 
-impl Data {
+impl RepetitionData {
     fn generate(dimension: usize, size: usize, seed: u64) -> Result<Self> {
         let part = |part, rows| synthetic::dataset(part, rows, dimension, DEFAULT_MIXTURE, seed);
-        let public = part(Part::Source, PUBLIC_RECORDS)?;
+        let public = part(SyntheticPart::Source, PUBLIC_RECORDS)?;
         // More private records continue the same stream, so the judges come first.
-        let target = part(Part::Target, JUDGES + size)?;
+        let target = part(SyntheticPart::Target, JUDGES + size)?;
         Ok(Self {
             public,
             private: target.records(JUDGES, size),
@@ -93,7 +93,7 @@ impl Data {
     }
 }
 
-impl Study {
+impl DiscrepancyStudy {
     /// The whole table.
     pub fn full(dimension: usize, seeds: u64) -> Self {
         Self {
@@ -124,22 +124,22 @@ impl Study {
         }
     }
 
-    /// The task of [`Study::grid`]. Rows share their data, so their differences are sharp;
+    /// The task of [`DiscrepancyStudy::grid`]. Rows share their data, so their differences are sharp;
     /// they do not share their noise.
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<DiscrepancyResult>> {
         let (size, epsilon) = self.problems()[place.column];
         let entry = &ENTRIES[place.row];
         if !entry.has_noise() && Some(&epsilon) != self.epsilons.first() {
             // The same for every ε: see `Study::tables`.
             return Ok(None);
         }
-        let data = Data::generate(self.dimension, size, place.repetition)?;
-        let noise = Noise::For(Target { epsilon, delta: DELTA });
+        let data = RepetitionData::generate(self.dimension, size, place.repetition)?;
+        let noise = RehearsalNoise::For(Target { epsilon, delta: DELTA });
         entry.measure(&data, noise, place.seed()).map(Some)
     }
 
     /// Discrepancy, error and proven ε, each against what is wanted.
-    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<DiscrepancyResult>) -> Vec<StudyTable> {
         let title = "‖M(q)‖₂ of the returned weights on the exact target moment";
         let discrepancy = harvest.table(title, |measured| measured.discrepancy);
         let title = "Mean squared error on unseen target records, × 10⁴";
@@ -149,9 +149,9 @@ impl Study {
             |measured| measured.epsilon,
         );
         let mut tables = vec![
-            self.with_wishes(discrepancy, Measure::Discrepancy),
-            self.with_wishes(error, Measure::Error),
-            Table { content: Content::Privacy, ..epsilon },
+            self.with_wishes(discrepancy, RowMeasure::Discrepancy),
+            self.with_wishes(error, RowMeasure::Error),
+            StudyTable { content: TableContent::Privacy, ..epsilon },
         ];
         tables.retain(|table| !table.rows.is_empty());
         tables
@@ -181,10 +181,10 @@ impl Study {
 
     /// With what is wanted, and with the rows that do not depend on ε, which were measured
     /// for the first one, continued to the others.
-    fn with_wishes(&self, mut table: Table, measure: Measure) -> Table {
+    fn with_wishes(&self, mut table: StudyTable, measure: RowMeasure) -> StudyTable {
         let problems = self.problems();
         for entry in ENTRIES {
-            let same = |row: &&mut Row| row.label == entry.title && !entry.has_noise();
+            let same = |row: &&mut TableRow| row.label == entry.title && !entry.has_noise();
             for row in table.rows.iter_mut().filter(same) {
                 for block in row.cells.chunks_mut(self.epsilons.len()) {
                     let first = block[0].clone();
@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn judges_are_no_private_records_and_more_records_keep_the_first() {
-        let few = Data::generate(3, 20, 5).unwrap();
-        let many = Data::generate(3, 40, 5).unwrap();
+        let few = RepetitionData::generate(3, 20, 5).unwrap();
+        let many = RepetitionData::generate(3, 40, 5).unwrap();
         assert_eq!(few.judges.features, many.judges.features);
         assert_eq!(few.private.features, many.private.records(0, 20).features);
         assert_eq!((few.judges.len(), few.private.len()), (JUDGES, 20));
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_discrepancy_of_a_sample_from_itself_is_nothing() {
-        let data = Data::generate(3, 20, 5).unwrap();
+        let data = RepetitionData::generate(3, 20, 5).unwrap();
         let moment = second_moment(&data.private);
         let uniform = vec![1.0 / 20.0; 20];
         assert!(moment_discrepancy(&moment, &data.private, &uniform) < 1e-15);

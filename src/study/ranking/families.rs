@@ -10,14 +10,14 @@ use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::{CLASSES, ITSELF, PIXELS};
-use crate::data::images::{Shape, resized, square};
+use crate::data::column::Column;
+use crate::data::images::{ImageShape, resized, square};
 use crate::data::read::{Reading, Unwatched, read, read_bytes};
-use crate::data::table::Column;
 use crate::data::{Bounds, Classes, Dataset, Table};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 
-const SIZE: Shape = (1, 28, 28);
+const SIZE: ImageShape = (1, 28, 28);
 /// Images of a file, at most.
 const MOST: usize = 10_000;
 /// Images that judge what was learned, at most.
@@ -36,7 +36,7 @@ pub struct Cast {
 }
 
 /// A family that a directory may hold.
-struct Elsewhere {
+struct DirectoryFamily {
     name: &'static str,
     /// What its labels are called.
     kind: &'static str,
@@ -46,36 +46,36 @@ struct Elsewhere {
     labels: Option<&'static str>,
 }
 
-const ELSEWHERE: [Elsewhere; 5] = [
-    Elsewhere {
+const ELSEWHERE: [DirectoryFamily; 5] = [
+    DirectoryFamily {
         name: "digits (MNIST)",
         kind: "digit",
         images: "mnist/t10k-images-idx3-ubyte.gz",
         arrays: &[],
         labels: Some("mnist/t10k-labels-idx1-ubyte.gz"),
     },
-    Elsewhere {
+    DirectoryFamily {
         name: "digits (8×8)",
         kind: "digit",
         images: "optdigits/optdigits_8x8.csv.gz",
         arrays: &[],
         labels: None,
     },
-    Elsewhere {
+    DirectoryFamily {
         name: "photographs (CIFAR-10)",
         kind: "photograph",
         images: "cifar10_part/cifar10_train_first2000.bin.gz",
         arrays: &[],
         labels: None,
     },
-    Elsewhere {
+    DirectoryFamily {
         name: "digits on photographs",
         kind: "digit",
         images: "mnist_m_made/mnist_m_made_2k_1k.npz",
         arrays: &["train_images", "train_labels"],
         labels: None,
     },
-    Elsewhere {
+    DirectoryFamily {
         name: "X-rays",
         kind: "finding",
         images: "pneumonia_mnist/pneumoniamnist.npz",
@@ -115,10 +115,10 @@ impl Cast {
     }
 }
 
-type Parts = (Dataset, Option<Dataset>, Vec<Dataset>, Vec<String>);
+type FamilyParts = (Dataset, Option<Dataset>, Vec<Dataset>, Vec<String>);
 
 /// The images inside the program; their test images are some of the private kind.
-fn inside() -> Result<Parts> {
+fn inside() -> Result<FamilyParts> {
     let table =
         |name: &str, bytes: &[u8]| read_bytes(&format!("builtin:{name}"), bytes, &Reading::Plain);
     let train = table(
@@ -156,11 +156,11 @@ fn inside() -> Result<Parts> {
     Ok((fashion, None, others, Vec::new()))
 }
 
-fn found(directory: &Path) -> Result<Parts> {
+fn found(directory: &Path) -> Result<FamilyParts> {
     let plain = |file: &str| read(&directory.join(file), &Reading::Plain, &mut Unwatched);
     let mut missing = Vec::new();
     let mut others = Vec::new();
-    for Elsewhere { name, kind, images, arrays, labels } in ELSEWHERE {
+    for DirectoryFamily { name, kind, images, arrays, labels } in ELSEWHERE {
         let path = directory.join(images);
         if !path.exists() {
             missing.push(name.to_owned());

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
-use super::grid::{Grid, Harvest, Place};
-use super::table::{Cell, Content, Row, Table, Wanted};
+use super::grid::{Grid, GridTask, Harvest};
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::numeric::Vector;
@@ -50,7 +50,7 @@ const WAYS: [(Option<Selector>, &str); 3] = [
 ];
 
 /// What the study works on.
-pub struct Study {
+pub struct RankingStudy {
     private: Dataset,
     test: Dataset,
     candidates: Vec<Candidate>,
@@ -67,9 +67,9 @@ const ENERGY: &str = "energy";
 type Goodness = fn(&(f64, f64)) -> f64;
 
 /// The scores of one repeat: energy and distance of every candidate.
-pub type Scores = Vec<(f64, f64)>;
+pub type CandidateScores = Vec<(f64, f64)>;
 
-impl Study {
+impl RankingStudy {
     /// On the images inside the program, or on those of a directory.
     pub fn new(
         data: Option<&Path>,
@@ -138,7 +138,7 @@ impl Study {
         }
     }
 
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<Scores>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<CandidateScores>> {
         let mut lineup = self.lineups[place.row].lock().unwrap_or_else(PoisonError::into_inner);
         let round = lineup.round(place.repetition as usize)?;
         let repeat = Repeat::of(&round, &self.private, lineup.batch())?;
@@ -148,23 +148,23 @@ impl Study {
         Ok(Some(scores.collect()))
     }
 
-    pub fn tables(&self, harvest: &Harvest<Scores>) -> Vec<Table> {
+    pub fn tables(&self, harvest: &Harvest<CandidateScores>) -> Vec<StudyTable> {
         let mut tables = vec![self.orders(harvest)];
         for (row, (words, _)) in self.rows.iter().enumerate() {
-            let of = |pick: fn(&(f64, f64)) -> f64, candidate: usize| -> Cell {
+            let of = |pick: fn(&(f64, f64)) -> f64, candidate: usize| -> SeedValues {
                 let samples: Vec<f64> =
                     harvest.of(row, 0).map(|scores| pick(&scores[candidate])).collect();
-                Cell::of(samples)
+                SeedValues::of(samples)
             };
-            let rows = self.names().into_iter().enumerate().map(|(candidate, name)| Row {
+            let rows = self.names().into_iter().enumerate().map(|(candidate, name)| TableRow {
                 label: name.to_owned(),
                 cells: vec![of(|score| score.0, candidate), of(|score| score.1, candidate)],
             });
-            tables.push(Table {
+            tables.push(StudyTable {
                 title: format!("Scores at {words}"),
                 columns: vec!["energy".to_owned(), "distance".to_owned()],
                 rows: rows.collect(),
-                content: Content::Measurements,
+                content: TableContent::Measurements,
             });
         }
         tables
@@ -181,7 +181,7 @@ impl Study {
     }
 
     /// Of every candidate the mean score over the repeats.
-    fn means(&self, harvest: &Harvest<Scores>, row: usize, pick: Goodness) -> Vec<f64> {
+    fn means(&self, harvest: &Harvest<CandidateScores>, row: usize, pick: Goodness) -> Vec<f64> {
         let count = harvest.of(row, 0).count().max(1) as f64;
         let mean =
             |at: usize| harvest.of(row, 0).map(|scores| pick(&scores[at])).sum::<f64>() / count;
@@ -189,7 +189,7 @@ impl Study {
     }
 
     /// How often itself is first, how often its own kind, and how sure one repeat's order is.
-    fn orders(&self, harvest: &Harvest<Scores>) -> Table {
+    fn orders(&self, harvest: &Harvest<CandidateScores>) -> StudyTable {
         let mut rows = Vec::new();
         for (label, row, pick) in self.score_rows() {
             let k = self.rows[row].1;
@@ -202,34 +202,34 @@ impl Study {
             };
             let mean = self.means(harvest, row, pick);
             let taus: Vec<f64> = repeats.iter().map(|goods| kendall(goods, &mean)).collect();
-            let wanted = (k == CLASSES - 1).then_some(Wanted::AtLeast(0.9));
+            let wanted = (k == CLASSES - 1).then_some(ExpectedMean::AtLeast(0.9));
             let sure = k.is_multiple_of(CLASSES - 1) && label.starts_with(ENERGY);
-            let tau = sure.then_some(Wanted::AtLeast(0.95));
-            rows.push(Row {
+            let tau = sure.then_some(ExpectedMean::AtLeast(0.95));
+            rows.push(TableRow {
                 label,
                 cells: vec![
-                    Cell { samples: vec![first(&[ITSELF])], wanted: None },
-                    Cell { samples: vec![first(&OWN)], wanted },
-                    Cell { samples: taus, wanted: tau },
+                    SeedValues { samples: vec![first(&[ITSELF])], wanted: None },
+                    SeedValues { samples: vec![first(&OWN)], wanted },
+                    SeedValues { samples: taus, wanted: tau },
                 ],
             });
         }
-        Table {
+        StudyTable {
             title: "Orders".to_owned(),
             columns: ["itself first", "own kind first", "Kendall τ of one repeat"]
                 .map(str::to_owned)
                 .to_vec(),
             rows,
-            content: Content::Measurements,
+            content: TableContent::Measurements,
         }
     }
 
     /// How often a private selection, of all candidates but the private images themselves,
     /// finds the best.
-    pub fn selections(&self, repeats: usize) -> Result<Table> {
+    pub fn selections(&self, repeats: usize) -> Result<StudyTable> {
         let cases = [(2000, 0.5, Some(0.95)), (300, 2.0, Some(0.9)), (300, 0.5, None)];
-        let mut rows: Vec<Row> =
-            WAYS.map(|(_, label)| Row { label: label.to_owned(), cells: Vec::new() }).into();
+        let mut rows: Vec<TableRow> =
+            WAYS.map(|(_, label)| TableRow { label: label.to_owned(), cells: Vec::new() }).into();
         let mut columns = Vec::new();
         for (records, epsilon, wanted) in cases {
             let records = records.min(self.private.len());
@@ -237,12 +237,12 @@ impl Study {
             for (row, (way, _)) in rows.iter_mut().zip(WAYS) {
                 let share = self.found(records, epsilon, way, repeats)?;
                 // Nothing is wanted of the direction: it is there to be compared.
-                let wanted = way.and(wanted).map(Wanted::AtLeast);
-                row.cells.push(Cell { samples: vec![share], wanted });
+                let wanted = way.and(wanted).map(ExpectedMean::AtLeast);
+                row.cells.push(SeedValues { samples: vec![share], wanted });
             }
         }
         let title = format!("Best found privately, share of {DRAWS} draws");
-        Ok(Table { title, content: Content::Measurements, columns, rows })
+        Ok(StudyTable { title, content: TableContent::Measurements, columns, rows })
     }
 
     /// The share of draws that give the winner without noise: by a selection, or by what its
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn fashion_comes_first_for_fashion_in_the_order_of_every_repeat() {
         let model = ProbeModel::Perceptron(16, Activation::Relu);
-        let (study, missing) = Study::new(None, model, 200, 4, 1).unwrap();
+        let (study, missing) = RankingStudy::new(None, model, 200, 4, 1).unwrap();
         assert!(missing.is_empty());
         assert!(study.names().len() >= 6);
         let stop = std::sync::atomic::AtomicBool::new(false);
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn the_order_of_the_scores_is_held_against_that_of_the_accuracies() {
         let model = ProbeModel::Perceptron(8, Activation::Relu);
-        let (mut study, _) = Study::new(None, model, 100, 2, 1).unwrap();
+        let (mut study, _) = RankingStudy::new(None, model, 100, 2, 1).unwrap();
         study.private = study.private.records(0, 300);
         study.candidates.retain(|it| ["disjoint half", "inverted", "noise"].contains(&&*it.name));
         for lineup in &mut study.lineups {
@@ -369,7 +369,7 @@ mod tests {
         }
         let stop = std::sync::atomic::AtomicBool::new(false);
         let scores = study.grid().run(2, &stop, &mut |_| {}, |place| study.measure(place)).unwrap();
-        let trials = utility::Trials::new(&study, 1, 200).unwrap();
+        let trials = utility::UtilityTrials::new(&study, 1, 200).unwrap();
         let found = trials.grid().run(2, &stop, &mut |_| {}, |p| trials.measure(p)).unwrap();
         let [accuracies, correlations] = trials.tables(&scores, &found);
         let of = |row: &str, column: usize| accuracies.row(row).unwrap().mean(column);

@@ -3,20 +3,20 @@
 //!
 //! Two ways in which public records help: GEP takes the directions of their gradients and not
 //! their labels, pre-training takes both. What GEP adds of the residual outside these
-//! directions makes up for wrong ones, so it is tried without that too. DP-SGD does without
-//! public records. Training is that of private data with the same network as the ranking; the
+//! directions makes up for wrong ones, so it is tried without that, too. DP-SGD uses no public
+//! records. Training is that of private data with the same network as the ranking; the
 //! test images judge.
 
 use std::collections::BTreeMap;
 
-use super::{Scores, Study, spearman};
+use super::{CandidateScores, RankingStudy, spearman};
 use crate::adapt::Value;
 use crate::error::{Error, Result};
 use crate::privacy::Target;
 use crate::rank::ProbeModel;
-use crate::rehearsal::{Noise, Trial};
-use crate::study::grid::{Grid, Harvest, Place};
-use crate::study::table::{Cell, Content, Row, Table};
+use crate::rehearsal::{RehearsalNoise, Trial};
+use crate::study::grid::{Grid, GridTask, Harvest};
+use crate::study::table::{SeedValues, StudyTable, TableContent, TableRow};
 
 const TARGET: Target = Target { epsilon: 2.0, delta: 1e-5 };
 /// Of GEP: a k of the ranking.
@@ -25,18 +25,18 @@ const STEPS: f64 = 30.0;
 const WITHOUT: &str = "no public images: DP-SGD";
 
 /// Training with every candidate.
-pub struct Trials<'a> {
-    study: &'a Study,
-    methods: [(&'static str, Method); 3],
+pub struct UtilityTrials<'a> {
+    study: &'a RankingStudy,
+    methods: [(&'static str, UtilityMethod); 3],
     seeds: Vec<u64>,
     /// Public records, of every candidate as many.
     public: usize,
 }
 
-type Method = (&'static str, BTreeMap<String, Value>);
+type UtilityMethod = (&'static str, BTreeMap<String, Value>);
 
-impl<'a> Trials<'a> {
-    pub fn new(study: &'a Study, seeds: u64, most: usize) -> Result<Self> {
+impl<'a> UtilityTrials<'a> {
+    pub fn new(study: &'a RankingStudy, seeds: u64, most: usize) -> Result<Self> {
         let ProbeModel::Perceptron(units, _) = study.settings.model else {
             return Err(Error::usage("training is with a network of one hidden layer"));
         };
@@ -74,7 +74,7 @@ impl<'a> Trials<'a> {
     }
 
     /// Right answers on the test images, in %.
-    pub fn measure(&self, place: Place<'_>) -> Result<Option<f64>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
         let study = self.study;
         let (mut method, mut settings) = self.methods[place.column].1.clone();
         let public = match study.candidates.get(place.row) {
@@ -89,22 +89,26 @@ impl<'a> Trials<'a> {
             }
             None => return Ok(None),
         };
-        let (private, noise, seed) = (&study.private, Noise::For(TARGET), place.seed());
+        let (private, noise, seed) = (&study.private, RehearsalNoise::For(TARGET), place.seed());
         let rehearsal = Trial { settings, ..Trial::new(method, &public, private, noise, seed) };
         rehearsal.run_sealed()?.accuracy(&study.test).map(Some)
     }
 
     /// The accuracies, and how far every score has their order.
-    pub fn tables(&self, scores: &Harvest<Scores>, found: &Harvest<f64>) -> [Table; 2] {
+    pub fn tables(
+        &self,
+        scores: &Harvest<CandidateScores>,
+        found: &Harvest<f64>,
+    ) -> [StudyTable; 2] {
         let Self { study, public, .. } = self;
         let grid = &found.grid;
-        let rows = grid.rows.iter().enumerate().map(|(row, label)| Row {
+        let rows = grid.rows.iter().enumerate().map(|(row, label)| TableRow {
             label: label.clone(),
             cells: (0..grid.columns.len())
-                .map(|column| Cell::of(found.of(row, column).copied().collect()))
+                .map(|column| SeedValues::of(found.of(row, column).copied().collect()))
                 .collect(),
         });
-        let accuracies = Table {
+        let accuracies = StudyTable {
             title: format!(
                 "Right answers on {} test images, %, with {public} public images · ε = {}, δ = {:e}",
                 study.test.len(),
@@ -113,21 +117,21 @@ impl<'a> Trials<'a> {
             ),
             columns: grid.columns.clone(),
             rows: rows.collect(),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
         };
-        let rows = study.score_rows().map(|(label, row, pick)| Row {
+        let rows = study.score_rows().map(|(label, row, pick)| TableRow {
             label,
             cells: (0..grid.columns.len())
                 .map(|column| {
-                    Cell::of(correlations(&study.means(scores, row, pick), found, column))
+                    SeedValues::of(correlations(&study.means(scores, row, pick), found, column))
                 })
                 .collect(),
         });
-        let correlations = Table {
+        let correlations = StudyTable {
             title: "Spearman correlation of score and accuracy over the candidates".to_owned(),
             columns: grid.columns.clone(),
             rows: rows.collect(),
-            content: Content::Measurements,
+            content: TableContent::Measurements,
         };
         [accuracies, correlations]
     }

@@ -8,7 +8,7 @@ use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
 use crate::session::PlanDefinition;
 use crate::tui::live_run::LiveRun;
-use crate::tui::notice::{Cause, Level};
+use crate::tui::notice::{ErrorTopic, Level};
 use crate::tui::tab::Tab;
 
 impl Context {
@@ -38,7 +38,7 @@ impl Context {
                         context.offer_choice(plans.clone(), target);
                     });
                 }
-                _ => self.complain_of(Cause::Plan, refusal),
+                _ => self.complain_of(ErrorTopic::Plan, refusal),
             };
         }
         self.confirm(question(&offer, &private), "choose", |context| context.choose(offer));

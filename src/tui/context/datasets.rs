@@ -1,12 +1,12 @@
 //! Definitions of datasets, and what was read of them.
 
-use super::{Change, Context, DatasetStatus, Popup};
+use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::Request;
 use crate::session::Loaded;
 use crate::session::dataset::ColumnKind;
 use crate::session::family;
-use crate::tui::notice::{Cause, Level, one_line};
+use crate::tui::notice::{ErrorTopic, Level, one_line};
 use crate::tui::popup::dataset_form::DatasetForm;
 
 impl Context {
@@ -40,7 +40,7 @@ impl Context {
             Ok(definition) => definition,
             Err(error) => {
                 form.problem = Some(one_line(&error));
-                self.popup = Some(Popup::Dataset(form));
+                self.popup = Some(OpenPopup::Dataset(form));
                 return;
             }
         };
@@ -49,7 +49,7 @@ impl Context {
         });
         if clash {
             form.problem = Some(format!("another dataset is called '{}'", definition.name));
-            self.popup = Some(Popup::Dataset(form));
+            self.popup = Some(OpenPopup::Dataset(form));
             return;
         }
         let mut followers = Vec::new();
@@ -61,7 +61,7 @@ impl Context {
                 followers = self.follow(&before, &definition);
             }
             self.datasets.remove(old);
-            self.mended(&Cause::Dataset(old.clone()));
+            self.mended(&ErrorTopic::Dataset(old.clone()));
             if *old != definition.name {
                 self.ask(Request::Forget(old.clone()));
             }
@@ -151,7 +151,7 @@ impl Context {
             copy.name.push('\'');
         }
         let form = DatasetForm::new(copy, known.unwrap_or_default(), true);
-        self.popup = Some(Popup::Dataset(Box::new(form)));
+        self.popup = Some(OpenPopup::Dataset(Box::new(form)));
     }
 
     /// A file was looked at: offers to describe it, like those with the same columns.
@@ -171,7 +171,7 @@ impl Context {
         let known = columns.iter().map(|column| column.name.clone()).collect();
         let form = DatasetForm::new(definition, known, true);
         self.notice = None;
-        self.popup = Some(Popup::Dataset(Box::new(form)));
+        self.popup = Some(OpenPopup::Dataset(Box::new(form)));
     }
 
     /// Plans and budgets follow a dataset's new name.
@@ -193,7 +193,7 @@ impl Context {
         self.session.datasets.retain(|dataset| dataset.name != name);
         self.session.budgets.remove(name);
         self.datasets.remove(name);
-        self.mended(&Cause::Dataset(name.to_owned()));
+        self.mended(&ErrorTopic::Dataset(name.to_owned()));
         self.ask(Request::Forget(name.to_owned()));
         self.changed();
         self.note(Change::Removed);

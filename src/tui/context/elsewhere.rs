@@ -1,11 +1,11 @@
 //! Runs of other processes: those of the workspace, and those that the user watches.
 
 use super::{Change, Context};
-use crate::engine::desk::Trained;
+use crate::engine::desk::TrainerSteps;
 use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
 use crate::session::archive::DIED;
-use crate::session::follow::News;
+use crate::session::follow::RunNews;
 use crate::session::run_directory::Process;
 use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
@@ -23,8 +23,8 @@ impl Context {
     }
 
     /// Something has changed since.
-    pub(super) fn followed(&mut self, news: News) {
-        let News { added, grown, changed, gone } = news;
+    pub(super) fn followed(&mut self, news: RunNews) {
+        let RunNews { added, grown, changed, gone } = news;
         let Some(mut runs) = self.archive.take() else { return };
         let before: Option<Vec<RunId>> = (!added.is_empty() || !gone.is_empty())
             .then(|| runs.iter().map(|run| run.id.clone()).collect());
@@ -52,7 +52,7 @@ impl Context {
     }
 
     /// A trainer's file has grown.
-    pub(super) fn trained(&mut self, trained: Trained) {
+    pub(super) fn trained(&mut self, trained: TrainerSteps) {
         let same =
             |run: &&mut LiveRun| run.trained.as_ref().is_some_and(|it| it.path == trained.path);
         if let Some(run) = self.runs.iter_mut().find(same) {

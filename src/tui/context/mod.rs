@@ -34,11 +34,10 @@ use super::history::History;
 use super::live_ranking::LiveRanking;
 use super::live_rehearsal::LiveRehearsal;
 use super::live_run::LiveRun;
-use super::notice::{Cause, Level, Notice, one_line};
+use super::notice::{ErrorTopic, Level, Notice, one_line};
 use super::popup;
-use super::popup::question::{Prompt, Question};
+use super::popup::question::{Prompt, QuestionPopup};
 use super::tab::{Pane, Tab};
-use super::tutorial::Tutorial;
 use super::widgets::text_field::TextField;
 use crate::engine::Request;
 use crate::engine::desk::{JobId, Preview};
@@ -46,11 +45,18 @@ use crate::engine::lookup::{Digest, Rows};
 use crate::error::Error;
 use crate::privacy::ledger::{AccountId, Book, RunId};
 use crate::privacy::{CuratorOnly, Watch};
-use crate::session::{ArchivedRun, Loaded, PlanDefinition, Session, State, WhenClosed};
+use crate::session::{ArchivedRun, Loaded, PlanDefinition, ProgramState, Session, WhenClosed};
 
 pub use plans::TARGET;
 
-pub type Popup = popup::Popup<Context>;
+pub type OpenPopup = popup::Popup<Context>;
+
+/// How far the tutorial is: see [`super::tutorial`].
+#[derive(Debug, Default)]
+pub struct Tutorial {
+    /// How many steps were done.
+    pub(super) done: usize,
+}
 
 pub struct Context {
     pub session: Session,
@@ -88,11 +94,11 @@ pub struct Context {
     /// Sealed view and the knowledge of who looked.
     pub watch: Watch,
     /// Where the user was, kept for the next time.
-    pub state: State,
+    pub state: ProgramState,
     /// The screen in front. Screens change it by [`Context::go_to`].
     pub tab: Tab,
     attention: [Attention; Tab::ALL.len()],
-    pub popup: Option<Popup>,
+    pub popup: Option<OpenPopup>,
     pub notice: Option<Notice>,
     /// What becomes of runs when the terminal is closed.
     pub when_closed: WhenClosed,
@@ -209,7 +215,7 @@ impl Context {
             book: None,
             digests: Vec::new(),
             watch: Watch::open(),
-            state: State::default(),
+            state: ProgramState::default(),
             tab: Tab::ALL[0],
             attention: Default::default(),
             popup: None,
@@ -246,18 +252,18 @@ impl Context {
     }
 
     /// The same of an error that goes when its cause is mended.
-    pub fn complain_of(&mut self, cause: Cause, error: &Error) {
+    pub fn complain_of(&mut self, cause: ErrorTopic, error: &Error) {
         let notice = Notice { level: Level::Error, text: one_line(error), cause: Some(cause) };
         self.notice = Some(notice);
     }
 
-    /// Whoever presses a key has read what stood there; an error stays until Esc.
+    /// Removes the notice: the user who presses a key has read it. An error stays until Esc.
     pub fn read_notice(&mut self) {
         self.notice.take_if(|notice| notice.level != Level::Error);
     }
 
     /// The cause of an error is mended.
-    pub fn mended(&mut self, cause: &Cause) {
+    pub fn mended(&mut self, cause: &ErrorTopic) {
         self.notice.take_if(|notice| notice.cause.as_ref() == Some(cause));
     }
 
@@ -268,20 +274,12 @@ impl Context {
         yes: &'static str,
         then: impl FnOnce(&mut Self) + 'static,
     ) {
-        self.popup = Some(Popup::Question(Question::new(text, yes, then)));
+        self.popup = Some(OpenPopup::Question(QuestionPopup::new(text, yes, then)));
     }
 
     /// Asks for a line of text.
     pub fn prompt(&mut self, prompt: Prompt<Self>) {
-        self.popup = Some(Popup::Prompt(prompt));
-    }
-
-    /// Lets the tutorial see what has happened.
-    pub fn follow_tutorial(&mut self) {
-        if let Some(mut tutorial) = self.tutorial.take() {
-            tutorial.follow(self);
-            self.tutorial = Some(tutorial);
-        }
+        self.popup = Some(OpenPopup::Prompt(prompt));
     }
 
     /// Asks whether to leave the tutorial.

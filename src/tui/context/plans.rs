@@ -17,11 +17,11 @@ use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::Advice;
-use crate::session::fit::Material;
+use crate::session::fit::PlanData;
 use crate::session::{ArchivedRun, PlanDefinition, Session, plan_name};
-use crate::tui::live_rehearsal::{LiveRehearsal, Work};
+use crate::tui::live_rehearsal::{LiveRehearsal, RehearsalWork};
 use crate::tui::live_run::LiveRun;
-use crate::tui::notice::{Cause, Level, one_line};
+use crate::tui::notice::{ErrorTopic, Level, one_line};
 use crate::tui::popup::question::Prompt;
 use crate::tui::tab::Tab;
 
@@ -87,7 +87,7 @@ impl Context {
         }
         self.rehearsal.stop();
         let (id, stop) = (self.rehearsal.started + 1, Arc::new(AtomicBool::new(false)));
-        let work = Some(Work { id, stop: Arc::clone(&stop) });
+        let work = Some(RehearsalWork { id, stop: Arc::clone(&stop) });
         self.rehearsal = LiveRehearsal {
             plan: Some(plan.clone()),
             work,
@@ -144,13 +144,13 @@ impl Context {
     pub fn with_material<R>(
         &self,
         plan: &PlanDefinition,
-        tell: impl FnOnce(Material<'_>) -> R,
+        tell: impl FnOnce(PlanData<'_>) -> R,
     ) -> Option<R> {
         let private = self.session.dataset(&plan.private).ok()?;
         let public = plan.public.iter().filter_map(|name| self.session.dataset(name).ok());
         let public: Vec<&DatasetDefinition> = public.collect();
         let classes = self.classes(private, &public);
-        Some(tell(Material { private, public: &public, classes }))
+        Some(tell(PlanData { private, public: &public, classes }))
     }
 
     /// How many classes the label has: declared ones, or those of the public data.
@@ -217,7 +217,7 @@ impl Context {
                     let (name, target) = (plan.private.clone(), plan.target);
                     self.ask_for_budget(name, target, |context| context.plan.launches = true);
                 }
-                _ => self.complain_of(Cause::Plan, &refusal),
+                _ => self.complain_of(ErrorTopic::Plan, &refusal),
             };
         }
         let player = Player::of_plan(&plan.method, &plan.settings);
@@ -310,7 +310,7 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         return Err(Error::usage("no dataset is public").cure("add one on the Data screen (a)"));
     }
     let definitions: Vec<&DatasetDefinition> = of(Role::Public).collect();
-    let material = Material { private, public: &definitions, classes: None };
+    let material = PlanData { private, public: &definitions, classes: None };
     let plan = PlanDefinition {
         name: String::new(),
         method: material.suggestion().to_owned(),

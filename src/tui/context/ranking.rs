@@ -3,7 +3,7 @@
 use super::{Change, Context};
 use crate::engine::ranking::Manner;
 use crate::engine::{Control, Request};
-use crate::tui::live_ranking::Work;
+use crate::tui::live_ranking::RankingWork;
 use crate::tui::notice::Level;
 
 impl Context {
@@ -31,7 +31,7 @@ impl Context {
             return self.say(Level::Warning, text);
         }
         let (id, control) = (self.ranking.started + 1, Control::default());
-        let work = Work {
+        let work = RankingWork {
             id,
             control: control.clone(),
             done: 0,

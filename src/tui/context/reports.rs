@@ -4,27 +4,27 @@ use std::path::PathBuf;
 
 use std::time::Duration;
 
-use super::{Change, Context, DatasetStatus, Effect, Popup, Queue, ShownPlan};
+use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
 use crate::engine::desk::{JobId, News};
 use crate::engine::lookup::Wanted;
-use crate::engine::{Report, Request};
+use crate::engine::{DeskReport, Request};
 use crate::session::Session;
 use crate::tui::history::History;
 use crate::tui::live_ranking::LiveRanking;
 use crate::tui::live_rehearsal::LiveRehearsal;
-use crate::tui::notice::{Cause, Level};
+use crate::tui::notice::{ErrorTopic, Level};
 use crate::tui::popup::file_browser::FileBrowser;
 
-/// Nobody waits for a run of this length without looking elsewhere.
+/// During a run of this length the user looks elsewhere.
 const LONG: Duration = Duration::from_secs(20);
-/// So many sessions are remembered.
+/// How many sessions are remembered.
 const MOST_RECENT: usize = 12;
 
 impl Context {
-    pub fn hear(&mut self, report: Report) {
+    pub fn hear(&mut self, report: DeskReport) {
         match report {
-            Report::SessionOpened { session, path } => self.opened(*session, path),
-            Report::SessionSaved { session, path } => {
+            DeskReport::SessionOpened { session, path } => self.opened(*session, path),
+            DeskReport::SessionSaved { session, path } => {
                 let kept = if self.demo.take().is_some() {
                     " with the demo's runs and ledger"
                 } else {
@@ -37,52 +37,52 @@ impl Context {
                 self.on_disk = Some(*session);
                 self.remember(path);
             }
-            Report::SessionClash { session, path, differences } => {
+            DeskReport::SessionClash { session, path, differences } => {
                 self.ask_to_overwrite(*session, path, &differences);
             }
-            Report::Compared { dataset, private } => {
+            DeskReport::Compared { dataset, private } => {
                 self.compared.insert(dataset, private);
             }
-            Report::Reading { name, bytes, of } => {
+            DeskReport::Reading { name, bytes, of } => {
                 if let Some(DatasetStatus::Loading(share)) = self.datasets.get_mut(&name) {
                     *share = bytes as f64 / of.max(1) as f64;
                 }
             }
-            Report::Loaded { loaded, account } => {
+            DeskReport::Loaded { loaded, account } => {
                 let name = loaded.definition.name.clone();
                 if let Some(warning) = loaded.warnings.first() {
                     self.say(Level::Warning, warning.clone());
                 }
-                self.mended(&Cause::Dataset(name.clone()));
+                self.mended(&ErrorTopic::Dataset(name.clone()));
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
                 self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
                 self.ask_preview();
             }
-            Report::LoadFailed { name, error } => {
-                self.complain_of(Cause::Dataset(name.clone()), &error);
+            DeskReport::LoadFailed { name, error } => {
+                self.complain_of(ErrorTopic::Dataset(name.clone()), &error);
                 self.datasets.insert(name, DatasetStatus::Failed(error));
                 self.ask_preview();
             }
-            Report::Inspected { definition, columns } => self.inspected(*definition, &columns),
-            Report::Dividers { dataset, columns } => {
+            DeskReport::Inspected { definition, columns } => self.inspected(*definition, &columns),
+            DeskReport::Dividers { dataset, columns } => {
                 self.offer_split(&dataset, columns.as_ref());
             }
-            Report::Listing(listing) => {
+            DeskReport::Listing(listing) => {
                 // The listing opens the browser, or shows the next directory in it.
-                if matches!(self.popup, None | Some(Popup::Files(_))) {
+                if matches!(self.popup, None | Some(OpenPopup::Files(_))) {
                     let files = FileBrowser::new(&listing);
                     if let Some(file) = files.file().filter(|_| files.wanted == Wanted::Data) {
                         self.ask(Request::Glance { file, look: None });
                     }
-                    self.popup = Some(Popup::Files(Box::new(files)));
+                    self.popup = Some(OpenPopup::Files(Box::new(files)));
                 }
             }
-            Report::Glance { file, schema } => {
-                if let Some(Popup::Files(files)) = &mut self.popup {
+            DeskReport::Glance { file, schema } => {
+                if let Some(OpenPopup::Files(files)) = &mut self.popup {
                     files.glance = Some((file, schema));
                 }
             }
-            Report::Peeked { dataset, rows } => {
+            DeskReport::Peeked { dataset, rows } => {
                 self.peeked = rows.map(|rows| (dataset, rows));
                 if self.peeked.is_some() {
                     self.say(
@@ -92,24 +92,24 @@ impl Context {
                     );
                 }
             }
-            Report::Archive(runs) => self.archive_read(runs),
-            Report::Trained(trained) => self.trained(*trained),
-            Report::Followed(news) => self.followed(*news),
-            Report::Preview(preview) => {
+            DeskReport::Archive(runs) => self.archive_read(runs),
+            DeskReport::Trained(trained) => self.trained(*trained),
+            DeskReport::Followed(news) => self.followed(*news),
+            DeskReport::Preview(preview) => {
                 self.plan.waiting = false;
                 if preview.as_ref().as_ref().is_ok_and(|preview| preview.refusal.is_none()) {
-                    self.mended(&Cause::Plan);
+                    self.mended(&ErrorTopic::Plan);
                 }
                 self.plan.preview = Some((*preview).map(Box::new));
                 if std::mem::take(&mut self.plan.launches) && self.popup.is_none() {
                     self.ask_to_launch();
                 }
             }
-            Report::ChoiceOffered(offer) => match *offer {
+            DeskReport::ChoiceOffered(offer) => match *offer {
                 Ok(offer) => self.ask_to_choose(offer),
-                Err(error) => self.complain_of(Cause::Plan, &error),
+                Err(error) => self.complain_of(ErrorTopic::Plan, &error),
             },
-            Report::Ledger(book, digests) => {
+            DeskReport::Ledger(book, digests) => {
                 for status in self.datasets.values_mut() {
                     if let DatasetStatus::Ready { loaded, account } = status
                         && let Some(known) = loaded.record.as_ref().and_then(|it| book.find(it))
@@ -121,7 +121,7 @@ impl Context {
                 self.digests = digests;
                 self.note(Change::Ledger);
             }
-            Report::Job { id, news } => {
+            DeskReport::Job { id, news } => {
                 let ended = matches!(news, News::Ended(_) | News::Chosen(_));
                 let run = self.runs.iter_mut().find(|run| run.id == id);
                 match run.and_then(|run| run.hear(news)) {
@@ -136,16 +136,16 @@ impl Context {
                     self.ask_preview();
                 }
             }
-            Report::Rank { id, news } => {
+            DeskReport::Rank { id, news } => {
                 let said = self.ranking.hear(id, news, &self.watch);
                 match &said {
                     None => return,
                     Some(Ok(line)) => self.say(Level::Good, line),
-                    Some(Err(error)) => self.complain_of(Cause::Ranking, error),
+                    Some(Err(error)) => self.complain_of(ErrorTopic::Ranking, error),
                 }
                 self.leave_when_done();
             }
-            Report::Rehearsal { id, news } => match self.rehearsal.hear(id, news) {
+            DeskReport::Rehearsal { id, news } => match self.rehearsal.hear(id, news) {
                 None => {}
                 Some(Ok(line)) => {
                     self.say(Level::Good, line);
@@ -153,16 +153,16 @@ impl Context {
                 }
                 Some(Err(error)) => self.complain(&error),
             },
-            Report::Trouble(error) => self.complain(&error),
-            Report::Wrote(path) => {
+            DeskReport::Trouble(error) => self.complain(&error),
+            DeskReport::Wrote(path) => {
                 self.say(Level::Info, format!("wrote {}", path.display()));
                 self.written = Some(path);
             }
-            Report::Remark(text) => self.say(Level::Info, text),
+            DeskReport::Remark(text) => self.say(Level::Info, text),
         }
     }
 
-    /// Whoever went away while a long run worked is called back.
+    /// Calls the user back who went away during a long run.
     fn ring(&mut self, id: JobId) {
         let run = self.runs.iter().find(|run| run.id == id);
         if let Some(run) = run.filter(|run| run.worked >= LONG) {

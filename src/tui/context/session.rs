@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Change, Context, DatasetStatus, Popup};
+use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::session::{Session, WhenClosed, plan_name};
@@ -10,12 +10,12 @@ use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
 use crate::tui::popup::Then;
 use crate::tui::popup::picker::{Item, Picker};
-use crate::tui::popup::question::{Prompt, Question};
+use crate::tui::popup::question::{Prompt, QuestionPopup};
 
 impl Context {
     /// What to ask for when the interface opens or another session is loaded.
     pub fn ask_for_everything(&mut self) {
-        // Whoever watches waits for these first.
+        // The user who watches waits for these first.
         if !self.watched.is_empty() {
             self.ask(Request::Watch(self.watched.clone()));
         }
@@ -95,7 +95,7 @@ impl Context {
         let other: Then<Self> = Box::new(browse);
         let other = Item::new("another one…", "browse, or type its path", other);
         let items = items.chain([other]).collect();
-        self.popup = Some(Popup::Pick(Picker::new("Open a session", items)));
+        self.popup = Some(OpenPopup::Pick(Picker::new("Open a session", items)));
     }
 
     /// The session with the fingerprints of the public data that were read.
@@ -168,13 +168,13 @@ impl Context {
         } else {
             return self.leave();
         };
-        let mut question = Question::new(text, "quit", Self::leave);
+        let mut question = QuestionPopup::new(text, "quit", Self::leave);
         if working == 0 {
             question.other = Some(('s', Box::new(Self::save)));
         } else if self.can_leave_running() {
             question.other = Some(('g', Box::new(Self::leave_running)));
         }
-        self.popup = Some(Popup::Question(question));
+        self.popup = Some(OpenPopup::Question(question));
     }
 
     /// Whether everything that is under way can go on without the interface: runs of plans, in a
@@ -201,7 +201,7 @@ impl Context {
         self.quit |= !self.runs.iter().any(|run| run.control.is_left() && !run.has_ended());
     }
 
-    /// Nobody can be asked any more: what the configuration says.
+    /// Leaves as the configuration says, because the user cannot be asked any more.
     pub fn leave_as_wished(&mut self) {
         let goes_on = self.when_closed == WhenClosed::GoOn && !self.leaving;
         if goes_on && self.working() > 0 && self.can_leave_running() {

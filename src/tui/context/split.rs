@@ -1,10 +1,10 @@
 //! Splitting a dataset by a column: into a private part and public ones.
 
-use super::{Change, Context, Popup};
+use super::{Change, Context, OpenPopup};
 use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::desk::Dividers;
-use crate::session::family::{self, By, Divider, Part};
+use crate::session::family::{self, By, Divider, TablePart};
 use crate::tui::notice::Level;
 use crate::tui::popup::Then;
 use crate::tui::popup::picker::{Item, Picker};
@@ -27,7 +27,7 @@ impl Context {
         let definition = self.session.datasets.iter().find(|it| it.name == dataset);
         let label = definition.and_then(|it| it.label.clone());
         let mut columns = columns.clone();
-        // Who splits by the answer has nothing left to learn.
+        // A split by the label comes last: nothing is left to learn after it.
         columns.sort_by_key(|divider| Some(&divider.column) == label.as_ref());
         if columns.is_empty() {
             return self.say(Level::Info, "no column has few values, or numbers, to split by");
@@ -50,7 +50,7 @@ impl Context {
             Item::new(title, detail, value)
         });
         let title = format!("{sign}Split '{dataset}' by");
-        self.popup = Some(Popup::Pick(Picker::new(&title, items.collect())));
+        self.popup = Some(OpenPopup::Pick(Picker::new(&title, items.collect())));
     }
 
     fn ask_where_to_cut(&mut self, dataset: String, column: String) {
@@ -66,7 +66,7 @@ impl Context {
         }));
     }
 
-    fn choose_private(&mut self, dataset: &str, parts: &[Part]) {
+    fn choose_private(&mut self, dataset: &str, parts: &[TablePart]) {
         let item = |index: usize| {
             let (dataset, parts) = (dataset.to_owned(), parts.to_vec());
             let title = parts[index].name.clone();
@@ -74,12 +74,12 @@ impl Context {
             Item::new(title, "private; the others are public", take)
         };
         let items = (0..parts.len()).map(item).collect();
-        self.popup = Some(Popup::Pick(Picker::new("Which part is private?", items)));
+        self.popup = Some(OpenPopup::Pick(Picker::new("Which part is private?", items)));
     }
 
     /// Splits a dataset and the others that come from the same table. The chosen part of the
     /// private one among them stays private; everything else is public.
-    fn split(&mut self, dataset: &str, parts: &[Part], private: usize) {
+    fn split(&mut self, dataset: &str, parts: &[TablePart], private: usize) {
         let all = &self.session.datasets;
         let Some(whole) = all.iter().find(|it| it.name == dataset).cloned() else { return };
         let of_table =

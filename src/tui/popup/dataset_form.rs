@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::data::selection::is_pattern;
+use crate::data::names::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit, WithoutUnit};
 use crate::error::{Error, Result};
 use crate::tui::canvas::{Canvas, bold};
@@ -15,12 +15,12 @@ use crate::tui::widgets::text_field::{TextField, TextFieldView};
 pub struct FormLine {
     pub label: &'static str,
     help: &'static str,
-    kind: Kind,
+    kind: LineKind,
 }
 
 /// Space goes through the choices of a switch; a text is typed.
 #[derive(Clone, Copy)]
-enum Kind {
+enum LineKind {
     Role,
     Task,
     Missing,
@@ -38,7 +38,7 @@ const CATEGORIES: usize = 6;
 const UNIT: usize = 7;
 const MOST_RECORDS: usize = 8;
 
-const fn line(label: &'static str, kind: Kind, help: &'static str) -> FormLine {
+const fn line(label: &'static str, kind: LineKind, help: &'static str) -> FormLine {
     FormLine { label, help, kind }
 }
 
@@ -69,58 +69,58 @@ impl DatasetForm {
     pub const LINES: [FormLine; 13] = [
         line(
             "role",
-            Kind::Role,
+            LineKind::Role,
             "Space changes it. private: protected by a budget; public: free to use",
         ),
-        line("name", Kind::Text(NAME), "how the session calls it"),
-        line("label column", Kind::Text(LABEL), "the column to predict; empty: unlabelled"),
+        line("name", LineKind::Text(NAME), "how the session calls it"),
+        line("label column", LineKind::Text(LABEL), "the column to predict; empty: unlabelled"),
         line(
             "task",
-            Kind::Task,
+            LineKind::Task,
             "Space changes it. classification: the label names a class; regression: it measures \
              something, such as a grade or a price",
         ),
         line(
             "classes",
-            Kind::Text(CLASSES),
+            LineKind::Text(CLASSES),
             "the answers of a classification, such as: no, yes. Empty: those of the public data",
         ),
         line(
             "row filter",
-            Kind::Text(FILTER),
+            LineKind::Text(FILTER),
             "such as: season != 1   or   sex == \"F\" and age >= 30",
         ),
         line(
             "sample",
-            Kind::Text(SAMPLE),
+            LineKind::Text(SAMPLE),
             "a random sample of so many rows: 5000   or with a seed: 5000 7. Empty: all rows",
         ),
         line(
             "missing values",
-            Kind::Missing,
+            LineKind::Missing,
             "Space changes it. refuse: a gap is an error; drop: records with gaps do not count; \
              public mean: it fills the gaps",
         ),
-        line("columns", Kind::Text(COLUMNS), "all · only a, b, px* · except a, b"),
+        line("columns", LineKind::Text(COLUMNS), "all · only a, b, px* · except a, b"),
         line(
             "categories",
-            Kind::Text(CATEGORIES),
+            LineKind::Text(CATEGORIES),
             "columns that are categories: hr, weathersit   or with values: sex=F|M",
         ),
         line(
             "person column",
-            Kind::Text(UNIT),
+            LineKind::Text(UNIT),
             "whose record a row is: patient_id, or ward + bed. All rows of one person are then \
              protected together. Empty: every row is protected on its own",
         ),
         line(
             "rows of a person",
-            Kind::Text(MOST_RECORDS),
+            LineKind::Text(MOST_RECORDS),
             "so many are used at most, taken by chance. Empty: 32",
         ),
         line(
             "rows of nobody",
-            Kind::WithoutUnit,
+            LineKind::WithoutUnit,
             "Space changes it. Rows in which the person column is empty are left out, or stand \
              for one person each",
         ),
@@ -166,15 +166,15 @@ impl DatasetForm {
 
     fn content(&self, line: &FormLine) -> Content<'_> {
         match line.kind {
-            Kind::Role => Content::Choice(
+            LineKind::Role => Content::Choice(
                 match self.role {
                     Role::Private => "private",
                     Role::Public => "public",
                 }
                 .to_owned(),
             ),
-            Kind::Task => Content::Choice(self.task.to_string()),
-            Kind::Missing => Content::Choice(
+            LineKind::Task => Content::Choice(self.task.to_string()),
+            LineKind::Missing => Content::Choice(
                 match self.missing {
                     Missing::Refuse => "refuse",
                     Missing::Drop => "drop",
@@ -182,14 +182,14 @@ impl DatasetForm {
                 }
                 .to_owned(),
             ),
-            Kind::WithoutUnit => Content::Choice(
+            LineKind::WithoutUnit => Content::Choice(
                 match self.without_unit {
                     WithoutUnit::LeaveOut => "left out",
                     WithoutUnit::OwnPerson => "one person each",
                 }
                 .to_owned(),
             ),
-            Kind::Text(index) => Content::Text(&self.texts[index]),
+            LineKind::Text(index) => Content::Text(&self.texts[index]),
         }
     }
 
@@ -201,7 +201,7 @@ impl DatasetForm {
             KeyCode::Down | KeyCode::Tab => self.focus = (self.focus + 1) % count,
             KeyCode::Up | KeyCode::BackTab => self.focus = (self.focus + count - 1) % count,
             code => match kind {
-                Kind::Text(index) => {
+                LineKind::Text(index) => {
                     self.texts[index].handle(key);
                 }
                 _ if code == KeyCode::Left => self.switch(kind, false),
@@ -212,21 +212,21 @@ impl DatasetForm {
         self.validate();
     }
 
-    fn switch(&mut self, kind: Kind, forwards: bool) {
+    fn switch(&mut self, kind: LineKind, forwards: bool) {
         match kind {
-            Kind::Role => {
+            LineKind::Role => {
                 self.role = match self.role {
                     Role::Public => Role::Private,
                     Role::Private => Role::Public,
                 }
             }
-            Kind::Task => {
+            LineKind::Task => {
                 self.task = match self.task {
                     Task::Regression => Task::Classification,
                     Task::Classification => Task::Regression,
                 }
             }
-            Kind::Missing => {
+            LineKind::Missing => {
                 use Missing::{Drop, PublicMean, Refuse};
                 self.missing = match (self.missing, forwards) {
                     (Refuse, true) | (PublicMean, false) => Drop,
@@ -234,18 +234,18 @@ impl DatasetForm {
                     (PublicMean, true) | (Drop, false) => Refuse,
                 }
             }
-            Kind::WithoutUnit => {
+            LineKind::WithoutUnit => {
                 self.without_unit = match self.without_unit {
                     WithoutUnit::LeaveOut => WithoutUnit::OwnPerson,
                     WithoutUnit::OwnPerson => WithoutUnit::LeaveOut,
                 }
             }
-            Kind::Text(_) => {}
+            LineKind::Text(_) => {}
         }
     }
 
     pub fn paste(&mut self, text: &str) {
-        if let Kind::Text(index) = Self::LINES[self.focus].kind {
+        if let LineKind::Text(index) = Self::LINES[self.focus].kind {
             self.texts[index].insert(text);
         }
         self.validate();

@@ -8,7 +8,7 @@ use crate::tui::canvas::{Canvas, bold};
 use crate::tui::widgets::text_field::{TextField, TextFieldView};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum ExportFormat {
     Csv,
     Svg,
 }
@@ -17,7 +17,7 @@ pub enum Format {
 pub struct ExportForm {
     /// False where the screen has no table.
     pub has_table: bool,
-    pub format: Format,
+    pub format: ExportFormat,
     /// With exact numbers; `None` in a sealed view.
     pub exact: Option<bool>,
     pub path: TextField,
@@ -29,7 +29,7 @@ impl ExportForm {
     pub const LABELS: [&'static str; 3] = ["format", "exact numbers ◆", "file"];
 
     pub fn new(stem: &str, has_table: bool, sealed: bool) -> Self {
-        let format = if has_table { Format::Csv } else { Format::Svg };
+        let format = if has_table { ExportFormat::Csv } else { ExportFormat::Svg };
         let mut form = Self {
             has_table,
             format,
@@ -44,8 +44,8 @@ impl ExportForm {
     /// Gives the file the ending of its format.
     fn rename(&mut self) {
         let ending = match self.format {
-            Format::Csv => "csv",
-            Format::Svg => "svg",
+            ExportFormat::Csv => "csv",
+            ExportFormat::Svg => "svg",
         };
         let path = std::path::Path::new(self.path.text()).with_extension(ending);
         self.path.set(&path.to_string_lossy());
@@ -61,8 +61,8 @@ impl ExportForm {
                     self.exact = self.exact.map(|exact| !exact);
                 } else if self.has_table {
                     self.format = match self.format {
-                        Format::Csv => Format::Svg,
-                        Format::Svg => Format::Csv,
+                        ExportFormat::Csv => ExportFormat::Svg,
+                        ExportFormat::Svg => ExportFormat::Csv,
                     };
                     self.rename();
                 }
@@ -78,8 +78,8 @@ impl ExportForm {
         let (theme, glyphs) = (canvas.theme, canvas.glyphs);
         let inner = canvas.window(body, 70, 9, "Export what is shown");
         let format = match self.format {
-            Format::Csv => "CSV: the table or the curves",
-            Format::Svg => "SVG: a picture of the screen",
+            ExportFormat::Csv => "CSV: the table or the curves",
+            ExportFormat::Svg => "SVG: a picture of the screen",
         };
         let exact = match self.exact {
             None => "sealed: none",

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
-use crate::engine::lookup::{Cells, Listing, Schema, Wanted};
+use crate::engine::lookup::{FirstCells, Listing, Schema, Wanted};
 use crate::error::Result;
 use crate::privacy::Watch;
 use crate::tui::canvas::Canvas;
@@ -15,7 +15,7 @@ use crate::tui::notice::one_line;
 
 /// What lies in a directory, by its name there.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum BrowserItem {
     Directory(String),
     File(String),
 }
@@ -24,14 +24,14 @@ pub enum Place {
 pub struct FileBrowser {
     pub wanted: Wanted,
     pub directory: PathBuf,
-    pub picker: Picker<Place>,
+    pub picker: Picker<BrowserItem>,
     /// A first look at a file.
     pub glance: Option<(PathBuf, Result<Schema>)>,
 }
 
 impl FileBrowser {
     pub fn new(listing: &Listing) -> Self {
-        let up = Item::new("../", "", Place::Directory("..".to_owned()));
+        let up = Item::new("../", "", BrowserItem::Directory("..".to_owned()));
         let items = listing.entries.iter().map(|entry| Item {
             title: if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() },
             detail: String::new(),
@@ -39,9 +39,9 @@ impl FileBrowser {
             also: String::new(),
             grey: false,
             value: if entry.is_directory {
-                Place::Directory(entry.name.clone())
+                BrowserItem::Directory(entry.name.clone())
             } else {
-                Place::File(entry.name.clone())
+                BrowserItem::File(entry.name.clone())
             },
         });
         let title = match listing.wanted {
@@ -57,8 +57,8 @@ impl FileBrowser {
     /// The file under the cursor.
     pub fn file(&self) -> Option<PathBuf> {
         match &self.picker.chosen()?.value {
-            Place::File(name) => Some(self.directory.join(name)),
-            Place::Directory(_) => None,
+            BrowserItem::File(name) => Some(self.directory.join(name)),
+            BrowserItem::Directory(_) => None,
         }
     }
 
@@ -92,7 +92,8 @@ impl FileBrowser {
             Some(Err(error)) => canvas.wrapped(one_line(error), theme.error, right),
             None => {}
         }
-        let hidden = matches!(schema, Some(Ok(schema)) if matches!(schema.cells, Cells::Hidden));
+        let hidden =
+            matches!(schema, Some(Ok(schema)) if matches!(schema.cells, FirstCells::Hidden));
         let words = if hidden && !watch.is_sealed() {
             "Enter opens a folder or takes a file, Ctrl-o shows cells ◆, Esc leaves"
         } else {
@@ -121,18 +122,18 @@ fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
         format!("more than {} rows", schema.rows)
     };
     let (cells, style) = match &schema.cells {
-        Cells::Hidden => (None, theme.muted),
-        Cells::Public(rows) => (Some(rows), theme.muted),
-        Cells::Exact(rows) => (rows.reveal(watch), theme.curator),
+        FirstCells::Hidden => (None, theme.muted),
+        FirstCells::Public(rows) => (Some(rows), theme.muted),
+        FirstCells::Exact(rows) => (rows.reveal(watch), theme.curator),
     };
     let columns = schema.columns.len();
     let mut lines =
         vec![Line::styled(format!("{rows}, {columns} columns ({text} text)"), theme.accent)];
     match (&schema.cells, cells) {
-        (Cells::Exact(_), Some(_)) => {
+        (FirstCells::Exact(_), Some(_)) => {
             lines.push(Line::styled("◆ cells, for your eyes only", style));
         }
-        (Cells::Public(_), _) => {}
+        (FirstCells::Public(_), _) => {}
         _ => lines.push(Line::styled("cells are hidden: the file may be private", style)),
     }
     let names = schema.columns.iter().map(|it| it.name.chars().count()).max().unwrap_or(0).min(24);

@@ -19,14 +19,14 @@ use export_form::ExportForm;
 use file_browser::FileBrowser;
 use help::Help;
 use picker::Picker;
-use question::{Prompt, Question};
+use question::{Prompt, QuestionPopup};
 use words::Words;
 
 pub use question::Then;
 
 pub enum Popup<C> {
     Help(Help),
-    Question(Question<C>),
+    Question(QuestionPopup<C>),
     Prompt(Prompt<C>),
     Dataset(Box<DatasetForm>),
     /// Every command.

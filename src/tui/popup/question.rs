@@ -12,7 +12,7 @@ const WIDTH: u16 = 64;
 /// What an answer does.
 pub type Then<C> = Box<dyn FnOnce(&mut C)>;
 
-pub struct Question<C> {
+pub struct QuestionPopup<C> {
     pub text: String,
     /// The word beside the key that says yes.
     pub yes: &'static str,
@@ -21,7 +21,7 @@ pub struct Question<C> {
     pub other: Option<(char, Then<C>)>,
 }
 
-impl<C> Question<C> {
+impl<C> QuestionPopup<C> {
     pub fn new(
         text: impl Into<String>,
         yes: &'static str,

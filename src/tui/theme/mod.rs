@@ -25,7 +25,7 @@ pub use glyphs::{Glyphs, SERIES};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
     pub name: String,
-    pub tone: Tone,
+    pub tone: ThemeBackground,
     pub depth: Depth,
     pub text: Style,
     /// Helpful but secondary: units, axis labels, hints.
@@ -57,7 +57,7 @@ pub enum Depth {
 /// The background that a theme is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tone {
+pub enum ThemeBackground {
     Dark,
     Light,
 }
@@ -73,7 +73,7 @@ pub const BUILT_IN: [(&str, &str); 3] = [
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThemeFile {
-    tone: Tone,
+    tone: ThemeBackground,
     colours: BTreeMap<String, (String, String)>,
     text: Look,
     muted: Look,
@@ -218,7 +218,7 @@ impl Theme {
         let dim = plain.add_modifier(Modifier::DIM);
         Self {
             name: "monochrome".to_owned(),
-            tone: Tone::Dark,
+            tone: ThemeBackground::Dark,
             depth: Depth::None,
             text: plain,
             muted: dim,
@@ -356,9 +356,9 @@ mod tests {
         for (name, text) in BUILT_IN {
             let theme = Theme::parse(text, name, Depth::True).unwrap();
             let (ground, least) = match (theme.tone, name) {
-                (Tone::Light, _) => ((0xFF, 0xFF, 0xFF), 4.5),
-                (Tone::Dark, "high-contrast") => ((0, 0, 0), 7.0),
-                (Tone::Dark, _) => ((0, 0, 0), 3.5),
+                (ThemeBackground::Light, _) => ((0xFF, 0xFF, 0xFF), 4.5),
+                (ThemeBackground::Dark, "high-contrast") => ((0, 0, 0), 7.0),
+                (ThemeBackground::Dark, _) => ((0, 0, 0), 3.5),
             };
             for (role, style) in theme.roles() {
                 let Some(color) = style.fg else { continue };
@@ -376,7 +376,7 @@ mod tests {
     fn themes_follow_each_other_in_the_same_depth_and_no_colour_stays_none() {
         let dark = Theme::ansi256();
         let light = dark.next();
-        assert_eq!((light.name.as_str(), light.tone), ("light", Tone::Light));
+        assert_eq!((light.name.as_str(), light.tone), ("light", ThemeBackground::Light));
         assert_eq!(light.next().next(), dark);
         assert_eq!(Theme::monochrome().next(), Theme::monochrome());
     }

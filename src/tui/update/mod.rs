@@ -10,7 +10,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use super::app::App;
 use super::canvas::Hits;
 use super::context::Effect;
-use crate::engine::Report;
+use crate::engine::DeskReport;
 
 /// Everything that can happen to the interface.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub enum Message {
     Key(KeyEvent),
     Mouse(MouseEvent),
     Paste(String),
-    Reports(Vec<Report>),
+    Reports(Vec<DeskReport>),
     Resize,
     /// The system asks the program to end.
     Terminate,

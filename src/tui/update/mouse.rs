@@ -7,7 +7,7 @@ use super::keyboard::on_key;
 use super::popups;
 use crate::tui::app::App;
 use crate::tui::canvas::{Hits, Plot};
-use crate::tui::context::Popup;
+use crate::tui::context::OpenPopup;
 use crate::tui::keymap;
 use crate::tui::tab::CHARTS;
 use crate::tui::widgets::viewport::Viewport;
@@ -89,7 +89,7 @@ fn click_popup(app: &mut App, at: Position, hits: &Hits) {
     let Some(mut popup) = app.context.popup.take() else { return };
     let chosen = popup.choose(first + usize::from(at.y - area.y));
     // A word that is clicked is shown; everything else is taken.
-    if chosen && !matches!(popup, Popup::Words(_)) {
+    if chosen && !matches!(popup, OpenPopup::Words(_)) {
         popups::enter(app, popup);
     } else {
         app.context.popup = Some(popup);

@@ -10,17 +10,17 @@ use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::error::{Error, Result};
 use crate::tui::app::App;
-use crate::tui::context::{Context, Popup};
+use crate::tui::context::{Context, OpenPopup};
 use crate::tui::notice::Level;
-use crate::tui::popup::export_form::{ExportForm, Format};
-use crate::tui::popup::file_browser::{FileBrowser, Place};
+use crate::tui::popup::export_form::{ExportForm, ExportFormat};
+use crate::tui::popup::file_browser::{BrowserItem, FileBrowser};
 use crate::tui::popup::question::Prompt;
-use crate::tui::screenshot::{Paper, svg};
-use crate::tui::theme::Tone;
+use crate::tui::screenshot::{TerminalColours, svg};
+use crate::tui::theme::ThemeBackground;
 use crate::tui::view::view;
 use crate::tui::{export, keymap};
 
-pub(super) fn on_key(app: &mut App, mut popup: Popup, key: KeyEvent) {
+pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
     // Every window is left by Esc.
     if key.code == KeyCode::Esc {
         return;
@@ -29,10 +29,10 @@ pub(super) fn on_key(app: &mut App, mut popup: Popup, key: KeyEvent) {
         return enter(app, popup);
     }
     match &mut popup {
-        Popup::Help(help) => help.handle(key),
-        Popup::Question(question) => match key.code {
+        OpenPopup::Help(help) => help.handle(key),
+        OpenPopup::Question(question) => match key.code {
             KeyCode::Char('y' | 'Y') => {
-                if let Popup::Question(question) = popup {
+                if let OpenPopup::Question(question) = popup {
                     (question.then)(&mut app.context);
                 }
                 return;
@@ -45,39 +45,39 @@ pub(super) fn on_key(app: &mut App, mut popup: Popup, key: KeyEvent) {
             }
             _ => {}
         },
-        Popup::Prompt(prompt) => {
+        OpenPopup::Prompt(prompt) => {
             prompt.problem = None;
             prompt.text.handle(key);
         }
-        Popup::Dataset(form) => form.handle(key),
-        Popup::Palette(picker) => picker.handle(key),
-        Popup::Pick(picker) => picker.handle(key),
-        Popup::Files(files) => browse(&mut app.context, files, key),
-        Popup::Export(form) => form.handle(key),
-        Popup::Words(words) => words.picker.handle(key),
+        OpenPopup::Dataset(form) => form.handle(key),
+        OpenPopup::Palette(picker) => picker.handle(key),
+        OpenPopup::Pick(picker) => picker.handle(key),
+        OpenPopup::Files(files) => browse(&mut app.context, files, key),
+        OpenPopup::Export(form) => form.handle(key),
+        OpenPopup::Words(words) => words.picker.handle(key),
     }
     app.context.popup = Some(popup);
 }
 
 /// Takes what a window offers.
-pub(super) fn enter(app: &mut App, popup: Popup) {
+pub(super) fn enter(app: &mut App, popup: OpenPopup) {
     match popup {
         // A question is asked because yes cannot be taken back: Enter is the safe answer.
-        Popup::Help(_) | Popup::Question(_) | Popup::Words(_) => {}
-        Popup::Prompt(prompt) => answer(&mut app.context, prompt),
-        Popup::Dataset(form) => app.context.describe(form),
-        Popup::Palette(picker) => {
+        OpenPopup::Help(_) | OpenPopup::Question(_) | OpenPopup::Words(_) => {}
+        OpenPopup::Prompt(prompt) => answer(&mut app.context, prompt),
+        OpenPopup::Dataset(form) => app.context.describe(form),
+        OpenPopup::Palette(picker) => {
             if let Some(command) = picker.into_chosen() {
                 keymap::act(app, command);
             }
         }
-        Popup::Pick(picker) => {
+        OpenPopup::Pick(picker) => {
             if let Some(then) = picker.into_chosen() {
                 then(&mut app.context);
             }
         }
-        Popup::Files(files) => take_file(&mut app.context, files),
-        Popup::Export(form) => export(app, form),
+        OpenPopup::Files(files) => take_file(&mut app.context, files),
+        OpenPopup::Export(form) => export(app, form),
     }
 }
 
@@ -90,7 +90,7 @@ fn answer(context: &mut Context, mut prompt: Prompt<Context>) {
     };
     if let Err(problem) = taken {
         prompt.problem = Some(problem);
-        context.popup = Some(Popup::Prompt(prompt));
+        context.popup = Some(OpenPopup::Prompt(prompt));
     }
 }
 
@@ -122,19 +122,19 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
         Wanted::Sessions => Request::OpenSession(path),
     };
     let request = match files.picker.chosen().map(|item| &item.value) {
-        Some(Place::Directory(name)) => {
+        Some(BrowserItem::Directory(name)) => {
             let request = Request::Browse(files.directory.join(name), wanted);
-            context.popup = Some(Popup::Files(files));
+            context.popup = Some(OpenPopup::Files(files));
             request
         }
-        Some(Place::File(name)) => {
+        Some(BrowserItem::File(name)) => {
             context.say(Level::Info, format!("reading {name}…"));
             take(files.directory.join(name))
         }
         // Nothing matches: what was typed may be a path.
         None if !typed.is_empty() => take(typed.into()),
         None => {
-            context.popup = Some(Popup::Files(files));
+            context.popup = Some(OpenPopup::Files(files));
             return;
         }
     };
@@ -144,13 +144,13 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
 fn export(app: &mut App, form: Box<ExportForm>) {
     let path = form.path.text().trim().to_owned();
     if path.is_empty() {
-        app.context.popup = Some(Popup::Export(form));
+        app.context.popup = Some(OpenPopup::Export(form));
         return;
     }
     let exact = form.exact.unwrap_or(false);
     let text = match form.format {
-        Format::Csv => Ok(export::sheet(app, exact).unwrap_or_default().csv()),
-        Format::Svg => picture(app, exact),
+        ExportFormat::Csv => Ok(export::sheet(app, exact).unwrap_or_default().csv()),
+        ExportFormat::Svg => picture(app, exact),
     };
     match text {
         Ok(text) => app.context.ask(Request::Export { path: path.into(), text }),
@@ -175,8 +175,8 @@ fn picture(app: &mut App, exact: bool) -> Result<String> {
     (context.watch, context.popup, context.notice) = (watch, popup, notice);
     drawn?;
     let paper = match app.theme.tone {
-        Tone::Light => Paper::light(),
-        Tone::Dark => Paper::dark(),
+        ThemeBackground::Light => TerminalColours::light(),
+        ThemeBackground::Dark => TerminalColours::dark(),
     };
     let title = format!("halflight: {}", app.context.tab.title());
     Ok(svg(terminal.backend().buffer(), &title, &paper))

@@ -21,9 +21,9 @@ use crate::privacy::Watch;
 use crate::rank::RankStep;
 use crate::session::Session;
 use crate::session::steering::Wish;
-use crate::tui::context::{DatasetStatus, Popup};
+use crate::tui::context::{DatasetStatus, OpenPopup};
 use crate::tui::fixtures::{self, archived};
-use crate::tui::live_ranking::Found;
+use crate::tui::live_ranking::RankingSoFar;
 use crate::tui::notice::Level;
 use crate::tui::screen::run::LOG;
 use crate::tui::tab::Tab;
@@ -51,7 +51,7 @@ fn asked(effects: &[Effect], wanted: impl Fn(&Request) -> bool) -> bool {
 }
 
 /// The rows of the Rank screen.
-fn ranked(app: &App) -> Vec<crate::tui::screen::rank::Row> {
+fn ranked(app: &App) -> Vec<crate::tui::screen::rank::CandidateRow> {
     app.screens.rank.rows(&app.context.ranking, &app.context.watch)
 }
 
@@ -109,52 +109,54 @@ fn any_mouse(random: &mut ChaCha20Rng) -> MouseEvent {
     }
 }
 
-fn any_report(random: &mut ChaCha20Rng) -> Report {
+fn any_report(random: &mut ChaCha20Rng) -> DeskReport {
     let id = random.random_range(0..4);
     let number = random.random_range(1..9);
     match random.random_range(0..19) {
-        0 => Report::Listing(fixtures::listing()),
-        1 => Report::Glance { file: "x.csv".into(), schema: Ok(fixtures::schema()) },
-        2 => Report::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
-        3 => Report::Peeked {
+        0 => DeskReport::Listing(fixtures::listing()),
+        1 => DeskReport::Glance { file: "x.csv".into(), schema: Ok(fixtures::schema()) },
+        2 => DeskReport::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
+        3 => DeskReport::Peeked {
             dataset: "winter".to_owned(),
             rows: Some(fixtures::exact(fixtures::rows())),
         },
-        4 => Report::Archive(
+        4 => DeskReport::Archive(
             (0..number).map(|it| archived(it, 1.0, &[3.0, f64::NAN, 2.0])).collect(),
         ),
         5 => {
             let (book, digests) = fixtures::book();
-            Report::Ledger(book, digests)
+            DeskReport::Ledger(book, digests)
         }
-        6 => Report::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
-        7 => Report::Job {
+        6 => DeskReport::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
+        7 => DeskReport::Job {
             id,
             news: News::Moment(Moment::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
         },
-        8 => Report::Job { id, news: News::Ended(Box::new(Ok(fixtures::summary()))) },
-        9 => Report::Job { id, news: News::Ended(Box::new(Err(Error::refused("no")))) },
-        10 => Report::Trouble(Error::failed("trouble")),
-        11 => Report::Inspected {
+        8 => DeskReport::Job { id, news: News::Ended(Box::new(Ok(fixtures::summary()))) },
+        9 => DeskReport::Job { id, news: News::Ended(Box::new(Err(Error::refused("no")))) },
+        10 => DeskReport::Trouble(Error::failed("trouble")),
+        11 => DeskReport::Inspected {
             definition: Box::new(fixtures::opened().context.session.datasets[0].clone()),
             columns: fixtures::schema().columns,
         },
         13 => rank_step(id),
-        14 => Report::Rank { id, news: RankNews::Ended(Box::new(Ok(fixtures::rank_summary()))) },
-        15 => Report::Rank { id, news: RankNews::Ended(Box::new(Err(Error::failed("no")))) },
-        16 => Report::ChoiceOffered(Box::new(Ok(fixtures::offer()))),
-        17 => Report::Job { id, news: News::Chosen(Box::new(Ok(fixtures::chosen()))) },
-        12 => Report::SessionSaved { session: Box::default(), path: "s.ron".into() },
-        _ => Report::Preview(Box::new(Err(Error::failed("not loaded")))),
+        14 => {
+            DeskReport::Rank { id, news: RankNews::Ended(Box::new(Ok(fixtures::rank_summary()))) }
+        }
+        15 => DeskReport::Rank { id, news: RankNews::Ended(Box::new(Err(Error::failed("no")))) },
+        16 => DeskReport::ChoiceOffered(Box::new(Ok(fixtures::offer()))),
+        17 => DeskReport::Job { id, news: News::Chosen(Box::new(Ok(fixtures::chosen()))) },
+        12 => DeskReport::SessionSaved { session: Box::default(), path: "s.ron".into() },
+        _ => DeskReport::Preview(Box::new(Err(Error::failed("not loaded")))),
     }
 }
 
-fn rank_step(id: u64) -> Report {
+fn rank_step(id: u64) -> DeskReport {
     let words = "repeat 3 of 10".to_owned();
     let step = RankStep { index: 3, total: 11, words, done: false };
     let comparison = Some(Box::new(fixtures::exact(fixtures::comparison())));
     let moment = RankingMoment::Stepped { step, comparison };
-    Report::Rank { id, news: RankNews::Moment(moment) }
+    DeskReport::Rank { id, news: RankNews::Moment(moment) }
 }
 
 fn any_message(random: &mut ChaCha20Rng) -> Message {
@@ -269,7 +271,7 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
     assert_eq!((app.context.runs.len(), app.context.queue.plans.len()), (1, 3));
     let end = |id, result| {
-        Message::Reports(vec![Report::Job { id, news: News::Ended(Box::new(result)) }])
+        Message::Reports(vec![DeskReport::Job { id, news: News::Ended(Box::new(result)) }])
     };
     let id = app.context.runs[0].id;
     let effects = update(&mut app, end(id, Ok(fixtures::summary())), &Hits::default());
@@ -323,7 +325,7 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     // News of another ranking change nothing.
     update(&mut app, Message::Reports(vec![rank_step(7)]), &Hits::default());
     let news = RankNews::Ended(Box::new(Ok(fixtures::rank_summary())));
-    update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
+    update(&mut app, Message::Reports(vec![DeskReport::Rank { id: 1, news }]), &Hits::default());
     assert!(app.context.ranking.work.is_none());
 
     press(&mut app, "m");
@@ -352,12 +354,12 @@ fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
     let mut app = fixtures::loaded();
     press(&mut app, "2p\n");
     let moment = RankingMoment::Begun { total: 10, remarks: Vec::new() };
-    let begun = Report::Rank { id: 1, news: RankNews::Moment(moment) };
+    let begun = DeskReport::Rank { id: 1, news: RankNews::Moment(moment) };
     update(&mut app, Message::Reports(vec![begun]), &Hits::default());
     press(&mut app, "qy");
     assert!(!app.context.quit, "its grant is in the ledger");
     let news = RankNews::Ended(Box::new(Err(Error::failed("no"))));
-    update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
+    update(&mut app, Message::Reports(vec![DeskReport::Rank { id: 1, news }]), &Hits::default());
     assert!(app.context.quit);
 }
 
@@ -366,9 +368,9 @@ fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_
     let mut app = fixtures::ranked();
     press(&mut app, "p\n");
     let news = RankNews::Ended(Box::new(Err(Error::refused("over the budget"))));
-    update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
+    update(&mut app, Message::Reports(vec![DeskReport::Rank { id: 1, news }]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
-    let winner = Found::Winner("spring".to_owned(), fixtures::summary().guarantee);
+    let winner = RankingSoFar::Winner("spring".to_owned(), fixtures::summary().guarantee);
     app.context.ranking.released = Some(winner);
     let chosen = |app: &App| app.screens.rank.chosen(&app.context);
     assert_eq!(chosen(&app).as_deref(), Some("spring"));
@@ -382,7 +384,7 @@ fn enter_is_never_yes() {
     app.context.unsaved = true;
     for (keys, what) in [("q", "quit"), ("l", "launch")] {
         press(&mut app, keys);
-        assert!(matches!(app.context.popup, Some(Popup::Question(_))), "{what}");
+        assert!(matches!(app.context.popup, Some(OpenPopup::Question(_))), "{what}");
         let effects = press(&mut app, "\n");
         assert!(effects.is_empty() && app.context.popup.is_none() && !app.context.quit, "{what}");
     }
@@ -408,7 +410,7 @@ fn a_file_that_somebody_else_has_changed_is_overwritten_after_a_yes_alone() {
     assert!(asked(&effects, knows(&before)));
     let mut theirs = before.clone();
     theirs.plans[0].target.epsilon = 9.0;
-    let clash = || Report::SessionClash {
+    let clash = || DeskReport::SessionClash {
         session: Box::new(theirs.clone()),
         path: "s.ron".into(),
         differences: vec!["ε 1 against 9".to_owned()],
@@ -422,13 +424,15 @@ fn a_file_that_somebody_else_has_changed_is_overwritten_after_a_yes_alone() {
 #[test]
 fn an_error_goes_when_its_cause_is_mended() {
     let mut app = fixtures::loaded();
-    let failed =
-        Report::LoadFailed { name: "winter".to_owned(), error: Error::failed("the file is gone") };
+    let failed = DeskReport::LoadFailed {
+        name: "winter".to_owned(),
+        error: Error::failed("the file is gone"),
+    };
     update(&mut app, Message::Reports(vec![failed]), &Hits::default());
     assert!(app.context.notice.is_some());
     let loaded = |name: &str| match &fixtures::loaded().context.datasets[name] {
         DatasetStatus::Ready { loaded, account } => {
-            Report::Loaded { loaded: std::sync::Arc::clone(loaded), account: account.clone() }
+            DeskReport::Loaded { loaded: std::sync::Arc::clone(loaded), account: account.clone() }
         }
         _ => panic!("it is loaded"),
     };
@@ -444,7 +448,7 @@ fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
     app.screens.data.selected = 1;
     let rows = |app: &App| app.screens.data.row_count(&app.context);
     assert!(rows(&app) > 0);
-    let compared = |private: Option<&str>| Report::Compared {
+    let compared = |private: Option<&str>| DeskReport::Compared {
         dataset: "spring".to_owned(),
         private: private.map(str::to_owned),
     };
@@ -462,7 +466,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 1, .. })));
     let news = |id: u64, done: usize| {
         let news = RehearsalNews::Progressed(Box::new(fixtures::rehearsal(done)));
-        Message::Reports(vec![Report::Rehearsal { id, news }])
+        Message::Reports(vec![DeskReport::Rehearsal { id, news }])
     };
     update(&mut app, news(1, 80), &Hits::default());
     update(&mut app, news(7, 126), &Hits::default());
@@ -474,7 +478,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     // Stopped, it gives the costs back; what it found is still there.
     press(&mut app, "R");
     let stopped = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(80))));
-    let stopped = Report::Rehearsal { id: 1, news: stopped };
+    let stopped = DeskReport::Rehearsal { id: 1, news: stopped };
     update(&mut app, Message::Reports(vec![stopped]), &Hits::default());
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
@@ -493,7 +497,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     let ended = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(126))));
     update(
         &mut app,
-        Message::Reports(vec![Report::Rehearsal { id: 2, news: ended }]),
+        Message::Reports(vec![DeskReport::Rehearsal { id: 2, news: ended }]),
         &Hits::default(),
     );
     press(&mut app, "t");
@@ -525,9 +529,10 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     assert_eq!(names(&press(&mut app, "b"))[0], "winter without its labels");
     press(&mut app, "[");
 
-    let offered = || Message::Reports(vec![Report::ChoiceOffered(Box::new(Ok(fixtures::offer())))]);
+    let offered =
+        || Message::Reports(vec![DeskReport::ChoiceOffered(Box::new(Ok(fixtures::offer())))]);
     update(&mut app, offered(), &Hits::default());
-    let Some(Popup::Question(question)) = &app.context.popup else { panic!("no question") };
+    let Some(OpenPopup::Question(question)) = &app.context.popup else { panic!("no question") };
     for part in [
         "'winter from the other seasons', 'winter without its labels'",
         "public data alone, which cost nothing",
@@ -550,7 +555,7 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     press(&mut app, "sy");
     assert!(app.context.runs[0].control.is_stopped());
     let news = News::Chosen(Box::new(Ok(fixtures::chosen())));
-    update(&mut app, Message::Reports(vec![Report::Job { id: 1, news }]), &Hits::default());
+    update(&mut app, Message::Reports(vec![DeskReport::Job { id: 1, news }]), &Hits::default());
     assert_eq!(app.context.runs[0].state(), "finished");
     let said = &app.context.notice.as_ref().unwrap().text;
     assert!(said.contains("chosen: winter from the other seasons; ε 1.000"), "{said}");
@@ -563,12 +568,12 @@ fn what_a_choice_trains_in_secret_shows_nowhere_in_a_sealed_view() {
     let name = offer.candidates[1].clone();
     update(
         &mut app,
-        Message::Reports(vec![Report::ChoiceOffered(Box::new(Ok(offer)))]),
+        Message::Reports(vec![DeskReport::ChoiceOffered(Box::new(Ok(offer)))]),
         &Hits::default(),
     );
     press(&mut app, "y");
     let news = News::Choosing(ChoiceMoment::Stepped { name, step: 17, of: 47 });
-    update(&mut app, Message::Reports(vec![Report::Job { id: 1, news }]), &Hits::default());
+    update(&mut app, Message::Reports(vec![DeskReport::Job { id: 1, news }]), &Hits::default());
     let shown = |app: &App| {
         let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
         terminal.draw(|frame| drop(view(app, frame))).unwrap();
@@ -591,9 +596,9 @@ fn a_choice_without_a_budget_asks_for_one_and_is_offered_again() {
     let mut app = fixtures::priced();
     let refusal = Error::refused("no budget").asking(Action::SetBudget { account: None });
     let offer = Offer { refusal: Some(refusal), ..fixtures::offer() };
-    let report = Report::ChoiceOffered(Box::new(Ok(offer)));
+    let report = DeskReport::ChoiceOffered(Box::new(Ok(offer)));
     update(&mut app, Message::Reports(vec![report]), &Hits::default());
-    assert!(matches!(app.context.popup, Some(Popup::Prompt(_))));
+    assert!(matches!(app.context.popup, Some(OpenPopup::Prompt(_))));
     let effects = press(&mut app, "\n");
     assert!(asked(&effects, |it| matches!(it, Request::SetBudget { .. })));
     assert!(asked(&effects, |it| matches!(it, Request::OfferChoice { .. })));
@@ -689,7 +694,7 @@ fn an_account_that_a_run_has_opened_is_known_at_once() {
     let record = app.context.loaded("winter").unwrap().record.clone().unwrap();
     book.accounts[0].datasets.push(record);
     let id = book.accounts[0].id.clone();
-    update(&mut app, Message::Reports(vec![Report::Ledger(book, digests)]), &Hits::default());
+    update(&mut app, Message::Reports(vec![DeskReport::Ledger(book, digests)]), &Hits::default());
     assert_eq!(account(&app), Some(id));
 }
 
@@ -700,7 +705,7 @@ fn sealed_nothing_is_ranked_but_privately() {
     assert!(press(&mut app, "r").is_empty() && app.context.ranking.work.is_none());
     press(&mut app, "p");
     assert!(press(&mut app, "x\n").is_empty(), "no number");
-    let Some(Popup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
+    let Some(OpenPopup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
     assert!(prompt.problem.is_some());
     press(&mut app, "\x1b");
     let effects = press(&mut app, "p\n");
@@ -750,7 +755,7 @@ fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
     let mut app = fixtures::priced();
     press(&mut app, "↓↓↓s");
     press(&mut app, ", minus\n");
-    let Some(Popup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
+    let Some(OpenPopup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
     assert!(prompt.problem.as_ref().unwrap().contains("minus"));
     assert!(app.context.queue.plans.is_empty());
 }
@@ -847,7 +852,7 @@ fn a_run_that_was_begun_here_is_the_selected_one_and_one_of_others_is_not() {
     };
     let this = || Some(crate::session::run_directory::Process::this());
     let mut selected_of = |runs: Vec<crate::session::ArchivedRun>| {
-        update(&mut app, Message::Reports(vec![Report::Archive(runs)]), &Hits::default());
+        update(&mut app, Message::Reports(vec![DeskReport::Archive(runs)]), &Hits::default());
         let compare = &app.screens.compare;
         compare.run(app.context.archived()).unwrap().id.clone()
     };
@@ -900,13 +905,14 @@ fn what_was_chosen_is_remembered() {
     assert_eq!(state.theme.as_deref(), Some(app.theme.name.as_str()));
     assert!(remembered(&press(&mut app, "y")).log_axis);
     assert!(remembered(&update(&mut app, control('n'), &Hits::default())).no_hints);
-    let saved = |path: &str| Report::SessionSaved { session: Box::default(), path: path.into() };
+    let saved =
+        |path: &str| DeskReport::SessionSaved { session: Box::default(), path: path.into() };
     for path in ["/a/1.ron", "/a/2.ron", "/a/1.ron"] {
         update(&mut app, Message::Reports(vec![saved(path)]), &Hits::default());
     }
     assert_eq!(app.context.state.recent, ["/a/1.ron", "/a/2.ron"].map(std::path::PathBuf::from));
     let open = update(&mut app, control('o'), &Hits::default());
-    assert!(open.is_empty() && matches!(app.context.popup, Some(Popup::Pick(_))));
+    assert!(open.is_empty() && matches!(app.context.popup, Some(OpenPopup::Pick(_))));
     let effects = press(&mut app, "\n");
     assert!(asked(
         &effects,
@@ -925,7 +931,7 @@ fn sessions_are_found_by_browsing_and_by_a_typed_path() {
         || crate::engine::lookup::Listing { wanted: Wanted::Sessions, ..fixtures::listing() };
     let show = |app: &mut App| {
         let effects =
-            update(app, Message::Reports(vec![Report::Listing(listing())]), &Hits::default());
+            update(app, Message::Reports(vec![DeskReport::Listing(listing())]), &Hits::default());
         assert!(!asked(&effects, |it| matches!(it, Request::Glance { .. })), "no file of data");
     };
     show(&mut app);
@@ -945,7 +951,7 @@ fn a_long_run_that_ends_rings() {
     let mut app = fixtures::running();
     let end = |app: &mut App| {
         let news = News::Ended(Box::new(Ok(fixtures::summary())));
-        let report = Report::Job { id: 1, news };
+        let report = DeskReport::Job { id: 1, news };
         let effects = update(app, Message::Reports(vec![report]), &Hits::default());
         effects.iter().any(|effect| matches!(effect, Effect::Ring(_)))
     };
@@ -964,9 +970,9 @@ fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
     for round in 0..20u64 {
         let reports = (0..400).map(|index| {
             let step = fixtures::progress(41 + round * 400 + index, 100_000);
-            Report::Job { id: 1, news: News::Moment(Moment::Stepped(step)) }
+            DeskReport::Job { id: 1, news: News::Moment(Moment::Stepped(step)) }
         });
-        let reports: Vec<Report> = reports.collect();
+        let reports: Vec<DeskReport> = reports.collect();
         let start = Instant::now();
         update(&mut app, Message::Reports(reports), &Hits::default());
         press(&mut app, "y");

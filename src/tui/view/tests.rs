@@ -7,6 +7,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::*;
 use crate::tui::canvas::wrapped_lines;
+use crate::tui::context::Tutorial;
 use crate::tui::fixtures::{self, scenes};
 use crate::tui::screen::ledger::{ACCOUNTS, ENTRIES};
 use crate::tui::theme::{Glyphs, Theme};
@@ -59,7 +60,7 @@ fn every_step_of_the_tutorial_has_a_strip_beside_what_it_speaks_of() {
         ("end", 7, fixtures::comparing()),
     ];
     for (name, done, mut app) in steps {
-        app.context.tutorial = Some(tutorial::Tutorial::after(done));
+        app.context.tutorial = Some(Tutorial::after(done));
         for (columns, rows) in [(80, 24), (160, 50)] {
             let terminal = drawn(&app, columns, rows);
             let text = text_of(terminal.backend().buffer());

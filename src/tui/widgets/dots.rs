@@ -16,21 +16,21 @@ pub(super) enum Ink {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct Dot {
     pub owner: Owner,
     pub ink: Ink,
     /// The braille dots, as Unicode numbers them.
     bits: u8,
 }
 
-impl Mark {
+impl Dot {
     pub fn braille(self) -> char {
         char::from_u32(0x2800 + u32::from(self.bits)).unwrap_or(' ')
     }
 }
 
 pub(super) struct Dots {
-    cells: Vec<Option<Mark>>,
+    cells: Vec<Option<Dot>>,
     width: usize,
     height: usize,
     braille: bool,
@@ -68,7 +68,7 @@ impl Dots {
         (x as u16, y as u16)
     }
 
-    pub fn mark(&self, x: u16, y: u16) -> Option<Mark> {
+    pub fn mark(&self, x: u16, y: u16) -> Option<Dot> {
         let (x, y) = (usize::from(x), usize::from(y));
         if x < self.width && y < self.height { self.cells[y * self.width + x] } else { None }
     }
@@ -83,10 +83,10 @@ impl Dots {
         let cell = &mut self.cells[usize::from(y) * self.width + usize::from(x)];
         *cell = Some(match *cell {
             Some(old) if old.owner == owner => {
-                Mark { owner, ink: old.ink.max(ink), bits: old.bits | bits }
+                Dot { owner, ink: old.ink.max(ink), bits: old.bits | bits }
             }
-            Some(old) => Mark { owner, ink, bits: old.bits | bits },
-            None => Mark { owner, ink, bits },
+            Some(old) => Dot { owner, ink, bits: old.bits | bits },
+            None => Dot { owner, ink, bits },
         });
     }
 

@@ -10,7 +10,7 @@ use crate::tui::theme::{Glyphs, Theme};
 
 /// From this share on the rest of a budget is called nearly spent.
 const NEARLY: f64 = 0.9;
-/// Of a budget of which no more than this is left nothing can be had.
+/// From this share on a budget counts as spent: nothing can be had from what is left.
 const FULL: f64 = 0.999;
 /// Calibration leaves a little of a run's grant.
 const ALL: f64 = 0.98;
@@ -33,7 +33,7 @@ pub struct BudgetGauge<'a> {
 
 /// What the numbers mean; it decides the words, the style and the bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum GaugeState {
     /// A share of the budget from 0 to 1.
     Within(f64),
     /// More than the budget: the share is above 1, or infinite for a zero budget.
@@ -59,66 +59,66 @@ impl<'a> BudgetGauge<'a> {
         Self { of_run: true, ..self }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> GaugeState {
         let spent = self.spent.max(0.0);
         if self.spent.is_nan() || self.budget.is_nan() {
-            State::Unknown
+            GaugeState::Unknown
         } else if self.budget == f64::INFINITY {
-            State::Unlimited
+            GaugeState::Unlimited
         } else if spent > self.budget {
-            State::Over(if self.budget > 0.0 { spent / self.budget } else { f64::INFINITY })
+            GaugeState::Over(if self.budget > 0.0 { spent / self.budget } else { f64::INFINITY })
         } else if self.budget > 0.0 {
-            State::Within(spent / self.budget)
+            GaugeState::Within(spent / self.budget)
         } else {
             // Nothing allowed, nothing spent: the budget is used up.
-            State::Within(1.0)
+            GaugeState::Within(1.0)
         }
     }
 
-    fn numbers(&self, state: State) -> String {
+    fn numbers(&self, state: GaugeState) -> String {
         let spent = if self.spent < 0.0 { 0.0 } else { self.spent };
         let spent = number::compact_up(spent);
         match state {
-            State::Unlimited => format!("{} {spent}, no budget set", self.label),
+            GaugeState::Unlimited => format!("{} {spent}, no budget set", self.label),
             _ => format!("{} {spent} of {}", self.label, number::compact_down(self.budget)),
         }
     }
 
     /// The verdict in words, from the longest form to the shortest.
-    fn verdicts(&self, state: State) -> Vec<String> {
-        if let (true, State::Within(share)) = (self.of_run, state)
+    fn verdicts(&self, state: GaugeState) -> Vec<String> {
+        if let (true, GaugeState::Within(share)) = (self.of_run, state)
             && share > ALL
         {
             let budget = number::compact_down(self.budget);
             let whole = format!("all of this run's {} {budget} is used", self.label);
             return vec![whole, "all of it is used".into(), "all".into()];
         }
-        if matches!(state, State::Within(share) if share > FULL) {
+        if matches!(state, GaugeState::Within(share) if share > FULL) {
             return vec!["used up".into(), "full".into()];
         }
         // The tolerance keeps 0.16 · 100 = 16.000000000000004 from becoming 17 %.
         let percent = |share: f64| (share * 100.0 - 1e-9).ceil().max(0.0);
         match state {
-            State::Within(share) if share >= NEARLY => {
+            GaugeState::Within(share) if share >= NEARLY => {
                 vec![format!("{} % nearly spent", percent(share)), format!("{} %", percent(share))]
             }
-            State::Within(share) => vec![format!("{} %", percent(share))],
-            State::Over(share) if share < 100.0 => vec![
+            GaugeState::Within(share) => vec![format!("{} %", percent(share))],
+            GaugeState::Over(share) if share < 100.0 => vec![
                 format!("{} % over budget", percent(share)),
                 "over budget".into(),
                 "over".into(),
             ],
-            State::Over(_) => vec!["over budget".into(), "over".into()],
-            State::Unlimited => vec![],
-            State::Unknown => vec!["unknown".into(), "?".into()],
+            GaugeState::Over(_) => vec!["over budget".into(), "over".into()],
+            GaugeState::Unlimited => vec![],
+            GaugeState::Unknown => vec!["unknown".into(), "?".into()],
         }
     }
 
-    fn style(&self, state: State) -> Style {
+    fn style(&self, state: GaugeState) -> Style {
         match state {
-            State::Over(_) | State::Unknown => self.theme.error,
-            State::Within(share) if share >= NEARLY && !self.of_run => self.theme.warning,
-            State::Within(_) | State::Unlimited => self.theme.good,
+            GaugeState::Over(_) | GaugeState::Unknown => self.theme.error,
+            GaugeState::Within(share) if share >= NEARLY && !self.of_run => self.theme.warning,
+            GaugeState::Within(_) | GaugeState::Unlimited => self.theme.good,
         }
     }
 }
@@ -145,9 +145,9 @@ impl Widget for BudgetGauge<'_> {
         let mut x = after + 1;
         if bar >= SHORTEST_BAR {
             let filled = match state {
-                State::Within(share) => filled_cells(share, bar),
-                State::Over(_) => bar,
-                State::Unlimited | State::Unknown => 0,
+                GaugeState::Within(share) => filled_cells(share, bar),
+                GaugeState::Over(_) => bar,
+                GaugeState::Unlimited | GaugeState::Unknown => 0,
             };
             for column in 0..bar {
                 let (glyph, style) = if column < filled {

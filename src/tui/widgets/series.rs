@@ -3,16 +3,16 @@
 //! A point is (x, y) with x ascending. A y that is not finite is a *gap*: no
 //! curve goes through it and no range is widened by it.
 
-use super::smoothing::Point;
+use super::smoothing::PlotPoint;
 use super::track::TrackView;
 
 /// The measured point whose x is closest to `x` (of two equally close the
 /// earlier); gaps are passed over.
-pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
+pub fn nearest(points: &[PlotPoint], x: f64) -> Option<PlotPoint> {
     if x.is_nan() {
         return None;
     }
-    let measured = |point: &&Point| point.0.is_finite() && point.1.is_finite();
+    let measured = |point: &&PlotPoint| point.0.is_finite() && point.1.is_finite();
     let (before, after) = points.split_at(points.partition_point(|point| point.0 < x));
     let left = before.iter().rev().find(measured);
     let right = after.iter().find(measured);
@@ -24,7 +24,7 @@ pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
 }
 
 /// The first and the last x of a curve.
-pub(super) fn extent(points: &[Point]) -> Option<(f64, f64)> {
+pub(super) fn extent(points: &[PlotPoint]) -> Option<(f64, f64)> {
     let first = points.iter().find(|point| point.0.is_finite())?;
     let last = points.iter().rfind(|point| point.0.is_finite())?;
     Some((first.0.min(last.0), first.0.max(last.0)))
@@ -109,7 +109,7 @@ pub(super) fn bins<'a>(
 
 /// The y at `x` of the line between two points. It is straight on the axis where it is
 /// drawn, so in logarithms if only positive values count.
-fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
+fn between(left: PlotPoint, right: PlotPoint, x: f64, floor: f64) -> Option<f64> {
     let measured = |y: f64| y > floor && y < f64::INFINITY;
     if !(measured(left.1) && measured(right.1) && left.0 <= x && x <= right.0) {
         return None;
@@ -123,7 +123,7 @@ fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
 
 /// How many leading points have an x up to `border`. The search begins at `guess`, near
 /// the points that are read next anyway.
-fn reach(points: &[Point], border: f64, guess: usize) -> usize {
+fn reach(points: &[PlotPoint], border: f64, guess: usize) -> usize {
     let mut limit = guess.max(1);
     while limit < points.len() && points[limit].0 <= border {
         limit = limit.saturating_mul(2);
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn steps(ys: &[f64]) -> Vec<Point> {
+    fn steps(ys: &[f64]) -> Vec<PlotPoint> {
         ys.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect()
     }
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_single_spike_among_a_million_points_survives() {
-        let mut points: Vec<Point> = (0..1_000_000).map(|i| (f64::from(i), 1.0)).collect();
+        let mut points: Vec<PlotPoint> = (0..1_000_000).map(|i| (f64::from(i), 1.0)).collect();
         points[777_777].1 = 50.0;
         points[123_456].1 = -50.0;
         let bins = bins(&points, (0.0, 999_999.0), 200, false);
@@ -219,7 +219,7 @@ mod tests {
         fn a_good_or_bad_guess_finds_the_same_end_of_a_column(
             count in 0usize..300, border in -5.0..310.0f64, guess in 0usize..400,
         ) {
-            let points: Vec<Point> = (0..count).map(|i| (i as f64, 0.0)).collect();
+            let points: Vec<PlotPoint> = (0..count).map(|i| (i as f64, 0.0)).collect();
             let expected = points.partition_point(|point| point.0 <= border);
             prop_assert_eq!(reach(&points, border, guess), expected);
         }
@@ -229,7 +229,7 @@ mod tests {
             mut xs in prop::collection::vec(-1e3..1e3f64, 1..40), x in -1.2e3..1.2e3f64,
         ) {
             xs.sort_by(f64::total_cmp);
-            let points: Vec<Point> = xs.iter().map(|&x| (x, 1.0)).collect();
+            let points: Vec<PlotPoint> = xs.iter().map(|&x| (x, 1.0)).collect();
             let best = xs.iter().map(|other| (other - x).abs()).fold(f64::INFINITY, f64::min);
             let found = nearest(&points, x).unwrap();
             prop_assert_eq!((found.0 - x).abs(), best);

@@ -1,7 +1,7 @@
 //! Moving averages of curves.
 
 /// (x, y)
-pub type Point = (f64, f64);
+pub type PlotPoint = (f64, f64);
 
 /// An exponential moving average: each value keeps `weight` (0 to 1) of the past.
 ///
@@ -25,7 +25,7 @@ impl Average {
     }
 
     /// The next point with its y averaged.
-    pub fn next(&mut self, (x, y): Point) -> Point {
+    pub fn next(&mut self, (x, y): PlotPoint) -> PlotPoint {
         if !y.is_finite() || (self.log && y <= 0.0) {
             return (x, y);
         }
@@ -38,7 +38,7 @@ impl Average {
 }
 
 /// All of a curve averaged at once; see [`Average`].
-pub fn smooth(points: &[Point], weight: f64, log: bool) -> Vec<Point> {
+pub fn smooth(points: &[PlotPoint], weight: f64, log: bool) -> Vec<PlotPoint> {
     match Average::new(weight, log) {
         Some(mut average) => points.iter().map(|point| average.next(*point)).collect(),
         None => points.to_vec(),
@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    fn steps(ys: &[f64]) -> Vec<Point> {
+    fn steps(ys: &[f64]) -> Vec<PlotPoint> {
         ys.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect()
     }
 
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn smoothing_in_log_space_is_smoothing_of_the_logarithms() {
         let points = steps(&[1e-6, 1.0, -3.0, 1e-2]);
-        let logs: Vec<Point> = [0, 1, 3].map(|i| (points[i].0, points[i].1.ln())).to_vec();
+        let logs: Vec<PlotPoint> = [0, 1, 3].map(|i| (points[i].0, points[i].1.ln())).to_vec();
         let expected = smooth(&logs, 0.6, false);
         let found = smooth(&points, 0.6, true);
         assert_eq!(found[2], (2.0, -3.0));

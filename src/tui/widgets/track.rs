@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use super::smoothing::{Average, Point};
+use super::smoothing::{Average, PlotPoint};
 
 /// Points per block. Small enough that the ragged ends of a column cost little,
 /// large enough that the blocks of a million points fit into a cache.
@@ -11,7 +11,7 @@ const BLOCK: usize = 64;
 
 /// What a full block of points says about itself.
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct BlockSummary {
     /// Over the finite values.
     min: f64,
     max: f64,
@@ -19,8 +19,8 @@ struct Block {
     min_positive: f64,
 }
 
-impl Block {
-    fn of(points: &[Point]) -> Self {
+impl BlockSummary {
+    fn of(points: &[PlotPoint]) -> Self {
         let (min, max) = extremes(points, f64::NEG_INFINITY);
         let (min_positive, _) = extremes(points, 0.0);
         Self { min, max, min_positive }
@@ -30,16 +30,16 @@ impl Block {
 /// Points with x ascending, growing at its end.
 #[derive(Debug, Clone, Default)]
 pub struct Track {
-    points: Vec<Point>,
-    blocks: Vec<Block>,
+    points: Vec<PlotPoint>,
+    blocks: Vec<BlockSummary>,
 }
 
 impl Track {
-    pub fn push(&mut self, point: Point) {
+    pub fn push(&mut self, point: PlotPoint) {
         self.points.push(point);
         if self.points.len().is_multiple_of(BLOCK) {
             let start = self.points.len() - BLOCK;
-            self.blocks.push(Block::of(&self.points[start..]));
+            self.blocks.push(BlockSummary::of(&self.points[start..]));
         }
     }
 
@@ -48,10 +48,10 @@ impl Track {
     }
 }
 
-impl FromIterator<Point> for Track {
-    fn from_iter<I: IntoIterator<Item = Point>>(points: I) -> Self {
-        let points: Vec<Point> = points.into_iter().collect();
-        let blocks = points.chunks_exact(BLOCK).map(Block::of).collect();
+impl FromIterator<PlotPoint> for Track {
+    fn from_iter<I: IntoIterator<Item = PlotPoint>>(points: I) -> Self {
+        let points: Vec<PlotPoint> = points.into_iter().collect();
+        let blocks = points.chunks_exact(BLOCK).map(BlockSummary::of).collect();
         Self { points, blocks }
     }
 }
@@ -59,13 +59,13 @@ impl FromIterator<Point> for Track {
 /// A track, or the beginning of one, to be drawn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TrackView<'a> {
-    points: &'a [Point],
+    points: &'a [PlotPoint],
     /// The leading full blocks; the points behind them are read one by one.
-    blocks: &'a [Block],
+    blocks: &'a [BlockSummary],
 }
 
 impl<'a> TrackView<'a> {
-    pub fn as_slice(self) -> &'a [Point] {
+    pub fn as_slice(self) -> &'a [PlotPoint] {
         self.points
     }
 
@@ -100,14 +100,14 @@ impl<'a> TrackView<'a> {
     }
 }
 
-impl<'a> From<&'a [Point]> for TrackView<'a> {
-    fn from(points: &'a [Point]) -> Self {
+impl<'a> From<&'a [PlotPoint]> for TrackView<'a> {
+    fn from(points: &'a [PlotPoint]) -> Self {
         Self { points, blocks: &[] }
     }
 }
 
-impl<'a> From<&'a Vec<Point>> for TrackView<'a> {
-    fn from(points: &'a Vec<Point>) -> Self {
+impl<'a> From<&'a Vec<PlotPoint>> for TrackView<'a> {
+    fn from(points: &'a Vec<PlotPoint>) -> Self {
         points.as_slice().into()
     }
 }
@@ -119,9 +119,9 @@ impl<'a> From<&'a Track> for TrackView<'a> {
 }
 
 impl Deref for TrackView<'_> {
-    type Target = [Point];
+    type Target = [PlotPoint];
 
-    fn deref(&self) -> &[Point] {
+    fn deref(&self) -> &[PlotPoint] {
         self.points
     }
 }
@@ -130,7 +130,7 @@ impl Deref for TrackView<'_> {
 ///
 /// Four lanes without branches: in one chain each comparison would wait for the one
 /// before. Without blocks this loop reads every visible point in every frame.
-fn extremes(points: &[Point], floor: f64) -> (f64, f64) {
+fn extremes(points: &[PlotPoint], floor: f64) -> (f64, f64) {
     let (mut min, mut max) = ([f64::INFINITY; 4], [floor; 4]);
     let mut see = |lane: usize, y: f64| {
         // A comparison with NaN is false, so a gap changes nothing.
@@ -155,14 +155,14 @@ fn extremes(points: &[Point], floor: f64) -> (f64, f64) {
 /// A track and its smoothed form. Both grow point by point, so that a smoothed frame
 /// costs no more than a raw one.
 #[derive(Debug, Clone, Default)]
-pub struct Smoothed {
+pub struct SmoothedTrack {
     raw: Track,
     /// Absent without smoothing.
     average: Option<(Average, Track)>,
 }
 
-impl Smoothed {
-    pub fn push(&mut self, point: Point) {
+impl SmoothedTrack {
+    pub fn push(&mut self, point: PlotPoint) {
         self.raw.push(point);
         if let Some((average, track)) = &mut self.average {
             track.push(average.next(point));
@@ -187,8 +187,8 @@ impl Smoothed {
     }
 }
 
-impl FromIterator<Point> for Smoothed {
-    fn from_iter<I: IntoIterator<Item = Point>>(points: I) -> Self {
+impl FromIterator<PlotPoint> for SmoothedTrack {
+    fn from_iter<I: IntoIterator<Item = PlotPoint>>(points: I) -> Self {
         Self { raw: points.into_iter().collect(), average: None }
     }
 }
@@ -209,7 +209,7 @@ mod tests {
             ends in (0.0..1.0f64, 0.0..1.0f64),
             positive: bool,
         ) {
-            let points: Vec<Point> = ys.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect();
+            let points: Vec<PlotPoint> = ys.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect();
             let mut track = Track::default();
             for point in &points {
                 track.push(*point);
@@ -228,8 +228,8 @@ mod tests {
         fn smoothing_while_points_arrive_is_smoothing_all_of_them(
             ys in prop::collection::vec(-5.0..50.0f64, 1..200), weight in 0.0..1.0f64, log: bool,
         ) {
-            let points: Vec<Point> = ys.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect();
-            let mut growing = Smoothed::default();
+            let points: Vec<PlotPoint> = ys.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect();
+            let mut growing = SmoothedTrack::default();
             growing.set(weight, log);
             for point in &points {
                 growing.push(*point);

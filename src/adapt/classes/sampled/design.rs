@@ -4,8 +4,8 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::fields::{Chosen, Network};
-use super::{Loss, Objective};
+use super::fields::{NetworkChoice, NetworkSettings};
+use super::{SampledLoss, SampledObjective};
 use crate::adapt::ProblemShape;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -16,7 +16,9 @@ use crate::model::{Activation, Architecture, Classifier, Volume};
 /// Every purpose has a stream of its own from the public seed.
 const FIRST_WEIGHTS: u64 = 1;
 const RANDOM_PROJECTION: u64 = 2;
+/// The stream of the seed for batches of public records.
 pub const PUBLIC_BATCHES: u64 = 3;
+/// The stream of the seed for the records that span the anchor subspace.
 pub const ANCHORS: u64 = 4;
 
 /// What a plan must know of a design; made without any expensive look at the data.
@@ -37,7 +39,8 @@ pub struct Design {
     pub frozen: Option<Classifier>,
     /// Layers that are trained, with their first parameters.
     pub model: Classifier,
-    pub objective: Objective,
+    /// What is minimised, and by which parameters.
+    pub objective: SampledObjective,
 }
 
 impl Design {
@@ -45,7 +48,7 @@ impl Design {
     /// Scores that the hinge loss trained are told as margins, in units of ζ.
     pub fn whole(&self, mut trained: Vec<f64>) -> Result<Classifier> {
         let mut head = self.model.architecture().clone();
-        if let Loss::Hinge(zeta) = self.objective.loss {
+        if let SampledLoss::Hinge(zeta) = self.objective.loss {
             let last = head.layers().last().map_or(0, Layer::parameters);
             let first = trained.len() - last;
             for parameter in &mut trained[first..] {
@@ -70,6 +73,7 @@ impl Design {
     }
 }
 
+/// A generator of public randomness: one stream of the seed for each purpose.
 pub fn generator(seed: u64, purpose: u64) -> ChaCha20Rng {
     let mut generator = ChaCha20Rng::seed_from_u64(seed);
     generator.set_stream(purpose);
@@ -77,14 +81,18 @@ pub fn generator(seed: u64, purpose: u64) -> ChaCha20Rng {
 }
 
 /// The network that the settings choose, for this many inputs.
-pub fn network(shape: &ProblemShape, chosen: Chosen, inputs: usize) -> Result<Architecture> {
+pub fn network(
+    shape: &ProblemShape,
+    chosen: NetworkSettings,
+    inputs: usize,
+) -> Result<Architecture> {
     let outputs = classes(shape)?;
     match chosen.model {
-        Network::Softmax => Architecture::unbiased(inputs, outputs),
-        Network::HiddenLayer => {
+        NetworkChoice::Softmax => Architecture::unbiased(inputs, outputs),
+        NetworkChoice::HiddenLayer => {
             Architecture::perceptron(inputs, chosen.units as usize, outputs, Activation::Tanh)
         }
-        Network::ProbeCnn => Architecture::probe(image(chosen, inputs)?, outputs),
+        NetworkChoice::ProbeCnn => Architecture::probe(image(chosen, inputs)?, outputs),
     }
 }
 
@@ -98,7 +106,7 @@ pub fn classes(shape: &ProblemShape) -> Result<usize> {
 }
 
 /// Reads a feature vector as an image.
-fn image(chosen: Chosen, features: usize) -> Result<Volume> {
+fn image(chosen: NetworkSettings, features: usize) -> Result<Volume> {
     let channels = chosen.channels as usize;
     let plane = features / channels;
     let side = plane.isqrt();
@@ -155,7 +163,7 @@ pub fn random_projection(inputs: usize, outputs: usize, seed: u64) -> Result<Cla
     Classifier::new(Architecture::new(vec![layer])?, weights.collect())
 }
 
-/// Of a design that trains a whole network.
+/// The plan of a design that trains a whole network.
 pub fn planned(network: &Architecture) -> PlannedDesign {
     PlannedDesign { trained: network.parameters(), remarks: remarks(network) }
 }

@@ -12,7 +12,7 @@ use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
 const USUAL_BATCH: usize = 512;
 
 choices! {
-    pub enum Network {
+    pub enum NetworkChoice {
         Softmax = "softmax",
         HiddenLayer = "hidden_layer",
         ProbeCnn = "probe_cnn",
@@ -21,30 +21,39 @@ choices! {
 
 /// What the settings say of the network that is trained.
 #[derive(Debug, Clone, Copy)]
-pub struct Chosen {
-    pub model: Network,
+pub struct NetworkSettings {
+    /// The kind of network.
+    pub model: NetworkChoice,
+    /// Units of a hidden layer.
     pub units: u64,
+    /// Channels of an image.
     pub channels: u64,
+    /// Rows of an image; by default it is square.
     pub height: Option<u64>,
 }
 
 /// What they say of its steps.
 #[derive(Debug, Clone, Copy)]
-pub struct Course {
+pub struct StepSettings {
+    /// How many steps are taken.
     pub steps: u64,
+    /// How many records a sample has on average.
     pub batch: Option<u64>,
+    /// The rate; by default the one of [`super::step_length`].
     pub learning_rate: Option<f64>,
+    /// How much of the last step is taken again.
     pub momentum: f64,
+    /// The share of the last steps whose mean is the model.
     pub average: f64,
 }
 
 /// The members of a method's settings that make such a thing.
 macro_rules! part {
     ($settings:expr, Chosen) => {
-        part!($settings, Chosen, model, units, channels, height)
+        part!($settings, NetworkSettings, model, units, channels, height)
     };
     ($settings:expr, Course) => {
-        part!($settings, Course, steps, batch, learning_rate, momentum, average)
+        part!($settings, StepSettings, steps, batch, learning_rate, momentum, average)
     };
     ($settings:expr, $part:ident, $($key:ident),+) => {
         $crate::adapt::classes::sampled::fields::$part { $($key: $settings.$key),+ }
@@ -52,6 +61,7 @@ macro_rules! part {
 }
 pub(in crate::adapt) use part;
 
+/// The setting of [`StepSettings::batch`].
 pub const BATCH: Setting<Option<u64>> = Setting {
     name: "batch",
     unit: "records",
@@ -59,6 +69,7 @@ pub const BATCH: Setting<Option<u64>> = Setting {
            Automatic takes 512, or all if there are fewer.",
     kind: automatic_whole(1e7),
 };
+/// The bound on a gradient.
 pub const CLIP: Setting<f64> = Setting {
     name: "clip C",
     unit: "norm of gradient",
@@ -66,6 +77,7 @@ pub const CLIP: Setting<f64> = Setting {
            gradients' length it makes records that are learned already count for less.",
     kind: real(1e-6, 1e6, 0.5),
 };
+/// The setting of [`StepSettings::learning_rate`].
 pub const LEARNING_RATE: Setting<Option<f64>> = Setting {
     name: "learning rate",
     unit: "",
@@ -73,6 +85,7 @@ pub const LEARNING_RATE: Setting<Option<f64>> = Setting {
            steps gather, the longer they are.",
     kind: automatic(1e6),
 };
+/// The setting of [`StepSettings::momentum`].
 pub const MOMENTUM: Setting<f64> = Setting {
     name: "momentum",
     unit: "",
@@ -80,6 +93,7 @@ pub const MOMENTUM: Setting<f64> = Setting {
            with it.",
     kind: real(0.0, 0.999, 0.0),
 };
+/// The setting of [`StepSettings::average`].
 pub const AVERAGE: Setting<f64> = Setting {
     name: "averaged tail",
     unit: "share of steps",
@@ -87,12 +101,14 @@ pub const AVERAGE: Setting<f64> = Setting {
            last step alone.",
     kind: real(0.0, 1.0, 0.25),
 };
+/// The setting of [`NetworkSettings::units`].
 pub const UNITS: Setting<u64> = Setting {
     name: "hidden units",
     unit: "",
     help: "Of the network with a hidden layer.",
     kind: whole(1, 10_000, 32),
 };
+/// The setting of [`NetworkSettings::channels`].
 pub const CHANNELS: Setting<u64> = Setting {
     name: "image channels",
     unit: "",
@@ -100,6 +116,7 @@ pub const CHANNELS: Setting<u64> = Setting {
            other.",
     kind: whole(1, 64, 1),
 };
+/// The setting of [`NetworkSettings::height`].
 pub const HEIGHT: Setting<Option<u64>> = Setting {
     name: "image height",
     unit: "pixels",
@@ -107,6 +124,7 @@ pub const HEIGHT: Setting<Option<u64>> = Setting {
     kind: automatic_whole(10_000.0),
 };
 
+/// The setting of [`StepSettings::steps`].
 pub const fn steps(default: u64) -> Setting<u64> {
     Setting {
         name: "steps T",
@@ -117,13 +135,14 @@ pub const fn steps(default: u64) -> Setting<u64> {
     }
 }
 
-pub const fn model(default: Network) -> Setting<Network> {
+/// The setting of [`NetworkSettings::model`].
+pub const fn model(default: NetworkChoice) -> Setting<NetworkChoice> {
     Setting {
         name: "model",
         unit: "",
         help: "Softmax regression, a network with one hidden layer of tanh units, or a small \
                convolutional network for images.",
-        kind: Network::or(default),
+        kind: NetworkChoice::or(default),
     }
 }
 
@@ -148,17 +167,20 @@ pub fn batch(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
 /// The clipped sum of each step.
 #[derive(Debug, Clone, Copy)]
 pub struct Sum {
+    /// The clipped sums, one for each step.
     pub release: Release<SampledSum>,
+    /// The bound on a gradient.
     pub clip: f64,
     /// Records that a sample has on average.
     pub batch: usize,
-    pub course: Course,
+    /// How the steps are taken.
+    pub course: StepSettings,
 }
 
 /// A plan of one clipped sum in each step.
 pub fn plan(
     shape: &ProblemShape,
-    course: Course,
+    course: StepSettings,
     clip: f64,
     design: PlannedDesign,
 ) -> Result<(Plan, Sum)> {

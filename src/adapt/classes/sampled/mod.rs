@@ -24,12 +24,12 @@
 //! | this | records, clipped sums, their sensitivity |
 //! | [`design`] | which network is trained, from where, and on what of the features |
 //! | [`fields`] | settings that several methods have |
-//! | [`pace`] | how long the steps are |
+//! | [`step_length`] | how long the steps are |
 //! | [`training`] | the run |
 
 pub mod design;
 pub mod fields;
-pub mod pace;
+pub mod step_length;
 pub mod training;
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 use crate::data::{Dataset, Persons};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
-use crate::model::{Classifier, Gradients, Labels};
+use crate::model::{Classifier, ExampleLabels, Gradients};
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{ClippedSum, Contributions};
@@ -74,7 +74,7 @@ enum Features {
 }
 
 /// Examples taken out.
-struct Batch {
+struct ExampleBatch {
     features: Matrix,
     classes: Vec<u32>,
 }
@@ -191,16 +191,16 @@ impl Examples {
         self.taken(0..self.len(), self.len())
     }
 
-    fn all(&self) -> Batch {
-        Batch { features: self.features(), classes: self.classes.clone() }
+    fn all(&self) -> ExampleBatch {
+        ExampleBatch { features: self.features(), classes: self.classes.clone() }
     }
 
     /// These records, filled up with blank ones.
-    fn batch(&self, members: &[usize]) -> Batch {
+    fn batch(&self, members: &[usize]) -> ExampleBatch {
         let width = members.len().next_multiple_of(EIGHT);
         let mut classes: Vec<u32> = members.iter().map(|member| self.classes[*member]).collect();
         classes.resize(width, BLANK);
-        Batch { features: self.taken(members.iter().copied(), width), classes }
+        ExampleBatch { features: self.taken(members.iter().copied(), width), classes }
     }
 
     /// The features of some records, filled up with zeros to `width` examples.
@@ -225,26 +225,26 @@ fn is_finite(example: &[f64]) -> bool {
 
 /// What is minimised.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Loss {
+pub enum SampledLoss {
     /// The logarithmic loss of softmax.
     CrossEntropy,
     /// The hinge loss with this margin ζ, every class against the rest.
     Hinge(f64),
 }
 
-impl Loss {
+impl SampledLoss {
     /// The labels as the gradients take them.
-    pub fn labels(self, classes: &[u32]) -> Labels<'_> {
+    pub fn labels(self, classes: &[u32]) -> ExampleLabels<'_> {
         match self {
-            Self::CrossEntropy => Labels::Classes(classes),
-            Self::Hinge(margin) => Labels::Hinge(classes, margin),
+            Self::CrossEntropy => ExampleLabels::Classes(classes),
+            Self::Hinge(margin) => ExampleLabels::Hinge(classes, margin),
         }
     }
 }
 
 /// Which parameters of a model are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trained {
+pub enum TrainedParameters {
     /// All layers.
     Everything,
     /// The biases of all layers, and all of the last.
@@ -253,33 +253,33 @@ pub enum Trained {
 
 /// The per-example gradients of a loss by what is trained.
 #[derive(Debug, Clone, Copy)]
-pub struct Objective {
+pub struct SampledObjective {
     /// What is minimised.
-    pub loss: Loss,
+    pub loss: SampledLoss,
     /// Which layers move.
-    pub trained: Trained,
+    pub trained: TrainedParameters,
 }
 
-impl Objective {
+impl SampledObjective {
     /// The gradient of each record.
     pub fn gradients(self, model: &Classifier, records: &Examples) -> Result<Gradients> {
         self.gradients_of(model, records.all())
     }
 
-    fn gradients_of(self, model: &Classifier, batch: Batch) -> Result<Gradients> {
+    fn gradients_of(self, model: &Classifier, batch: ExampleBatch) -> Result<Gradients> {
         let labels = self.loss.labels(&batch.classes);
         let gradients = model.gradients_of(batch.features, labels)?;
         Ok(match self.trained {
-            Trained::Everything => gradients,
-            Trained::BiasesAndLast => gradients.fine(model.architecture()),
+            TrainedParameters::Everything => gradients,
+            TrainedParameters::BiasesAndLast => gradients.fine(model.architecture()),
         })
     }
 
     /// How many numbers are trained.
     pub fn parameters(self, model: &Classifier) -> usize {
         match self.trained {
-            Trained::Everything => model.parameters().len(),
-            Trained::BiasesAndLast => model.architecture().fine_positions().len(),
+            TrainedParameters::Everything => model.parameters().len(),
+            TrainedParameters::BiasesAndLast => model.architecture().fine_positions().len(),
         }
     }
 
@@ -366,8 +366,10 @@ mod tests {
     use crate::model::Architecture;
     use crate::numeric::golden;
 
-    const EVERYTHING: Objective =
-        Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
+    const EVERYTHING: SampledObjective = SampledObjective {
+        loss: SampledLoss::CrossEntropy,
+        trained: TrainedParameters::Everything,
+    };
 
     #[test]
     fn a_clipped_sum_and_the_step_along_it_agree_with_the_reference() {
@@ -401,8 +403,8 @@ mod tests {
     fn leaving_a_record_blank_moves_the_sum_by_no_more_than_the_sensitivity() {
         let (_, public, _) = example::two_classes(5, 1300, 40, 3);
         let records = Examples::new(public.into(), 2).unwrap();
-        for trained in [Trained::Everything, Trained::BiasesAndLast] {
-            let objective = Objective { trained, ..EVERYTHING };
+        for trained in [TrainedParameters::Everything, TrainedParameters::BiasesAndLast] {
+            let objective = SampledObjective { trained, ..EVERYTHING };
             let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh);
             let network = network.unwrap();
             let parameters = network.initial(&mut example::generator(4));

@@ -2,13 +2,13 @@
 
 use super::design::Design;
 use super::fields::Sum;
-use super::{Examples, Objective};
+use super::{Examples, SampledObjective};
 use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Gradients, Model};
 use crate::numeric::Vector;
-use crate::privacy::{Fault, Private, Released, Spender, Watch};
+use crate::privacy::{Private, PrivateFault, Released, Spender, Watch};
 
 /// Records of each side that are looked at for the charts.
 const WATCHED: usize = 256;
@@ -18,7 +18,7 @@ const LOOKS: u64 = 100;
 const LARGEST: f64 = 1e30;
 
 /// Unknown classes and shapes that do not fit were refused or made null records before.
-const UNUSABLE: Fault = Fault::new(
+const UNUSABLE: PrivateFault = PrivateFault::new(
     "the private records do not fit the network",
     "prepare them with the columns and classes of the plan",
 );
@@ -34,7 +34,7 @@ pub trait GradientSource: Send {
     ) -> Result<Released<Vector>>;
 
     /// What clipping does to these gradients, without noise.
-    fn look(&self, gradients: &Gradients) -> Look;
+    fn look(&self, gradients: &Gradients) -> ClippingEffect;
 
     /// What public data say of the current step; none of it is private.
     fn public_measures(&self) -> Vec<(Series, f64)> {
@@ -44,7 +44,7 @@ pub trait GradientSource: Send {
 
 /// What clipping does to some gradients.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct ClippingEffect {
     /// Share of them that are shortened.
     pub clipped: f64,
     /// Share of their energy in the subspace, where there is one.
@@ -52,12 +52,14 @@ pub struct Look {
 }
 
 /// One clipped sum per step.
-pub struct Clipped {
-    pub objective: Objective,
+pub struct ClippedSums {
+    /// What is minimised, and by which parameters.
+    pub objective: SampledObjective,
+    /// The release that a step draws.
     pub sum: Sum,
 }
 
-impl GradientSource for Clipped {
+impl GradientSource for ClippedSums {
     fn draw(
         &mut self,
         model: &Classifier,
@@ -77,17 +79,18 @@ impl GradientSource for Clipped {
         Ok(noisy.map(|noisy| share * Vector::from_vec(noisy)))
     }
 
-    fn look(&self, gradients: &Gradients) -> Look {
+    fn look(&self, gradients: &Gradients) -> ClippingEffect {
         let norms = gradients.squared_norms();
         let over = norms.iter().filter(|square| square.sqrt() > self.sum.clip).count();
-        Look { clipped: over as f64 / norms.len() as f64, energy: None }
+        ClippingEffect { clipped: over as f64 / norms.len() as f64, energy: None }
     }
 }
 
 /// How steps are taken.
 #[derive(Debug, Clone, Copy)]
-pub struct Motion {
+pub struct SampledMotion {
     pub steps: u64,
+    /// The length of a step, over the gradient's.
     pub learning_rate: f64,
     pub momentum: f64,
     /// The model is the mean of this share of the steps.
@@ -95,10 +98,10 @@ pub struct Motion {
 }
 
 /// A run on Poisson samples.
-pub struct Training {
+pub struct SampledTraining {
     design: Design,
     source: Box<dyn GradientSource>,
-    motion: Motion,
+    motion: SampledMotion,
     /// Their features as the trained layers see them, like all here.
     private: Private<Examples>,
     watched: Private<Examples>,
@@ -110,27 +113,27 @@ pub struct Training {
     sum: Vector,
     taken: u64,
     averaged: u64,
-    /// That something was released, and what it led to is.
+    /// Proof that a sum was released: what follows from it may be told, too.
     released: Option<Released<()>>,
 }
 
 /// What private data say of a step without noise.
 #[derive(Debug, Clone, Copy)]
-struct Exact {
+struct ExactStep {
     loss: f64,
     median: f64,
     tail: f64,
-    look: Look,
+    look: ClippingEffect,
 }
 
-impl Training {
+impl SampledTraining {
     /// Looks at private data through the frozen layers alone.
     pub fn new(
         problem: &Problem,
         private: &Private<Bounded>,
         design: Design,
         source: Box<dyn GradientSource>,
-        motion: Motion,
+        motion: SampledMotion,
     ) -> Result<Self> {
         let Problem { shape, public, .. } = problem;
         let known = shape.classes.len();
@@ -146,8 +149,10 @@ impl Training {
             None
         };
         let trained = match design.objective.trained {
-            super::Trained::Everything => None,
-            super::Trained::BiasesAndLast => Some(design.model.architecture().fine_positions()),
+            super::TrainedParameters::Everything => None,
+            super::TrainedParameters::BiasesAndLast => {
+                Some(design.model.architecture().fine_positions())
+            }
         };
         let count = trained.as_ref().map_or(design.model.parameters().len(), Vec::len);
         Ok(Self {
@@ -174,13 +179,13 @@ impl Training {
 
     fn exact(&self, watch: &Watch) -> Vec<Measure> {
         let (objective, source, model) = (self.design.objective, &self.source, &self.design.model);
-        let look = |records: &Examples| -> Result<Exact> {
+        let look = |records: &Examples| -> Result<ExactStep> {
             let gradients = objective.gradients(model, records)?;
             let mut squares = gradients.squared_norms();
             squares.sort_unstable_by(f64::total_cmp);
             let quantile = |share: f64| squares[((squares.len() - 1) as f64 * share) as usize];
             let count = squares.len() as f64;
-            Ok(Exact {
+            Ok(ExactStep {
                 loss: gradients.losses.iter().sum::<f64>() / count,
                 median: quantile(0.5).sqrt(),
                 tail: quantile(0.9).sqrt(),
@@ -192,7 +197,7 @@ impl Training {
         };
         let Some(exact) = exact.transpose() else { return Vec::new() };
         let measure =
-            |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));
+            |series, of: &dyn Fn(ExactStep) -> f64| Measure::curator(series, exact.clone().map(of));
         let mut measures = vec![
             measure(Series::PrivateLoss, &|exact| exact.loss),
             measure(Series::ClipFraction, &|exact| exact.look.clipped),
@@ -205,7 +210,7 @@ impl Training {
     }
 
     fn advance(&mut self, gradient: &Vector) -> Result<()> {
-        let Motion { steps, learning_rate, momentum, average } = self.motion;
+        let SampledMotion { steps, learning_rate, momentum, average } = self.motion;
         self.velocity *= momentum;
         self.velocity += gradient;
         let mut next = self.design.model.parameters().to_vec();
@@ -267,7 +272,7 @@ pub fn seen(design: &Design, records: Examples) -> Result<Examples> {
     }
 }
 
-impl Run for Training {
+impl Run for SampledTraining {
     /// All measures of a step describe the point at which its gradient was taken.
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let index = self.taken + 1;

@@ -29,7 +29,7 @@ pub const BATCH: Setting<Option<u64>> = Setting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batches {
     All,
-    /// So many records on average.
+    /// A Poisson sample of this many records on average.
     Poisson(usize),
 }
 
@@ -129,16 +129,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::adapt::labelled::profiled::{Loss, Records};
+    use crate::adapt::labelled::profiled::{ProfiledRecords, ScoreLoss};
     use crate::adapt::{Value, example, method};
     use crate::data::Dataset;
     use crate::numeric::Vector;
     use crate::privacy::Target;
     use crate::privacy::accountant::QueryKind;
-    use crate::rehearsal::{Noise, Trial, Tried};
+    use crate::rehearsal::{RehearsalNoise, Trial, Tried};
 
     const PROFILE: Profile = Profile {
-        loss: Loss::Squared,
+        loss: ScoreLoss::Squared,
         alpha: 0.2,
         kappa: 0.04,
         penalty: 0.0,
@@ -153,7 +153,7 @@ mod tests {
         query.sensitivity
     }
 
-    fn rehearse(id: &str, batch: f64, data: (&Dataset, &Dataset), noise: Noise) -> Tried {
+    fn rehearse(id: &str, batch: f64, data: (&Dataset, &Dataset), noise: RehearsalNoise) -> Tried {
         let steps = [("steps", 200.0), ("batch", batch)];
         let settings = steps.map(|(key, x)| (key.to_owned(), Value::Number(x)));
         let settings = BTreeMap::from(settings);
@@ -164,7 +164,7 @@ mod tests {
     fn samples_of_a_quarter_lead_where_all_records_do_and_are_charged_as_samples() {
         let (_, public, private) = example::shifted(4, 400, 400, 1);
         for id in ["profiled_cnvx_adap", "target_only"] {
-            let noise = Noise::None(example::TARGET);
+            let noise = RehearsalNoise::None(example::TARGET);
             let error = |batch: f64| {
                 let done = rehearse(id, batch, (&public, &private), noise);
                 let crate::model::Model::Linear(model) = done.model else { panic!() };
@@ -175,7 +175,7 @@ mod tests {
         }
         let (_, public, private) = example::two_classes(4, 400, 400, 1);
         for id in ["profiled_logistic", "target_only_logistic"] {
-            let noise = Noise::For(Target { epsilon: 2.0, delta: 1e-5 });
+            let noise = RehearsalNoise::For(Target { epsilon: 2.0, delta: 1e-5 });
             let done = rehearse(id, 100.0, (&public, &private), noise);
             assert_eq!(done.calibrated.guarantee.adjacency, Adjacency::ZeroOut, "{id}");
             assert!(done.calibrated.guarantee.epsilon <= 2.0);
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn samples_that_are_empty_leave_the_private_part_out() {
         let (_, public, private) = example::shifted(4, 40, 100, 1);
-        let noise = Noise::None(example::TARGET);
+        let noise = RehearsalNoise::None(example::TARGET);
         // Of 200 samples of one record on average, a third has none.
         for id in ["profiled_cnvx_adap", "target_only"] {
             let done = rehearse(id, 1.0, (&public, &private), noise);
@@ -218,7 +218,7 @@ mod tests {
             let mut with = |x: &[f64], y: f64| {
                 private.features.set_column(4, &Vector::from_column_slice(x));
                 private.target.as_mut().unwrap()[4] = y;
-                let records = Records::new(Arc::new(private.clone()), private.target.clone().unwrap());
+                let records = ProfiledRecords::new(Arc::new(private.clone()), private.target.clone().unwrap());
                 let members = records.chosen(&[1, 4, 9]);
                 PROFILE.private(&members, 5).pass(&w).gradient
             };

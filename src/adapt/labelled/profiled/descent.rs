@@ -3,7 +3,7 @@
 use nalgebra::{Cholesky, Dyn};
 
 use super::batches::Gradient;
-use super::{Loss, Profile, Records};
+use super::{Profile, ProfiledRecords, ScoreLoss};
 use crate::adapt::labelled::penalty::ReleasedPenalty;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub struct Motion {
 }
 
 /// Preconditioned gradient descent around the public solution.
-pub struct Descent {
+pub struct ProfiledDescent {
     /// w_pub, then every iterate.
     iterates: Vec<Vector>,
     motion: Motion,
@@ -33,7 +33,7 @@ pub struct Descent {
     curvature: Option<Cholesky<f64, Dyn>>,
 }
 
-impl Descent {
+impl ProfiledDescent {
     pub fn new(start: Vector, public_curvature: &Matrix, motion: Motion) -> Result<Self> {
         let mut curvature = public_curvature.clone();
         for k in 0..curvature.nrows() {
@@ -98,7 +98,7 @@ impl Descent {
 }
 
 /// A run of a profiled method.
-pub struct Adaptation {
+pub struct ProfiledRun {
     pub steps: u64,
     /// The model is the mean of this share of the steps.
     pub average: f64,
@@ -107,22 +107,22 @@ pub struct Adaptation {
     pub profile: Profile,
     /// Where the penalty is released, until it is.
     pub penalty: Option<ReleasedPenalty>,
-    pub public: Records,
-    pub private: Private<Records>,
-    pub descent: Descent,
+    pub public: ProfiledRecords,
+    pub private: Private<ProfiledRecords>,
+    pub descent: ProfiledDescent,
     pub model: Option<Released<Model>>,
 }
 
 /// What private data say of a point without noise.
 #[derive(Debug, Clone, Copy)]
-struct Exact {
+struct ExactPoint {
     gap: f64,
     value: f64,
     loss: f64,
     weight: f64,
 }
 
-impl Adaptation {
+impl ProfiledRun {
     /// A released penalty is drawn before the first gradient.
     fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
         let Some(penalty) = self.penalty.take() else { return Ok(()) };
@@ -133,7 +133,7 @@ impl Adaptation {
     }
 }
 
-impl Run for Adaptation {
+impl Run for ProfiledRun {
     /// All measures of a step describe the point at which its gradient was taken.
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         self.settle_penalty(spender)?;
@@ -148,10 +148,10 @@ impl Run for Adaptation {
         let seen = &there.gradient + self.descent.pull();
         let objective = there.value;
 
-        let pass = |records: &Records| {
+        let pass = |records: &ProfiledRecords| {
             let private = profile.private(records, count);
             let here = private.pass(&at);
-            let exact = Exact {
+            let exact = ExactPoint {
                 gap: (&seen + &here.gradient / profile.factor()).norm(),
                 value: here.value,
                 loss: here.mean_loss,
@@ -163,7 +163,7 @@ impl Run for Adaptation {
             Gradient::All(release) => {
                 // One pass for the release and for the curator.
                 let here = self.private.map(pass);
-                let slope = |(slope, _): &(Vector, Exact)| slope.as_slice().to_vec();
+                let slope = |(slope, _): &(Vector, ExactPoint)| slope.as_slice().to_vec();
                 let whole = Reach::Ball(count as f64 * profile.influence(count));
                 let noisy = here.release_gaussian(spender, release, &whole, slope)?;
                 (noisy, here.curator(watch, |(_, exact)| *exact))
@@ -173,7 +173,7 @@ impl Run for Adaptation {
                 let noisy = private.release_sampled_sum(
                     spender,
                     release,
-                    Records::protected,
+                    ProfiledRecords::protected,
                     |records, sample, sum| {
                         let members = records.chosen(sample.members());
                         let pass = profile.private(&members, batch).pass(&at);
@@ -194,8 +194,9 @@ impl Run for Adaptation {
         ];
         if let Some(exact) = exact {
             let on_public = there.weight;
-            let exact =
-                |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));
+            let exact = |series, of: &dyn Fn(ExactPoint) -> f64| {
+                Measure::curator(series, exact.clone().map(of))
+            };
             measures.extend([
                 exact(Series::ExactStationarityGap, &|exact| exact.gap),
                 exact(Series::ExactObjective, &|exact| objective + exact.value),
@@ -208,8 +209,8 @@ impl Run for Adaptation {
         let loss = profile.loss;
         let weights = LinearModel::from(self.descent.average(self.average));
         self.model = Some(total.and(match loss {
-            Loss::Squared => Model::Linear(weights),
-            Loss::Logistic => Model::Logistic(weights),
+            ScoreLoss::Squared => Model::Linear(weights),
+            ScoreLoss::Logistic => Model::Logistic(weights),
         }));
         let index = self.descent.steps() as u64;
         let done = index == self.steps;
@@ -238,9 +239,9 @@ impl Run for Adaptation {
 mod tests {
     use super::*;
 
-    fn falling() -> Descent {
+    fn falling() -> ProfiledDescent {
         let motion = Motion { pull: 0.0, damping: 0.0, step_size: 1.0 };
-        Descent::new(Vector::zeros(1), &(2.0 * Matrix::identity(1, 1)), motion).unwrap()
+        ProfiledDescent::new(Vector::zeros(1), &(2.0 * Matrix::identity(1, 1)), motion).unwrap()
     }
 
     #[test]
@@ -268,7 +269,8 @@ mod tests {
         let reach = |damping: f64| {
             let motion = Motion { pull: 0.0, damping, step_size: 0.5 };
             let flat = 1e-3 * Matrix::identity(1, 1);
-            let mut descent = Descent::new(Vector::from_vec(vec![1.0]), &flat, motion).unwrap();
+            let mut descent =
+                ProfiledDescent::new(Vector::from_vec(vec![1.0]), &flat, motion).unwrap();
             for _ in 0..60 {
                 let slope = descent.current().clone();
                 if descent.advance(&slope).is_err() {

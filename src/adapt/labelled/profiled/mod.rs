@@ -47,14 +47,14 @@ const MOST_GAIN: f64 = 50.0;
 
 /// The loss of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loss {
+pub enum ScoreLoss {
     /// Half the squared difference.
     Squared,
     /// Of y = ±1.
     Logistic,
 }
 
-impl Loss {
+impl ScoreLoss {
     #[inline]
     fn value(self, score: f64, y: f64) -> f64 {
         match self {
@@ -77,7 +77,7 @@ impl Loss {
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
     /// What is minimised.
-    pub loss: Loss,
+    pub loss: ScoreLoss,
     /// The share of the public records in the objective.
     pub alpha: f64,
     /// κ₁
@@ -95,7 +95,7 @@ pub struct Profile {
 
 /// The records of one dataset with their labels and norms.
 #[derive(Debug, Clone)]
-pub struct Records {
+pub struct ProfiledRecords {
     data: Arc<Dataset>,
     /// Numbers, or signs of classes.
     labels: Vec<f64>,
@@ -105,7 +105,7 @@ pub struct Records {
     shares: Vec<f64>,
 }
 
-impl Records {
+impl ProfiledRecords {
     /// Records with one number as label each.
     pub fn new(data: Arc<Dataset>, labels: Vec<f64>) -> Self {
         let norms = data.features.column_iter().map(|x| x.norm()).collect();
@@ -170,7 +170,7 @@ impl Profile {
     /// slopes of persons are.
     pub fn for_persons(
         self,
-        public: &Records,
+        public: &ProfiledRecords,
         persons: Option<&Persons>,
         most: usize,
         at: &Vector,
@@ -194,8 +194,8 @@ impl Profile {
     }
 
     /// The public part of the objective.
-    pub fn public<'a>(&self, records: &'a Records) -> Part<'a> {
-        Part {
+    pub fn public<'a>(&self, records: &'a ProfiledRecords) -> SidePart<'a> {
+        SidePart {
             gain: None,
             records,
             loss: self.loss,
@@ -207,8 +207,8 @@ impl Profile {
     }
 
     /// `count` is the planned number of records.
-    pub fn private<'a>(&self, records: &'a Records, count: usize) -> Part<'a> {
-        Part {
+    pub fn private<'a>(&self, records: &'a ProfiledRecords, count: usize) -> SidePart<'a> {
+        SidePart {
             records,
             loss: self.loss,
             weight: (1.0 - self.alpha) / count as f64,
@@ -232,10 +232,10 @@ pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
 
 /// The records of one side in the objective.
 #[derive(Debug, Clone)]
-pub struct Part<'a> {
-    /// Whose losses are added.
-    pub records: &'a Records,
-    loss: Loss,
+pub struct SidePart<'a> {
+    /// The records whose losses are added.
+    pub records: &'a ProfiledRecords,
+    loss: ScoreLoss,
     /// cᵢ
     pub weight: f64,
     penalty: f64,
@@ -248,7 +248,7 @@ pub struct Part<'a> {
 
 /// What one pass over the records tells of the objective at a point.
 #[derive(Debug, Clone)]
-pub struct Pass {
+pub struct ObjectivePass {
     /// Σ cᵢφ′(aᵢ)ℓ′(xᵢ·w)xᵢ, every term clipped to `influence`.
     pub gradient: Vector,
     /// Σ cᵢφ(aᵢ)
@@ -267,44 +267,46 @@ const BLOCK: usize = 16;
 const LANES: usize = 8;
 
 /// Makes the slopes of a pass, and adds up what else it tells.
-struct Sums<'a, 'b> {
-    part: &'a Part<'b>,
+struct SlopeSums<'a, 'b> {
+    part: &'a SidePart<'b>,
     profiled: [f64; LANES],
     loss: [f64; LANES],
     kept: [f64; LANES],
     kept_squares: [f64; LANES],
 }
 
-impl Slopes for Sums<'_, '_> {
+impl Slopes for SlopeSums<'_, '_> {
     // Compiled as a part of the pass, for the instruction set found at run time.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
-        let Records { labels, norms, shares, .. } = self.part.records;
+        let ProfiledRecords { labels, norms, shares, .. } = self.part.records;
         let (labels, norms, shares) = (&labels[first..], &norms[first..], &shares[first..]);
         let facts = labels.chunks(BLOCK).zip(norms.chunks(BLOCK)).zip(shares.chunks(BLOCK));
         for (scores, ((labels, norms), shares)) in scores.chunks_mut(BLOCK).zip(facts) {
             // Asked once per block, not once per record.
             match self.part.loss {
-                Loss::Squared => self.block(Loss::Squared, scores, labels, norms, shares),
-                Loss::Logistic => self.block(Loss::Logistic, scores, labels, norms, shares),
+                ScoreLoss::Squared => self.block(ScoreLoss::Squared, scores, labels, norms, shares),
+                ScoreLoss::Logistic => {
+                    self.block(ScoreLoss::Logistic, scores, labels, norms, shares);
+                }
             }
         }
     }
 }
 
-impl Sums<'_, '_> {
+impl SlopeSums<'_, '_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn block(
         &mut self,
-        loss: Loss,
+        loss: ScoreLoss,
         scores: &mut [f64],
         labels: &[f64],
         norms: &[f64],
         weights: &[f64],
     ) {
-        let Part { weight, penalty, kappa, influence, gain, .. } = *self.part;
+        let SidePart { weight, penalty, kappa, influence, gain, .. } = *self.part;
         // Where persons are clipped, their records are not.
         let (factor, influence) = gain.map_or((1.0, influence), |gain| (gain, f64::INFINITY));
         let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
@@ -336,12 +338,12 @@ fn add(sums: &mut [f64; LANES], terms: &[f64; BLOCK]) {
     }
 }
 
-impl Part<'_> {
+impl SidePart<'_> {
     /// A record that is not made of numbers counts for nothing in the gradient.
-    pub fn pass(&self, w: &Vector) -> Pass {
+    pub fn pass(&self, w: &Vector) -> ObjectivePass {
         let zero = [0.0; LANES];
         let sums =
-            || Sums { part: self, profiled: zero, loss: zero, kept: zero, kept_squares: zero };
+            || SlopeSums { part: self, profiled: zero, loss: zero, kept: zero, kept_squares: zero };
         let features = &self.records.data.features;
         let threads = parallel::threads();
         let persons = self.records.data.persons.as_ref().filter(|_| self.gain.is_some());
@@ -352,10 +354,11 @@ impl Part<'_> {
                 fused::by_group(features, w, threads, sums, (&own, self.influence))
             }
         };
-        let total =
-            |of: &dyn Fn(&Sums<'_, '_>) -> [f64; LANES]| parts.iter().flat_map(of).sum::<f64>();
+        let total = |of: &dyn Fn(&SlopeSums<'_, '_>) -> [f64; LANES]| {
+            parts.iter().flat_map(of).sum::<f64>()
+        };
         let kept = total(&|sums| sums.kept);
-        Pass {
+        ObjectivePass {
             gradient,
             value: self.weight * total(&|sums| sums.profiled),
             mean_loss: total(&|sums| sums.loss) / self.records.protected() as f64,
@@ -366,7 +369,7 @@ impl Part<'_> {
 
     /// qᵢ = cᵢφ′(aᵢ)
     pub fn weights(&self, w: &Vector) -> Vec<f64> {
-        let Records { data, labels, .. } = self.records;
+        let ProfiledRecords { data, labels, .. } = self.records;
         let records = data.features.column_iter().zip(labels);
         let weights = records.map(|(x, y)| {
             let loss = self.loss.value(x.dot(w), *y) + self.penalty;

@@ -4,7 +4,7 @@
 use super::labels::Labels;
 use super::teaching::{LINEAR, PREDICTORS, Taught, WITHIN, mixed, quantile};
 use crate::adapt::Series;
-use crate::model::shape::{Answer, Block, Predictor, Seen, Shape, Source, slots};
+use crate::model::shape::{Block, BlockSource, Predictor, ScoreMeaning, Seen, Shape, slots};
 use crate::model::trees::boosting::{probability, softmax};
 use crate::model::trees::growth::{Pull, grow};
 use crate::model::trees::{Binned, Growth, Tree};
@@ -116,10 +116,10 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
     other[if mostly_linear { 1 } else { LINEAR }] = 1.0;
     let difference: Vec<f64> = other.iter().zip(&base).map(|(other, base)| other - base).collect();
 
-    let mut plan: Vec<(Terms, Source, usize)> = vec![
-        (LEVEL, Source::Constant, 1),
-        (SCORE, Source::Scores(base.clone()), outputs),
-        (OTHER, Source::Scores(difference), outputs),
+    let mut plan: Vec<(Terms, BlockSource, usize)> = vec![
+        (LEVEL, BlockSource::Constant, 1),
+        (SCORE, BlockSource::Scores(base.clone()), outputs),
+        (OTHER, BlockSource::Scores(difference), outputs),
     ];
     if outputs == 1 {
         let (groups, count) = groups(features, names);
@@ -131,15 +131,15 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         } else {
             3
         };
-        plan.push((EFFECTS, Source::Effects { predictor, groups }, count));
+        plan.push((EFFECTS, BlockSource::Effects { predictor, groups }, count));
     }
     for rows in principal_groups(&some, column_count(features)) {
         let count = rows.nrows();
-        plan.push((COLUMNS, Source::Columns(Some(rows)), count));
+        plan.push((COLUMNS, BlockSource::Columns(Some(rows)), count));
     }
     let tree = cells(&some, &rests, &regions);
     for depth in 1..=DEPTH {
-        let source = Source::Cells { slots: slots(&tree, depth), tree: tree.clone() };
+        let source = BlockSource::Cells { slots: slots(&tree, depth), tree: tree.clone() };
         plan.push((CELLS, source, 1 << depth));
     }
 
@@ -184,7 +184,7 @@ impl Ground {
         // A rehearsal may have none.
         let noise = noise.max(LEAST_NOISE);
         let slope = match self.shape.answer {
-            Answer::Number => 1.0 / CLIP_SQUARE,
+            ScoreMeaning::Number => 1.0 / CLIP_SQUARE,
             _ => self.mean_curvature().powi(2),
         };
         let worth: Vec<(f64, f64)> = self
@@ -229,7 +229,7 @@ impl Ground {
     fn mean_curvature(&self) -> f64 {
         let base = &self.seen.base;
         let of = |scores: &[f64]| -> f64 {
-            if let Answer::Classes(_) = self.shape.answer {
+            if let ScoreMeaning::Classes(_) = self.shape.answer {
                 softmax(scores).iter().map(|p| p * (1.0 - p)).sum::<f64>() / scores.len() as f64
             } else {
                 let p = probability(scores[0]);
@@ -271,7 +271,7 @@ fn filled(worth: &[(f64, f64)]) -> Vec<f64> {
 /// Centre, widths and bound of a block, from public records.
 fn bound(block: &mut Block, features: &Matrix, unseen: &[Matrix], predictors: &[Predictor]) {
     let (count, records) = (block.len(), features.ncols());
-    if matches!(block.source, Source::Constant | Source::Cells { .. }) {
+    if matches!(block.source, BlockSource::Constant | BlockSource::Cells { .. }) {
         return;
     }
     let mut raw = Matrix::zeros(count, records);
@@ -294,14 +294,14 @@ fn bound(block: &mut Block, features: &Matrix, unseen: &[Matrix], predictors: &[
     deviation.apply(|x| *x = x.sqrt());
     block.centre = mean.as_slice().to_vec();
     block.width = match block.source {
-        Source::Columns(None) => {
+        BlockSource::Columns(None) => {
             let least = 1e-9 * deviation.amax();
             deviation.iter().map(|d| if *d > least { *d } else { 0.0 }).collect()
         }
         // Of several numbers the larger ones stay larger.
         _ => vec![deviation.norm(); count],
     };
-    if let Source::Scores(_) = block.source {
+    if let BlockSource::Scores(_) = block.source {
         block.limit = WIDEST_SCORE;
         return;
     }

@@ -3,8 +3,8 @@
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::logistic;
-use crate::model::shape::Answer;
-use crate::model::trees::Loss;
+use crate::model::shape::ScoreMeaning;
+use crate::model::trees::ForestLoss;
 use crate::model::trees::boosting::softmax;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::{Matrix, Vector};
@@ -38,19 +38,19 @@ impl Labels {
         })
     }
 
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> ScoreMeaning {
         match self {
-            Self::Numbers(_) => Answer::Number,
-            Self::Second(_) => Answer::TwoClasses,
-            Self::Classes(_, count) => Answer::Classes(*count),
+            Self::Numbers(_) => ScoreMeaning::Number,
+            Self::Second(_) => ScoreMeaning::TwoClasses,
+            Self::Classes(_, count) => ScoreMeaning::Classes(*count),
         }
     }
 
-    pub fn loss(&self) -> Loss<'_> {
+    pub fn loss(&self) -> ForestLoss<'_> {
         match self {
-            Self::Numbers(labels) => Loss::Squared(labels),
-            Self::Second(labels) => Loss::Logistic(labels),
-            Self::Classes(labels, count) => Loss::Softmax(labels, *count),
+            Self::Numbers(labels) => ForestLoss::Squared(labels),
+            Self::Second(labels) => ForestLoss::Logistic(labels),
+            Self::Classes(labels, count) => ForestLoss::Softmax(labels, *count),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::model::Model;
-use crate::model::shape::Answer;
+use crate::model::shape::ScoreMeaning;
 use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
 
 pub use features::Ground;
@@ -114,9 +114,9 @@ impl Method for PublicShape {
         let settings = PublicShapeSettings::of(settings)?;
         let public = &problem.public;
         let answer = match &public.classes {
-            None => Answer::Number,
-            Some(classes) if classes.names.len() == 2 => Answer::TwoClasses,
-            Some(classes) => Answer::Classes(classes.names.len()),
+            None => ScoreMeaning::Number,
+            Some(classes) if classes.names.len() == 2 => ScoreMeaning::TwoClasses,
+            Some(classes) => ScoreMeaning::Classes(classes.names.len()),
         };
         let count = features::count(&public.features, &public.feature_names, answer.outputs());
         let adjacency = settings.neighbours.adjacency();

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use super::labels::Labels;
 use crate::data::Persons;
-use crate::model::shape::{Answer, Seen};
+use crate::model::shape::{ScoreMeaning, Seen};
 use crate::numeric::Matrix;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
@@ -48,7 +48,7 @@ use crate::privacy::Adjacency;
 /// How the parts of a record's contribution are weighed, and by what ρ is divided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Question {
-    pub answer: Answer,
+    pub answer: ScoreMeaning,
     /// Features of a record.
     pub features: usize,
     /// κ
@@ -99,22 +99,22 @@ pub struct Statistics {
 const LONGEST_OF_CLASSES: f64 = std::f64::consts::SQRT_2;
 
 impl Question {
-    pub fn new(answer: Answer, features: usize, adjacency: Adjacency) -> Self {
+    pub fn new(answer: ScoreMeaning, features: usize, adjacency: Adjacency) -> Self {
         let (moment, square) = match (answer, adjacency) {
-            (Answer::Number, Adjacency::ReplaceOne) => (1.0, std::f64::consts::FRAC_1_SQRT_2),
-            (Answer::Number, Adjacency::ZeroOut) => (0.7, 0.4),
-            (Answer::TwoClasses, _) => (4.0, 0.0),
-            (Answer::Classes(_), _) => (std::f64::consts::FRAC_1_SQRT_2, 0.0),
+            (ScoreMeaning::Number, Adjacency::ReplaceOne) => (1.0, std::f64::consts::FRAC_1_SQRT_2),
+            (ScoreMeaning::Number, Adjacency::ZeroOut) => (0.7, 0.4),
+            (ScoreMeaning::TwoClasses, _) => (4.0, 0.0),
+            (ScoreMeaning::Classes(_), _) => (std::f64::consts::FRAC_1_SQRT_2, 0.0),
         };
         Self { answer, features, moment, square, sharp: false }
     }
 
     /// For persons whose slopes are clipped by themselves.
-    pub fn sharp(answer: Answer, features: usize) -> Self {
+    pub fn sharp(answer: ScoreMeaning, features: usize) -> Self {
         let (moment, square) = match answer {
-            Answer::Number => (0.7, 0.4),
-            Answer::TwoClasses => (2.5, 0.0),
-            Answer::Classes(_) => (0.5, 0.0),
+            ScoreMeaning::Number => (0.7, 0.4),
+            ScoreMeaning::TwoClasses => (2.5, 0.0),
+            ScoreMeaning::Classes(_) => (0.5, 0.0),
         };
         Self { answer, features, moment, square, sharp: true }
     }
@@ -130,7 +130,7 @@ impl Question {
     pub fn unit_sensitivity(&self, adjacency: Adjacency) -> f64 {
         let (kappa, lambda) = (self.moment.powi(2), self.square.powi(2));
         if self.sharp {
-            let longest = if self.answer == Answer::TwoClasses { 0.25_f64 } else { 1.0 };
+            let longest = if self.answer == ScoreMeaning::TwoClasses { 0.25_f64 } else { 1.0 };
             let moment = kappa * longest.powi(2);
             let square = match adjacency {
                 Adjacency::ReplaceOne => 4.0 + 2.0 * moment + lambda,
@@ -139,10 +139,10 @@ impl Question {
             return square.sqrt();
         }
         let square = match (adjacency, self.answer) {
-            (Adjacency::ReplaceOne, Answer::TwoClasses) => 4.0,
+            (Adjacency::ReplaceOne, ScoreMeaning::TwoClasses) => 4.0,
             (Adjacency::ReplaceOne, _) if kappa <= 0.5 => 4.0,
             (Adjacency::ReplaceOne, _) => 2.0 + 2.0 * kappa + 0.5 / kappa,
-            (Adjacency::ZeroOut, Answer::TwoClasses) => {
+            (Adjacency::ZeroOut, ScoreMeaning::TwoClasses) => {
                 let at = (3.0 - (1.0 - 8.0 / kappa).max(0.0).sqrt()) / 4.0;
                 (at.powi(2) * (1.0 + kappa * (1.0 - at).powi(2))).max(1.0)
             }
@@ -181,9 +181,9 @@ impl Question {
             }
             labels.rest(i, scores.as_slice(), rest.as_mut_slice());
             match self.answer {
-                Answer::Number => rest[0] = tame(rest[0] / clip).clamp(-1.0, 1.0),
-                Answer::TwoClasses => rest[0] = tame(rest[0]).clamp(-1.0, 1.0),
-                Answer::Classes(_) => {
+                ScoreMeaning::Number => rest[0] = tame(rest[0] / clip).clamp(-1.0, 1.0),
+                ScoreMeaning::TwoClasses => rest[0] = tame(rest[0]).clamp(-1.0, 1.0),
+                ScoreMeaning::Classes(_) => {
                     let length = rest.norm() / LONGEST_OF_CLASSES;
                     if length.is_finite() {
                         rest /= LONGEST_OF_CLASSES * length.max(1.0);
@@ -203,7 +203,7 @@ impl Question {
         let mut rests = self.rests(seen, labels, correction, clip);
         let shares = asked.shares();
         let weights: Vec<f64> = match self.answer {
-            Answer::TwoClasses => {
+            ScoreMeaning::TwoClasses => {
                 let weights = rests.iter().zip(&shares);
                 weights.map(|(rest, share)| share * rest.abs() * (1.0 - rest.abs())).collect()
             }
@@ -245,9 +245,9 @@ impl Question {
     /// By what a released slope is multiplied.
     pub fn unit(&self, clip: f64) -> f64 {
         match self.answer {
-            Answer::Number => clip,
-            Answer::TwoClasses => 1.0,
-            Answer::Classes(_) => LONGEST_OF_CLASSES,
+            ScoreMeaning::Number => clip,
+            ScoreMeaning::TwoClasses => 1.0,
+            ScoreMeaning::Classes(_) => LONGEST_OF_CLASSES,
         }
     }
 }
@@ -285,7 +285,8 @@ mod tests {
     use crate::numeric::{Vector, golden};
 
     const BOTH: [Adjacency; 2] = [Adjacency::ReplaceOne, Adjacency::ZeroOut];
-    const ANSWERS: [Answer; 3] = [Answer::Number, Answer::TwoClasses, Answer::Classes(3)];
+    const ANSWERS: [ScoreMeaning; 3] =
+        [ScoreMeaning::Number, ScoreMeaning::TwoClasses, ScoreMeaning::Classes(3)];
     const FEATURES: usize = 3;
     const RECORDS: usize = 10;
 
@@ -301,12 +302,14 @@ mod tests {
         Record { x: Vector::zeros(FEATURES), scores: vec![0.0; 3], label: 0.0 }
     }
 
-    fn labels(answer: Answer, records: &[Record]) -> Labels {
+    fn labels(answer: ScoreMeaning, records: &[Record]) -> Labels {
         let numbers = records.iter().map(|record| record.label);
         match answer {
-            Answer::Number => Labels::Numbers(numbers.collect()),
-            Answer::TwoClasses => Labels::Second(numbers.map(|y| f64::from(y > 0.0)).collect()),
-            Answer::Classes(count) => {
+            ScoreMeaning::Number => Labels::Numbers(numbers.collect()),
+            ScoreMeaning::TwoClasses => {
+                Labels::Second(numbers.map(|y| f64::from(y > 0.0)).collect())
+            }
+            ScoreMeaning::Classes(count) => {
                 let class = |y: f64| (y.abs() * 7.0) as u32 % count as u32;
                 Labels::Classes(numbers.map(class).collect(), count)
             }
@@ -405,7 +408,7 @@ mod tests {
             label,
         };
         // Opposite rests; features at the angle whose cosine is 1/(2κ²) = ½.
-        let query = Question::new(Answer::Number, FEATURES, Adjacency::ReplaceOne);
+        let query = Question::new(ScoreMeaning::Number, FEATURES, Adjacency::ReplaceOne);
         let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
         let angle = 60_f64.to_radians();
         let ours = record([1.0, 0.0, 0.0], 0.0, 0.7);
@@ -414,7 +417,7 @@ mod tests {
         assert!(found <= bound && found > bound * (1.0 - 1e-6), "{found} {bound}");
         assert!((query.unit_sensitivity(Adjacency::ReplaceOne).powi(2) - 4.5).abs() < 1e-12);
         // Two classes: both certain, both wrong, the same features.
-        let query = Question::new(Answer::TwoClasses, FEATURES, Adjacency::ReplaceOne);
+        let query = Question::new(ScoreMeaning::TwoClasses, FEATURES, Adjacency::ReplaceOne);
         let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
         let (ours, theirs) =
             (record([0.6, 0.8, 0.0], -40.0, 1.0), record([0.6, 0.8, 0.0], 40.0, -1.0));
@@ -527,14 +530,14 @@ mod tests {
 
     #[test]
     fn the_proof_for_two_classes_holds_on_a_fine_grid() {
-        let kappa = Question::new(Answer::TwoClasses, 1, Adjacency::ReplaceOne).moment;
+        let kappa = Question::new(ScoreMeaning::TwoClasses, 1, Adjacency::ReplaceOne).moment;
         assert!(kappa.powi(2) <= 22.0);
         for k in 0..=100_000 {
             let a = f64::from(k) / 1e5;
             let (matrix, left) = ((kappa * a * (1.0 - a)).powi(2), 2.0 * (1.0 - a * a));
             assert!(matrix <= left + 1e-15, "{a}");
             // And the local maximum of the null record's bound is one.
-            let bound = Question::new(Answer::TwoClasses, 1, Adjacency::ZeroOut)
+            let bound = Question::new(ScoreMeaning::TwoClasses, 1, Adjacency::ZeroOut)
                 .unit_sensitivity(Adjacency::ZeroOut);
             assert!(a * a + matrix <= bound.powi(2) * (1.0 + 1e-12), "{a}");
         }
@@ -550,7 +553,7 @@ mod tests {
                 for label in [f64::NAN, f64::INFINITY, 1e300, -1.0] {
                     let mut wild = random(&mut generator);
                     wild.scores.fill(score);
-                    if answer == Answer::Number {
+                    if answer == ScoreMeaning::Number {
                         wild.label = label;
                     }
                     let found = moved(&query, &wild, &random(&mut generator));
@@ -572,7 +575,7 @@ mod tests {
         let base = Matrix::from_row_slice(1, 16, golden.vector("regression.private.f").as_slice());
         let labels = Labels::Numbers(golden.vector("regression.private.y").as_slice().to_vec());
         let seen = Seen { features, base };
-        let query = Question::new(Answer::Number, 11, Adjacency::ReplaceOne);
+        let query = Question::new(ScoreMeaning::Number, 11, Adjacency::ReplaceOne);
         assert_eq!(query.moment, 1.0);
         for (kappa, wanted) in golden.value("sensitivity.replace_one").as_object().unwrap() {
             let query = Question { moment: kappa.parse::<f64>().unwrap().sqrt(), ..query };

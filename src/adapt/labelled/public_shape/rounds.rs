@@ -5,7 +5,7 @@ use super::features::{Ground, Tier};
 use super::query::Question;
 use super::solve::{Evidence, Round, curvature, raised};
 use crate::adapt::Series;
-use crate::model::shape::{Answer, Shape};
+use crate::model::shape::{ScoreMeaning, Shape};
 use crate::model::trees::boosting::softmax;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
@@ -71,7 +71,9 @@ impl Rounds {
     ) -> Self {
         let (features, outputs) = (query.features, query.answer.outputs());
         let clip = match query.answer {
-            Answer::Number => FIRST * deviations(sigma) * ground.rest.sqrt().max(f64::MIN_POSITIVE),
+            ScoreMeaning::Number => {
+                FIRST * deviations(sigma) * ground.rest.sqrt().max(f64::MIN_POSITIVE)
+            }
             _ => 1.0,
         };
         let rounds = Self {
@@ -126,7 +128,7 @@ impl Rounds {
         let (clip, rest) = (self.clip, self.ground.rest.sqrt().max(f64::MIN_POSITIVE));
         let noise = self.sigma / self.query.square * clip.powi(2);
         let usual = clipping::mean_square(clip / rest) * rest.powi(2);
-        // As far as noise lets it be told from the usual one.
+        // Noise limits how well it can be told from the usual one.
         let trust = 1.0 / (1.0 + (noise / (0.2 * usual)).powi(2));
         let square = usual + trust * (square - usual);
         let scale = clipping::scale(square / clip.powi(2));
@@ -176,7 +178,7 @@ impl Rounds {
     /// slope bends, and what was released says how it goes on only nearby: a longer step could
     /// lead out of all sense, and the next one further.
     fn within_reach(&self, next: Matrix, moment: &Matrix) -> Matrix {
-        if self.query.answer == Answer::Number {
+        if self.query.answer == ScoreMeaning::Number {
             return next;
         }
         let step = next - &self.correction;
@@ -203,13 +205,13 @@ impl Rounds {
         let tiers = &self.ground.tiers;
         let moment = curvature(&(&self.moments / asked), &public, tiers, noise);
         let (unit, sampling) = match self.query.answer {
-            Answer::Number => (self.ground.rest, self.square),
+            ScoreMeaning::Number => (self.ground.rest, self.square),
             _ => (1.0, 1.0),
         };
         let factors = factors(&self.ground);
         // Of numbers slopes differ by the clip of their round, too.
         let moment = match self.query.answer {
-            Answer::Number => moment,
+            ScoreMeaning::Number => moment,
             _ => raised(moment, &self.asked, &factors),
         };
         let evidence = Evidence {
@@ -246,7 +248,7 @@ fn sizes(tiers: &[Tier], correction: &Matrix, moment: &Matrix) -> Vec<f64> {
 /// The curvature of each score over that of the query's weights: 1, but of many classes, whose
 /// query has weight 1, the public mean of p(1 − p).
 fn factors(ground: &Ground) -> Vec<f64> {
-    let Answer::Classes(count) = ground.shape.answer else { return vec![1.0] };
+    let ScoreMeaning::Classes(count) = ground.shape.answer else { return vec![1.0] };
     let records = ground.seen.base.ncols() as f64;
     let mut factors = vec![0.0; count];
     for scores in ground.seen.base.column_iter() {

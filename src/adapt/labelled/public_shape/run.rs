@@ -146,11 +146,16 @@ mod tests {
     use crate::data::Dataset;
     use crate::model::Model;
     use crate::privacy::Target;
-    use crate::rehearsal::{Noise, Trial, Tried};
+    use crate::rehearsal::{RehearsalNoise, Trial, Tried};
 
     const ROUNDS: usize = 10;
 
-    fn rehearse(public: &Dataset, private: &Dataset, noise: Noise, neighbours: &str) -> Tried {
+    fn rehearse(
+        public: &Dataset,
+        private: &Dataset,
+        noise: RehearsalNoise,
+        neighbours: &str,
+    ) -> Tried {
         let settings =
             BTreeMap::from([("neighbours".to_owned(), Value::Text(neighbours.to_owned()))]);
         let method = if public.classes.is_some() { "public_shape_classes" } else { "public_shape" };
@@ -167,10 +172,10 @@ mod tests {
         let (_, public, private) = example::shifted(6, 1500, 3000, 2);
         let (_, open, closed) = example::two_classes(6, 1500, 3000, 2);
         for (public, private) in [(&public, &private), (&open, &closed)] {
-            let exact = rehearse(public, private, Noise::None(target), "replace_one");
+            let exact = rehearse(public, private, RehearsalNoise::None(target), "replace_one");
             assert_eq!(exact.series(Series::PrivateLoss).len(), ROUNDS);
             for neighbours in ["replace_one", "zero_out"] {
-                let noisy = rehearse(public, private, Noise::For(target), neighbours);
+                let noisy = rehearse(public, private, RehearsalNoise::For(target), neighbours);
                 let (noisy, exact) = (loss(&noisy), loss(&exact));
                 // The classes can nearly be parted: five rounds do not reach the least loss.
                 let near = if public.classes.is_some() { 0.03 } else { 0.01 };
@@ -189,7 +194,7 @@ mod tests {
         let target = Target { epsilon: 1.0, delta: 1e-6 };
         let (_, public, private) = example::shifted(3, 200, 500, 4);
         let scale = |neighbours: &str| {
-            let rehearsed = rehearse(&public, &private, Noise::For(target), neighbours);
+            let rehearsed = rehearse(&public, &private, RehearsalNoise::For(target), neighbours);
             assert!(rehearsed.calibrated.guarantee.epsilon <= 1.0);
             rehearsed.calibrated.events[0].mechanism.noise.scale
         };

@@ -29,7 +29,7 @@ pub struct Evidence<'a> {
     pub rounds: &'a [Round],
     /// C, by [`curvature`].
     pub curvature: &'a Matrix,
-    /// Of each score the factor of its curvature.
+    /// The factor of the curvature of each score.
     pub factors: &'a [f64],
     /// Standard deviation of the noise in the diagonal of C.
     pub curvature_noise: f64,
@@ -137,7 +137,7 @@ impl Evidence<'_> {
         (sum / weights, 1.0 / weights)
     }
 
-    /// Of each tier the variance that its numbers have where its part is as expected.
+    /// The variance of the numbers of each tier if its part is as expected.
     fn sizes(&self) -> Vec<f64> {
         let size = |tier: &Tier| {
             let trace: f64 =
@@ -149,7 +149,8 @@ impl Evidence<'_> {
 
     /// The likeliest correction, one column per score.
     pub fn correction(&self) -> Matrix {
-        let scores: Vec<Score> = (0..self.outputs()).map(|output| self.score(output)).collect();
+        let scores: Vec<ScoreSlopes> =
+            (0..self.outputs()).map(|output| self.score(output)).collect();
         let sizes = self.sizes();
         let mut parts = vec![1.0; self.tiers.len()];
         let mut best = surprise(&scores, &parts);
@@ -179,7 +180,7 @@ impl Evidence<'_> {
     }
 
     /// What the slopes of one score say, and how they would be spread for given parts.
-    fn score(&self, output: usize) -> Score {
+    fn score(&self, output: usize) -> ScoreSlopes {
         let (slope, noise) = self.pooled(output);
         let factor = self.factors[output];
         let mut fixed = self.sampling * factor * self.curvature;
@@ -191,7 +192,7 @@ impl Evidence<'_> {
             size * factor.powi(2) * columns * columns.transpose()
         };
         let spreads = self.tiers.iter().zip(self.sizes()).map(spread).collect();
-        Score { slope, fixed, spreads }
+        ScoreSlopes { slope, fixed, spreads }
     }
 
     /// d = T·C·M⁻¹·b̄, given M⁻¹·b̄.
@@ -206,13 +207,13 @@ impl Evidence<'_> {
 }
 
 /// The slopes of one score: b̄, and their covariance M = noise + Σ part·C·T_tier·C.
-struct Score {
+struct ScoreSlopes {
     slope: Vector,
     fixed: Matrix,
     spreads: Vec<Matrix>,
 }
 
-impl Score {
+impl ScoreSlopes {
     fn factored(&self, parts: &[f64]) -> Option<Cholesky<f64, Dyn>> {
         let mut total = self.fixed.clone();
         for (spread, part) in self.spreads.iter().zip(parts) {
@@ -242,7 +243,7 @@ impl Score {
 }
 
 /// Minus the logarithm of how likely the slopes and the parts are together.
-fn surprise(scores: &[Score], parts: &[f64]) -> f64 {
+fn surprise(scores: &[ScoreSlopes], parts: &[f64]) -> f64 {
     let prior: f64 = parts.iter().map(|part| 0.5 * (part.ln() / DOUBT).powi(2)).sum();
     prior + scores.iter().map(|score| score.surprise(parts)).sum::<f64>()
 }

@@ -24,14 +24,15 @@ const FOLDS: usize = 4;
 const REGIONS: usize = 3;
 
 /// The kinds of predictors, in the order of every list here.
-const KINDS: [Kind; 4] = [Kind::Linear, Kind::Trees(8), Kind::Trees(31), Kind::Rest(8)];
+const KINDS: [TaughtKind; 4] =
+    [TaughtKind::Linear, TaughtKind::Trees(8), TaughtKind::Trees(31), TaughtKind::Rest(8)];
 pub const PREDICTORS: usize = KINDS.len();
 pub const LINEAR: usize = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum TaughtKind {
     Linear,
-    /// So many leaves.
+    /// Trees with this many leaves.
     Trees(usize),
     /// On what the linear predictor leaves.
     Rest(usize),
@@ -89,7 +90,7 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
         .filter(|part| !part.taught.is_empty() && !part.left_out.is_empty())
         .collect();
     let binned = Binned::new(&some);
-    let line = Line::best(&some, &chosen, &parts);
+    let line = LinearFit::best(&some, &chosen, &parts);
     let mut outcomes: Vec<Option<Outcome>> = parts.iter().map(|_| None).collect();
     let jobs: Vec<_> = parts.iter().zip(&mut outcomes).collect();
     parallel::share_out(jobs, parallel::threads(), &|(part, outcome): (
@@ -166,7 +167,7 @@ fn learn(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,
     part: &Part,
-    line: Line,
+    line: LinearFit,
 ) -> Outcome {
     let (taught, watched) = (part.taught.as_slice(), part.left_out.as_slice());
     let linear = line.fit(features, labels, taught);
@@ -174,9 +175,9 @@ fn learn(
     let (mut predictors, mut courses) = (vec![linear], vec![Vec::new()]);
     for kind in &KINDS[1..] {
         let (leaves, start) = match kind {
-            Kind::Linear => continue,
-            Kind::Trees(leaves) => (*leaves, None),
-            Kind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
+            TaughtKind::Linear => continue,
+            TaughtKind::Trees(leaves) => (*leaves, None),
+            TaughtKind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
         };
         let (forest, course) = boosting(leaves, taught.len()).fit(
             (binned, features),
@@ -196,7 +197,7 @@ fn finally(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,
     rounds: &[usize],
-    line: Line,
+    line: LinearFit,
 ) -> Vec<Predictor> {
     let everyone: Vec<u32> = (0..features.ncols() as u32).collect();
     let linear = line.fit(features, labels, &everyone);
@@ -204,13 +205,13 @@ fn finally(
     let mut forests: Vec<Option<Predictor>> = KINDS[1..].iter().map(|_| None).collect();
     let jobs: Vec<_> = KINDS[1..].iter().zip(&rounds[1..]).zip(&mut forests).collect();
     parallel::share_out(jobs, parallel::threads(), &|((kind, rounds), forest): (
-        (&Kind, &usize),
+        (&TaughtKind, &usize),
         &mut Option<Predictor>,
     )| {
         let (leaves, start) = match kind {
-            Kind::Linear => return,
-            Kind::Trees(leaves) => (*leaves, None),
-            Kind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
+            TaughtKind::Linear => return,
+            TaughtKind::Trees(leaves) => (*leaves, None),
+            TaughtKind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
         };
         let plan = Boosting { rounds: *rounds, ..boosting(leaves, everyone.len()) };
         let fitted = plan.fit((binned, features), &everyone, labels.loss(), start, &[]);
@@ -241,7 +242,7 @@ fn truncate(predictor: &mut Predictor, rounds: usize) {
 
 /// How the linear predictor is fitted.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct LinearFit {
     /// Records are shortened to so many times the norm that most of them stay within. A short
     /// reach is safe where private records lie far out; a long one is right where the labels
     /// go on rising there.
@@ -251,7 +252,7 @@ struct Line {
 
 const REACHES: [f64; 3] = [1.0, 1.5, 3.0];
 
-impl Line {
+impl LinearFit {
     /// The one that does best abroad.
     fn best(features: &Matrix, labels: &Labels, parts: &[Part]) -> Self {
         let outputs = labels.answer().outputs();

@@ -40,14 +40,14 @@ pub struct Pace {
 
 /// Which model a run delivers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Returned {
+pub enum ReturnedModel {
     /// The mean of this share of the steps, counted from the last.
     Tail(f64),
     /// That of this step, or the newest before it.
     Step(u64),
 }
 
-pub struct Descent {
+pub struct WeightedDescent {
     pub releases: Releases,
     pub learner: Learner,
     pub pulls: Pulls,
@@ -56,7 +56,7 @@ pub struct Descent {
     pub largest: Largest,
     pub pace: Pace,
     pub steps: u64,
-    pub returned: Returned,
+    pub returned: ReturnedModel,
     pub public: LabelledRecords,
     pub private: Private<LabelledRecords>,
     pub weights: Weights,
@@ -124,23 +124,23 @@ pub fn releases(
 }
 
 /// The objective and its slopes, as far as some of the records go.
-struct Looked {
+struct PartialObjective {
     value: f64,
     model: Vector,
     /// −ℓᵢqᵢ/vᵢ
     weights: Vec<f64>,
 }
 
-impl Descent {
+impl WeightedDescent {
     fn theta(&self) -> &Vector {
         &self.iterates[self.iterates.len() - 1]
     }
 
-    fn public_part(&self) -> Looked {
+    fn public_part(&self) -> PartialObjective {
         let theta = self.theta();
         let losses = self.public.losses(self.learner, theta, f64::INFINITY);
         let terms = losses.iter().zip(self.weights.public());
-        Looked {
+        PartialObjective {
             value: terms.map(|(loss, q)| q * (loss + self.penalty)).sum(),
             model: self.public.gradient(self.learner, theta, self.weights.public(), f64::INFINITY),
             weights: losses
@@ -151,8 +151,8 @@ impl Descent {
         }
     }
 
-    fn private_part(&self, records: &LabelledRecords) -> Looked {
-        Looked {
+    fn private_part(&self, records: &LabelledRecords) -> PartialObjective {
+        PartialObjective {
             value: records
                 .losses(self.learner, self.theta(), self.largest.loss)
                 .iter()
@@ -178,7 +178,12 @@ impl Descent {
     }
 
     /// Slopes of the whole objective, from the private part as it is known.
-    fn slopes(&self, public: &Looked, model: &[f64], weights: &[f64]) -> (Vector, Vector) {
+    fn slopes(
+        &self,
+        public: &PartialObjective,
+        model: &[f64],
+        weights: &[f64],
+    ) -> (Vector, Vector) {
         let data = public.weights.iter().chain(weights).copied();
         let by_data = Vector::from_iterator(self.weights.caps.records(), data);
         (
@@ -219,8 +224,8 @@ impl Descent {
     fn delivered(&self) -> Vector {
         let steps = self.iterates.len() - 1;
         let share = match self.returned {
-            Returned::Tail(share) => share,
-            Returned::Step(step) => return self.iterates[steps.min(step as usize)].clone(),
+            ReturnedModel::Tail(share) => share,
+            ReturnedModel::Step(step) => return self.iterates[steps.min(step as usize)].clone(),
         };
         let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
         let tail = &self.iterates[self.iterates.len() - kept..];
@@ -228,7 +233,7 @@ impl Descent {
     }
 }
 
-impl Run for Descent {
+impl Run for WeightedDescent {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let public = self.public_part();
         let whole = Reach::Ball(self.weights.caps.private_total() * self.largest.gradient);
@@ -311,7 +316,7 @@ mod tests {
         pulls: Pulls,
         case: &str,
         radius: f64,
-    ) -> (Descent, LabelledRecords) {
+    ) -> (WeightedDescent, LabelledRecords) {
         let golden = golden::adaptation();
         let labels = match learner {
             Learner::Squared => {
@@ -332,7 +337,7 @@ mod tests {
         let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
         // Nothing is drawn with it.
         let unused = Release::new("unused", Gaussian { sensitivity: 1.0, numbers: 1 });
-        let descent = Descent {
+        let descent = WeightedDescent {
             releases: Releases { gradient: unused, weights: unused },
             learner,
             pulls,
@@ -340,7 +345,7 @@ mod tests {
             largest: learner.largest(bounds, radius),
             pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
             steps: 4,
-            returned: Returned::Tail(0.0),
+            returned: ReturnedModel::Tail(0.0),
             public,
             private: Private::new(private.clone()),
             weights: Weights { caps, v },
@@ -420,13 +425,13 @@ mod tests {
 
     /// Two records of two features with features and labels up to 1, of which the first is
     /// replaced, and the sensitivities of both releases. Every weight is at its largest.
-    struct Pair {
-        descent: Descent,
+    struct RecordPair {
+        descent: WeightedDescent,
         records: LabelledRecords,
         sensitivities: [f64; 2],
     }
 
-    impl Pair {
+    impl RecordPair {
         fn of(learner: Learner, theta: &[f64]) -> Self {
             Self::with_persons(learner, theta, 1)
         }
@@ -497,7 +502,7 @@ mod tests {
     #[test]
     fn neighbours_attain_both_sensitivities_of_the_squared_loss_with_a_short_model() {
         for (radius, gradient) in [(0.1, 0.91..=1.0), (1.0, 0.64..=0.66), (100.0, 0.49..=0.51)] {
-            let pair = Pair::of(Learner::Squared, &[radius, 0.0]);
+            let pair = RecordPair::of(Learner::Squared, &[radius, 0.0]);
             let attained = pair.attained(&[-1.0, -radius.min(1.0), radius.min(1.0), 1.0]);
             assert!(gradient.contains(&attained[0]), "{radius}: {attained:?}");
             assert!(attained[0] <= 1.0, "{radius}: {attained:?}");
@@ -508,11 +513,11 @@ mod tests {
 
     #[test]
     fn neighbours_attain_both_sensitivities_of_the_logistic_loss() {
-        let linear = Pair::of(Learner::Logistic, &[10.0, 0.0]).attained(&[-1.0, 1.0]);
+        let linear = RecordPair::of(Learner::Logistic, &[10.0, 0.0]).attained(&[-1.0, 1.0]);
         // One unit: W = (1, 0) and a. The gradient is steepest where the unit is not saturated,
         // and the loss is largest where it is.
-        let steep = Pair::of(Learner::Network { units: 1 }, &[1.0, 0.0, 100.0]);
-        let flat = Pair::of(Learner::Network { units: 1 }, &[3.0, 0.0, 10.0]);
+        let steep = RecordPair::of(Learner::Network { units: 1 }, &[1.0, 0.0, 100.0]);
+        let flat = RecordPair::of(Learner::Network { units: 1 }, &[3.0, 0.0, 10.0]);
         let (steep, flat) = (steep.attained(&[-1.0, 1.0]), flat.attained(&[-1.0, 1.0]));
         for attained in [linear[0], linear[1], steep[0], flat[1]] {
             assert!((0.9..=1.0).contains(&attained), "{linear:?} {steep:?} {flat:?}");
@@ -521,14 +526,14 @@ mod tests {
     }
 
     /// Two persons with up to so many records, of which the first person is replaced.
-    struct Persons {
-        pair: Pair,
+    struct PersonPair {
+        pair: RecordPair,
         most: usize,
     }
 
-    impl Persons {
+    impl PersonPair {
         fn of(learner: Learner, theta: &[f64], most: usize) -> Self {
-            Self { pair: Pair::with_persons(learner, theta, most), most }
+            Self { pair: RecordPair::with_persons(learner, theta, most), most }
         }
 
         /// Both releases with these records of the first person.
@@ -568,13 +573,13 @@ mod tests {
     #[test]
     fn persons_attain_both_sensitivities_as_records_do_and_pass_neither() {
         let labels = [-1.0, 1.0];
-        let single = Pair::of(Learner::Squared, &[0.1, 0.0]).attained(&labels);
-        let persons = Persons::of(Learner::Squared, &[0.1, 0.0], 3).attained(&labels);
+        let single = RecordPair::of(Learner::Squared, &[0.1, 0.0]).attained(&labels);
+        let persons = PersonPair::of(Learner::Squared, &[0.1, 0.0], 3).attained(&labels);
         assert!(persons[0] > 0.9 && persons[0] <= single[0] + 1e-9, "{persons:?} {single:?}");
         assert!((0.999..=1.0).contains(&persons[1]), "{persons:?}");
 
-        let linear = Persons::of(Learner::Logistic, &[10.0, 0.0], 3).attained(&labels);
-        let network = Persons::of(Learner::Network { units: 1 }, &[1.0, 0.0, 100.0], 3);
+        let linear = PersonPair::of(Learner::Logistic, &[10.0, 0.0], 3).attained(&labels);
+        let network = PersonPair::of(Learner::Network { units: 1 }, &[1.0, 0.0, 100.0], 3);
         let network = network.attained(&labels);
         assert!((0.9..=1.0).contains(&linear[0]) && (0.9..=1.0).contains(&linear[1]), "{linear:?}");
         assert!((0.9..=1.0).contains(&network[0]) && network[1] <= 1.0, "{network:?}");

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model, Network, logistic, network};
 use crate::numeric::Vector;
 use crate::numeric::projection::shrink_factor;
-use crate::privacy::Fault;
+use crate::privacy::PrivateFault;
 
 /// A predictor and its loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -160,7 +160,7 @@ impl LabelledRecords {
     }
 
     /// Private records: what is wrong with them is not told.
-    pub fn private(learner: Learner, data: &Bounded) -> std::result::Result<Self, Fault> {
+    pub fn private(learner: Learner, data: &Bounded) -> std::result::Result<Self, PrivateFault> {
         Self::of(learner, data.shared()).map_err(|_| UNLABELLED)
     }
 

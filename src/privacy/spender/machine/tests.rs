@@ -35,7 +35,7 @@ enum Life {
     Over(bool),
 }
 
-struct Model {
+struct MachineModel {
     id: RunId,
     planned: Vec<u64>,
     drawn: Vec<u64>,
@@ -75,7 +75,7 @@ impl Training {
 struct World {
     place: tempfile::TempDir,
     account: AccountId,
-    runs: Vec<Model>,
+    runs: Vec<MachineModel>,
     trainings: Vec<Training>,
     budget: f64,
     /// Lines were lost, so runs may be unknown and settled ones open again.
@@ -169,7 +169,7 @@ impl World {
     }
 
     /// Runs of which only what they drew counts, and the plans of all others.
-    fn spent_where(&self, more: &[Event], only_drawn: fn(&Model) -> bool) -> f64 {
+    fn spent_where(&self, more: &[Event], only_drawn: fn(&MachineModel) -> bool) -> f64 {
         let events: Vec<Event> = self
             .runs
             .iter()
@@ -218,7 +218,7 @@ impl World {
                         .unwrap()
                         .keeping(transcript)
                 };
-                self.runs.push(Model {
+                self.runs.push(MachineModel {
                     id: grant.run,
                     planned: plan.events.iter().map(|event| event.count).collect(),
                     drawn: vec![0; plan.events.len()],
@@ -275,10 +275,10 @@ impl World {
             return self.put_back(index);
         };
         let counts = spender.counts().to_vec();
-        let mut settled = spender.settle(Outcome::Stopped, false);
+        let mut settled = spender.settle(RunOutcome::Stopped, false);
         if run.carried {
             // Collected by whoever has the ledger.
-            settled = ledger.settle(&run.id, &counts, Outcome::Stopped, false);
+            settled = ledger.settle(&run.id, &counts, RunOutcome::Stopped, false);
         }
         match settled {
             Ok(()) => run.life = Life::Over(true),
@@ -292,7 +292,7 @@ impl World {
         let run = &mut self.runs[index];
         let settled = book.run(&run.id).map(|record| record.state);
         if let Some(RunState::Settled { outcome, .. }) = settled {
-            run.life = Life::Over(outcome == Outcome::Stopped);
+            run.life = Life::Over(outcome == RunOutcome::Stopped);
         }
     }
 

@@ -15,9 +15,9 @@ use crate::session::archive::DIED;
 use crate::session::run_directory::Process;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
-use crate::tui::run_column::{RunColumn, Value};
-use crate::tui::sheet::Sheet;
+use crate::tui::run_column::{RunColumn, SortValue};
 use crate::tui::tab::{CHARTS, Pane};
+use crate::tui::text_table::Sheet;
 use crate::tui::widgets::viewport::Viewport;
 use state::DETAILS;
 pub use state::{ARCHIVE, CompareScreen, Quantity};
@@ -129,9 +129,9 @@ impl Screen for CompareScreen {
         let order = self.order(runs, context.filter(), &context.watch);
         let row = |index: usize| {
             let cell = |column: &RunColumn| match column.value(&runs[index], watch) {
-                Value::Number(x) => x.to_string(),
-                Value::Text(text) => text,
-                Value::Missing => String::new(),
+                SortValue::Number(x) => x.to_string(),
+                SortValue::Text(text) => text,
+                SortValue::Missing => String::new(),
             };
             columns.iter().map(cell).collect()
         };

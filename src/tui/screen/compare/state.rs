@@ -6,7 +6,7 @@ use crate::privacy::ledger::RunId;
 use crate::session::archive::{curve, epsilon};
 use crate::session::{ArchivedRun, plan_field};
 use crate::tui::fuzzy;
-use crate::tui::run_column::{RunColumn, Value};
+use crate::tui::run_column::{RunColumn, SortValue};
 use crate::tui::tab::Pane;
 use crate::tui::theme::SERIES;
 use crate::tui::widgets::viewport::Viewport;
@@ -125,11 +125,11 @@ impl CompareScreen {
         };
         // There may be thousands, and they are drawn often.
         let passing = runs.iter().enumerate().filter(|(_, run)| filter.is_empty() || passes(run));
-        let mut order: Vec<(usize, Value)> =
+        let mut order: Vec<(usize, SortValue)> =
             passing.map(|(index, run)| (index, self.sort.value(run, watch))).collect();
         order.sort_by(|(_, x), (_, y)| {
             // What is missing stays at the end in either direction.
-            let missing = |value: &Value| *value == Value::Missing;
+            let missing = |value: &SortValue| *value == SortValue::Missing;
             if self.reverse && !missing(x) && !missing(y) { y.compare(x) } else { x.compare(y) }
         });
         order.into_iter().map(|(index, _)| index).collect()
@@ -242,9 +242,9 @@ mod tests {
     fn best_and_last_are_different_numbers() {
         let (runs, watch) = (runs(), Watch::open());
         let run = &runs[0];
-        assert_eq!(RunColumn::PublicBest.value(run, &watch), Value::Number(3.0));
-        assert_eq!(RunColumn::PublicLast.value(run, &watch), Value::Number(4.0));
-        assert_eq!(RunColumn::PrivateBest.value(run, &watch), Value::Number(1003.0));
+        assert_eq!(RunColumn::PublicBest.value(run, &watch), SortValue::Number(3.0));
+        assert_eq!(RunColumn::PublicLast.value(run, &watch), SortValue::Number(4.0));
+        assert_eq!(RunColumn::PrivateBest.value(run, &watch), SortValue::Number(1003.0));
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::sealed());
         for run in &runs {
             for column in [RunColumn::PrivateLast, RunColumn::PrivateBest] {
-                assert_eq!(column.value(run, &watch), Value::Missing);
+                assert_eq!(column.value(run, &watch), SortValue::Missing);
             }
         }
         assert!(RunColumn::shown(false).iter().all(|column| !column.title().contains('◆')));

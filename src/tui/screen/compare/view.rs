@@ -15,7 +15,7 @@ use crate::tui::tab::CHARTS;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::number::five_digits;
-use crate::tui::widgets::smoothing::{Point, smooth};
+use crate::tui::widgets::smoothing::{PlotPoint, smooth};
 use crate::tui::widgets::track::TrackView;
 use crate::verdict::{Standing, Tone};
 
@@ -210,7 +210,7 @@ fn chart(
     let log = viewport.log || quantity.always_log();
     if quantity.is_of_runs() {
         // Every run of the table is a point; unpinned ones are all alike.
-        let points: Vec<(usize, Option<usize>, [Point; 1], bool)> = order
+        let points: Vec<(usize, Option<usize>, [PlotPoint; 1], bool)> = order
             .iter()
             .filter_map(|&index| {
                 let run = &context.archived()[index];
@@ -246,7 +246,7 @@ fn chart(
         return;
     }
     let pinned = screen.pinned(context.archived());
-    let curves: Vec<(usize, &ArchivedRun, Vec<Point>, bool)> = pinned
+    let curves: Vec<(usize, &ArchivedRun, Vec<PlotPoint>, bool)> = pinned
         .into_iter()
         .filter_map(|(slot, run)| {
             let (points, exact) = match quantity {

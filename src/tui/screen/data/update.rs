@@ -6,7 +6,7 @@ use super::state::{DATASETS, DataScreen, ROWS};
 use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
-use crate::tui::context::{Context, Popup};
+use crate::tui::context::{Context, OpenPopup};
 use crate::tui::keys::{also, show};
 use crate::tui::notice::Level;
 use crate::tui::popup::dataset_form::DatasetForm;
@@ -32,7 +32,7 @@ fn edit(screen: &mut DataScreen, context: &mut Context) {
     let loaded = context.loaded(&definition.name);
     let known = loaded.map(|loaded| loaded.columns.iter().map(|it| it.name.clone()).collect());
     let form = DatasetForm::new(definition, known.unwrap_or_default(), false);
-    context.popup = Some(Popup::Dataset(Box::new(form)));
+    context.popup = Some(OpenPopup::Dataset(Box::new(form)));
 }
 
 fn split(screen: &mut DataScreen, context: &mut Context) {

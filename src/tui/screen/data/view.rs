@@ -4,7 +4,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
-use crate::data::table::Ending;
+use crate::data::table::FileEnding;
 use crate::data::{Columns, DatasetDefinition, Role, Source, Task};
 use crate::session::Loaded;
 use crate::tui::canvas::{Canvas, ListHit, wrapped_lines};
@@ -257,11 +257,11 @@ fn names_classes(context: &Context, definition: &DatasetDefinition) -> bool {
 fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
     let ending = loaded.private().ok()?.curator(&context.watch, |table| table.ending)?;
     match ending.reveal(&context.watch)? {
-        Ending::Whole => None,
-        Ending::Line => Some(
+        FileEnding::Whole => None,
+        FileEnding::Line => Some(
             "The file does not end with a line end. If it was cut off, its last record is wrong.",
         ),
-        Ending::Row => {
+        FileEnding::Row => {
             Some("The last row has no usable cell, so it counts for nothing. Was the file cut off?")
         }
     }

@@ -8,13 +8,13 @@ use ratatui::layout::Rect;
 
 use super::{Keys, Screen, explained, moved_in};
 use crate::engine::Request;
-use crate::engine::lookup::Life;
+use crate::engine::lookup::RunLife;
 use crate::glossary::Explained;
 use crate::privacy::Watch;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
-use crate::tui::sheet::Sheet;
 use crate::tui::tab::Pane;
+use crate::tui::text_table::Sheet;
 use state::ENTRY_HEADER;
 pub use state::{ACCOUNTS, ENTRIES, LedgerScreen};
 
@@ -43,7 +43,7 @@ impl Screen for LedgerScreen {
         if account.budget.is_none() {
             return Some("b sets a budget: no run is allowed without one".to_owned());
         }
-        let died = self.digest(context)?.entries.iter().any(|entry| entry.life == Life::Died);
+        let died = self.digest(context)?.entries.iter().any(|entry| entry.life == RunLife::Died);
         Some(if died {
             "a run died: s settles it, o on the Compare screen (5) goes on with it".to_owned()
         } else {

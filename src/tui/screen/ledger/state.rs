@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::adapt;
-use crate::engine::lookup::{Digest, EntryDigest, Life};
+use crate::engine::lookup::{Digest, EntryDigest, RunLife};
 use crate::privacy::accountant::{delta_words, round_up};
-use crate::privacy::ledger::{Account, Outcome, RunRecord, RunState};
+use crate::privacy::ledger::{Account, RunOutcome, RunRecord, RunState};
 use crate::tui::context::Context;
 use crate::tui::fuzzy;
 use crate::tui::tab::Pane;
@@ -24,12 +24,12 @@ pub struct LedgerScreen {
 
 /// One line of the table: a run, or the runs of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct RunLine {
     /// Indices into the runs of the account, the first of them first.
     pub runs: Range<usize>,
 }
 
-impl Entry {
+impl RunLine {
     pub fn cells(&self, account: &Account, digest: &Digest) -> Vec<String> {
         let first = self.runs.start;
         let mut cells = entry_cells(&account.runs[first], &digest.entries[first]);
@@ -81,11 +81,11 @@ impl LedgerScreen {
     }
 
     /// Entries of the selected account that pass the filter, the newest first.
-    pub fn visible_entries(&self, context: &Context) -> Vec<Entry> {
+    pub fn visible_entries(&self, context: &Context) -> Vec<RunLine> {
         let (Some(account), Some(digest)) = (self.account(context), self.digest(context)) else {
             return Vec::new();
         };
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<RunLine> = Vec::new();
         for index in 0..account.runs.len().min(digest.entries.len()) {
             match entries.last_mut() {
                 Some(last)
@@ -94,16 +94,17 @@ impl LedgerScreen {
                 {
                     last.runs.end = index + 1;
                 }
-                _ => entries.push(Entry { runs: index..index + 1 }),
+                _ => entries.push(RunLine { runs: index..index + 1 }),
             }
         }
-        let passes =
-            |entry: &Entry| fuzzy::holds(context.filter(), &entry.cells(account, digest).join(" "));
+        let passes = |entry: &RunLine| {
+            fuzzy::holds(context.filter(), &entry.cells(account, digest).join(" "))
+        };
         entries.into_iter().rev().filter(passes).collect()
     }
 
     /// The place of the selected run among the lines of the table.
-    pub fn place(&self, entries: &[Entry]) -> usize {
+    pub fn place(&self, entries: &[RunLine]) -> usize {
         entries.iter().position(|entry| entry.runs.contains(&self.entry)).unwrap_or(0)
     }
 }
@@ -135,23 +136,23 @@ fn asked(run: &RunRecord) -> String {
 pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {
     match run.state {
         RunState::Open => match digest.life {
-            Life::Running => "running",
-            Life::Reserved => "reserved",
-            Life::Died | Life::Over => "died",
+            RunLife::Running => "running",
+            RunLife::Reserved => "reserved",
+            RunLife::Died | RunLife::Over => "died",
         },
         RunState::Recovered => "recovered",
         RunState::Claimed => "claimed",
-        RunState::Settled { outcome: Outcome::Finished, .. } => "finished",
-        RunState::Settled { outcome: Outcome::Stopped, .. } => "stopped",
-        RunState::Settled { outcome: Outcome::Failed, .. } => "failed",
-        RunState::Settled { outcome: Outcome::Abandoned, .. } => "abandoned",
+        RunState::Settled { outcome: RunOutcome::Finished, .. } => "finished",
+        RunState::Settled { outcome: RunOutcome::Stopped, .. } => "stopped",
+        RunState::Settled { outcome: RunOutcome::Failed, .. } => "failed",
+        RunState::Settled { outcome: RunOutcome::Abandoned, .. } => "abandoned",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::ledger::Line;
+    use crate::privacy::ledger::LedgerLine;
     use crate::tui::fixtures;
 
     /// The account of the stage with a sweep of four runs behind its own three.
@@ -160,13 +161,13 @@ mod tests {
         let account = &mut context.book.as_mut().unwrap().accounts[0];
         let mut run = account.runs[2].clone();
         for task in 0..4 {
-            run.granted = Line { seq: 20 + 2 * task, hash: String::new() };
+            run.granted = LedgerLine { seq: 20 + 2 * task, hash: String::new() };
             account.runs.push(run.clone());
         }
         let life = |run: &RunRecord| match run.granted.seq {
-            20 => Life::Running,
-            21.. => Life::Reserved,
-            _ => Life::Died,
+            20 => RunLife::Running,
+            21.. => RunLife::Reserved,
+            _ => RunLife::Died,
         };
         context.digests[0] = Digest::of(&context.book.as_ref().unwrap().accounts[0], &life);
         (LedgerScreen::default(), context)

@@ -3,7 +3,7 @@
 use super::state::LedgerScreen;
 use crate::data::Role;
 use crate::engine::Request;
-use crate::engine::lookup::Life;
+use crate::engine::lookup::RunLife;
 use crate::privacy::ledger::Gap;
 use crate::tui::context::Context;
 use crate::tui::context::budget::{ALLOW, parse_budget};
@@ -103,7 +103,7 @@ fn accept(screen: &mut LedgerScreen, context: &mut Context) {
 fn settle(screen: &mut LedgerScreen, context: &mut Context) {
     let dead = screen.account(context).zip(screen.digest(context)).and_then(|(account, digest)| {
         let life = |index: &usize| digest.entries.get(*index).map(|entry| entry.life);
-        let died = |index: &usize| life(index) == Some(Life::Died);
+        let died = |index: &usize| life(index) == Some(RunLife::Died);
         let selected = Some(screen.entry).filter(died);
         let index = selected.or_else(|| (0..account.runs.len()).find(died))?;
         account.runs.get(index)

@@ -8,7 +8,7 @@ use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Standing};
+use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
 use crate::tui::canvas::Canvas;
 use crate::tui::context::Context;
 use crate::tui::run_column::RunColumn;
@@ -201,7 +201,9 @@ fn totals<'a>(
         )
     });
     let total = match &digest.total {
-        Some(total) if matches!(total.standing, Standing::AtLeast | Standing::Nothing) => {
+        Some(total)
+            if matches!(total.standing, TotalStanding::AtLeast | TotalStanding::Nothing) =>
+        {
             format!("All runs together, at δ {delta:e}: {}", total.words())
         }
         _ => format!("All runs together, at δ {delta:e}: {}.", each.join("; ")),

@@ -5,14 +5,14 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::engine::rehearse::Progress;
+use crate::engine::rehearse::RehearsalProgress;
 use crate::rehearsal::Player;
-use crate::rehearsal::advice::{Advice, Line as Found};
+use crate::rehearsal::advice::{Advice, PlayerLine as Found};
 use crate::tui::canvas::{Canvas, bold, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::number::compact;
-use crate::tui::widgets::smoothing::Point;
+use crate::tui::widgets::smoothing::PlotPoint;
 use crate::tui::widgets::track::TrackView;
 
 /// Rows of the chart, where there is room.
@@ -28,7 +28,7 @@ const CURVES: usize = 4;
 pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
     let rehearsal = &context.rehearsal;
-    let Some(Progress { done, total, advice }) = &rehearsal.progress else {
+    let Some(RehearsalProgress { done, total, advice }) = &rehearsal.progress else {
         let inner = canvas.boxed(area, "What to expect · preparing…");
         canvas.empty(inner, &["The public data are prepared to stand in for the private ones…"]);
         return;
@@ -70,10 +70,10 @@ fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let curve = |line: &Found| {
         let points = advice.epsilons.iter().zip(&line.standings);
         let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
-        let points: Vec<Point> = points.filter(|(_, ratio)| *ratio <= HIGHEST).collect();
+        let points: Vec<PlotPoint> = points.filter(|(_, ratio)| *ratio <= HIGHEST).collect();
         (!points.is_empty()).then(|| (line.player.title(), points))
     };
-    let curves: Vec<(String, Vec<Point>)> = spending.filter_map(curve).take(CURVES).collect();
+    let curves: Vec<(String, Vec<PlotPoint>)> = spending.filter_map(curve).take(CURVES).collect();
     let mut chart = Chart::new("error, beside public data alone", theme, glyphs)
         .x_axis("ε", false)
         .reference(1.0, "public data alone")

@@ -20,7 +20,7 @@ const TEST: f64 = 0.5;
 
 /// How a field is changed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Way {
+pub enum FieldChange {
     Type,
     /// Take one of these.
     Choose(Vec<String>),
@@ -74,36 +74,36 @@ impl PlanField {
         }
     }
 
-    pub fn way(self, session: &Session) -> Way {
+    pub fn way(self, session: &Session) -> FieldChange {
         let names = |role: Role| {
             let named = session.datasets.iter().filter(|dataset| dataset.role == role);
             named.map(|dataset| dataset.name.clone()).collect::<Vec<_>>()
         };
         let flags = || vec!["no".to_owned(), "yes".to_owned()];
         match self {
-            Self::Method => Way::Choose(
+            Self::Method => FieldChange::Choose(
                 adapt::methods().iter().map(|method| method.spec().id.to_owned()).collect(),
             ),
-            Self::Private => Way::Choose(names(Role::Private)),
+            Self::Private => FieldChange::Choose(names(Role::Private)),
             Self::Public => {
                 let mut choices = names(Role::Public);
                 if choices.len() > 1 {
                     choices.push(choices.join(" + "));
                 }
-                Way::Choose(choices)
+                FieldChange::Choose(choices)
             }
-            Self::Test => {
-                Way::Choose([NO_SCORE.to_owned()].into_iter().chain(names(Role::Private)).collect())
-            }
-            Self::Intercept | Self::LargeDelta => Way::Choose(flags()),
+            Self::Test => FieldChange::Choose(
+                [NO_SCORE.to_owned()].into_iter().chain(names(Role::Private)).collect(),
+            ),
+            Self::Intercept | Self::LargeDelta => FieldChange::Choose(flags()),
             Self::Setting(field) => match field.kind {
                 FieldKind::Choice { options, .. } => {
-                    Way::Choose(options.iter().map(ToString::to_string).collect())
+                    FieldChange::Choose(options.iter().map(ToString::to_string).collect())
                 }
-                FieldKind::Flag { .. } => Way::Choose(flags()),
-                _ => Way::Type,
+                FieldKind::Flag { .. } => FieldChange::Choose(flags()),
+                _ => FieldChange::Type,
             },
-            _ => Way::Type,
+            _ => FieldChange::Type,
         }
     }
 

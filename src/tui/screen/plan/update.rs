@@ -1,13 +1,13 @@
 //! What the keys of the Plan screen do.
 
-use super::form::{PRESETS, PlanField, Way};
+use super::form::{FieldChange, PRESETS, PlanField};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
 use crate::adapt;
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
 use crate::session::plan_field::NO_SCORE;
 use crate::session::{ArchivedRun, PlanDefinition, fit, plan_name};
-use crate::tui::context::{Context, Popup};
+use crate::tui::context::{Context, OpenPopup};
 use crate::tui::keys::{also, show};
 use crate::tui::notice::{Level, one_line};
 use crate::tui::popup::Then;
@@ -73,12 +73,12 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
         return offer_methods(context);
     }
     match field.way(&context.session) {
-        Way::Type => {
+        FieldChange::Type => {
             // What is typed takes the place of the word "automatic".
             let now = if field.is_automatic(plan) { String::new() } else { field.value(plan) };
             screen.editing = Some(Editing { field, text: TextField::new(&now), problem: None });
         }
-        Way::Choose(choices) => choose(context, field, &choices, 1),
+        FieldChange::Choose(choices) => choose(context, field, &choices, 1),
     }
 }
 
@@ -110,7 +110,7 @@ fn offer_methods(context: &mut Context) {
     });
     let mut picker = Picker::new("How the model is adapted", items.collect());
     picker.selected = now.unwrap_or(0);
-    context.popup = Some(Popup::Pick(picker));
+    context.popup = Some(OpenPopup::Pick(picker));
 }
 
 fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
@@ -123,9 +123,9 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
         return choose(context, field, &fitting.unwrap_or_default(), by);
     }
     match field.way(&context.session) {
-        Way::Choose(choices) => choose(context, field, &choices, by),
+        FieldChange::Choose(choices) => choose(context, field, &choices, by),
         // What else a score may be is typed.
-        Way::Type if matches!(field, PlanField::Score) => {
+        FieldChange::Type if matches!(field, PlanField::Score) => {
             let method = context.shown_plan().and_then(|plan| adapt::method(&plan.method).ok());
             let covers = method.is_some_and(<dyn adapt::Method>::covers_scores);
             let pay = if covers { Pay::Covered } else { Pay::OFFERED };
@@ -133,7 +133,7 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
             let choices = [NO_SCORE.to_owned(), asked.to_string()];
             choose(context, field, &choices, by);
         }
-        Way::Type => nudge(context, field, by),
+        FieldChange::Type => nudge(context, field, by),
     }
 }
 
@@ -181,9 +181,9 @@ fn sweep(screen: &mut PlanScreen, context: &mut Context) {
         return;
     }
     let suggestion = match field.way(&context.session) {
-        Way::Choose(choices) => choices.join(", "),
-        Way::Type if matches!(field, PlanField::Epsilon) => "0.5, 1, 2, 4".to_owned(),
-        Way::Type => String::new(),
+        FieldChange::Choose(choices) => choices.join(", "),
+        FieldChange::Type if matches!(field, PlanField::Epsilon) => "0.5, 1, 2, 4".to_owned(),
+        FieldChange::Type => String::new(),
     };
     let title = format!("Sweep over '{}'", field.name());
     let help = "values with commas between; one run is queued for each";
@@ -205,7 +205,7 @@ fn swept(context: &Context, field: PlanField, text: &str) -> Result<Vec<PlanDefi
     let with = |value: &str| {
         let mut swept = plan.clone();
         match field.way(&context.session) {
-            Way::Choose(choices) if !choices.iter().any(|choice| choice == value) => {
+            FieldChange::Choose(choices) if !choices.iter().any(|choice| choice == value) => {
                 return Err(format!("'{value}' is none of: {}", choices.join(", ")));
             }
             _ => field.set(&mut swept, value).map_err(|error| one_line(&error))?,
@@ -229,7 +229,7 @@ fn preset(_: &mut PlanScreen, context: &mut Context) {
 }
 
 /// The presets as a list to choose from.
-pub fn presets() -> Popup {
+pub fn presets() -> OpenPopup {
     let items = PRESETS.iter().map(|preset| {
         let take: Then<Context> = Box::new(|context| {
             let Some(plan) = context.session.plans.get_mut(context.plan.index) else { return };
@@ -240,7 +240,7 @@ pub fn presets() -> Popup {
         });
         Item::new(preset.name, preset.help, take)
     });
-    Popup::Pick(Picker::new("Presets", items.collect()))
+    OpenPopup::Pick(Picker::new("Presets", items.collect()))
 }
 
 fn copy_earlier(screen: &mut PlanScreen, context: &mut Context) {
@@ -254,7 +254,7 @@ pub(super) fn offer_runs(context: &mut Context) {
     if items.is_empty() {
         context.say(Level::Info, "there is no earlier run in this workspace");
     } else {
-        context.popup = Some(Popup::Pick(Picker::new("Take the settings of", items)));
+        context.popup = Some(OpenPopup::Pick(Picker::new("Take the settings of", items)));
     }
 }
 

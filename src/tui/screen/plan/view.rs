@@ -4,15 +4,15 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::expect::expectations;
-use super::form::{PlanField, Way};
+use super::form::{FieldChange, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
-use crate::adapt::{self, Explained};
+use crate::adapt::{self, ExplainedEnergy};
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
 use crate::error::Action;
 use crate::glossary;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::Standing;
+use crate::privacy::ledger::TotalStanding;
 use crate::rehearsal::Player;
 use crate::session::PlanDefinition;
 use crate::tui::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
@@ -21,7 +21,7 @@ use crate::tui::notice::one_line;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::number::{compact, duration};
-use crate::tui::widgets::smoothing::Point;
+use crate::tui::widgets::smoothing::PlotPoint;
 use crate::tui::widgets::text_field::TextFieldView;
 use crate::tui::widgets::track::TrackView;
 
@@ -198,7 +198,7 @@ fn form(
         };
         let text = format!("{value_now} {}", field.unit(&value_now));
         let style = if chosen { theme.selection } else { theme.text };
-        let arrows = chosen && matches!(field.way(&context.session), Way::Choose(_));
+        let arrows = chosen && matches!(field.way(&context.session), FieldChange::Choose(_));
         let text = if arrows { format!("← {} →", text.trim()) } else { text.trim().to_owned() };
         let room = usize::from(value.width);
         let text = if text.chars().count() > room {
@@ -282,7 +282,7 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
 /// ε of everything charged so far and of this plan.
 fn after(preview: &Preview) -> f64 {
     match (&preview.after, preview.standing) {
-        (_, Standing::Nothing) => f64::NAN,
+        (_, TotalStanding::Nothing) => f64::NAN,
         (None, _) => f64::INFINITY,
         (Some(guarantee), _) => guarantee.epsilon,
     }
@@ -295,7 +295,7 @@ fn energy(
     context: &Context,
     canvas: &mut Canvas,
     area: Rect,
-    explained: &Explained,
+    explained: &ExplainedEnergy,
 ) -> Rect {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let field = screen.field(context);
@@ -306,7 +306,7 @@ fn energy(
     let [rest, area] =
         area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(ENERGY_ROWS)]));
     let shares = explained.shares.iter().enumerate();
-    let points: Vec<Point> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
+    let points: Vec<PlotPoint> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
     // Nothing is to be seen beyond 98 % and twice the choice.
     let last = explained.needed(0.98).max(2 * explained.chosen).min(points.len()).max(2);
     let chart = Chart::new("public energy that k directions keep, %", theme, glyphs)
@@ -357,10 +357,10 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     let spent = |epsilon: f64| {
         let epsilon = format!("ε {} at δ {at:e}", round_up(epsilon, 4));
         match preview.standing {
-            Standing::AtMost => epsilon,
-            Standing::Claimed => format!("{epsilon}, part of it claimed by other trainers"),
-            Standing::AtLeast => format!("at least {epsilon}"),
-            Standing::Nothing => "no total: noise came from a known seed".to_owned(),
+            TotalStanding::AtMost => epsilon,
+            TotalStanding::Claimed => format!("{epsilon}, part of it claimed by other trainers"),
+            TotalStanding::AtLeast => format!("at least {epsilon}"),
+            TotalStanding::Nothing => "no total: noise came from a known seed".to_owned(),
         }
     };
     let mut facts = vec![

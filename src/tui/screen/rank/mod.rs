@@ -9,12 +9,12 @@ use ratatui::layout::Rect;
 use super::{Keys, Screen, explained, moved_in};
 use crate::glossary::Explained;
 use crate::privacy::Watch;
-use crate::rank::line::Mean;
+use crate::rank::candidate_line::Mean;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
-use crate::tui::sheet::Sheet;
 use crate::tui::tab::Pane;
-pub use state::{CANDIDATES, Column, RankScreen, Row};
+use crate::tui::text_table::Sheet;
+pub use state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 
 impl Screen for RankScreen {
     fn keys() -> Keys<Self> {
@@ -40,7 +40,7 @@ impl Screen for RankScreen {
     }
 
     fn sort_by(&mut self, head: &str) {
-        let Some(column) = Column::ALL.into_iter().find(|column| column.title() == head) else {
+        let Some(column) = RankColumn::ALL.into_iter().find(|column| column.title() == head) else {
             return;
         };
         self.reverse = self.sort == column && !self.reverse;

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::privacy::Watch;
-use crate::rank::line::{Line, Mean};
+use crate::rank::candidate_line::{CandidateLine, Mean};
 use crate::tui::context::Context;
-use crate::tui::live_ranking::{Found, LiveRanking};
+use crate::tui::live_ranking::{LiveRanking, RankingSoFar};
 use crate::tui::tab::Pane;
 
 /// Ranked datasets.
@@ -15,7 +15,7 @@ pub const CANDIDATES: Pane = Pane::list("candidates");
 pub struct RankScreen {
     /// Place in the table as it is sorted.
     pub selected: usize,
-    pub sort: Column,
+    pub sort: RankColumn,
     pub reverse: bool,
     /// Where there are both, the released ranking is shown and not the exact one.
     pub released_in_front: bool,
@@ -23,7 +23,7 @@ pub struct RankScreen {
 
 /// One candidate as the table shows it.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
+pub struct CandidateRow {
     pub rank: usize,
     pub name: String,
     pub energy: Option<Mean>,
@@ -37,7 +37,7 @@ pub struct Row {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Column {
+pub enum RankColumn {
     #[default]
     Rank,
     Name,
@@ -50,7 +50,7 @@ pub enum Column {
     Verdict,
 }
 
-impl Column {
+impl RankColumn {
     pub const ALL: [Self; 9] = [
         Self::Rank,
         Self::Name,
@@ -95,7 +95,7 @@ impl Column {
         Self::ALL[(here + 1) % Self::ALL.len()]
     }
 
-    pub fn number(self, row: &Row) -> Option<f64> {
+    pub fn number(self, row: &CandidateRow) -> Option<f64> {
         match self {
             Self::Rank => Some(row.rank as f64),
             Self::Energy => row.energy.map(|energy| energy.mean),
@@ -109,7 +109,7 @@ impl Column {
     }
 
     /// Missing numbers come last, whatever the direction.
-    fn compare(self, a: &Row, b: &Row, reverse: bool) -> Ordering {
+    fn compare(self, a: &CandidateRow, b: &CandidateRow, reverse: bool) -> Ordering {
         let turned = |order: Ordering| if reverse { order.reverse() } else { order };
         match self {
             Self::Name => turned(a.name.cmp(&b.name)),
@@ -124,8 +124,8 @@ impl Column {
     }
 }
 
-impl From<&Line> for Row {
-    fn from(line: &Line) -> Self {
+impl From<&CandidateLine> for CandidateRow {
+    fn from(line: &CandidateLine) -> Self {
         let alongside = line.alongside.clone().unwrap_or_default();
         Self {
             rank: 0,
@@ -149,34 +149,34 @@ impl RankScreen {
     }
 
     /// The table under this watch, sorted. Empty where there is nothing to be seen.
-    pub fn rows(&self, ranking: &LiveRanking, watch: &Watch) -> Vec<Row> {
+    pub fn rows(&self, ranking: &LiveRanking, watch: &Watch) -> Vec<CandidateRow> {
         let released = ranking.released.as_ref().filter(|_| !self.shows_exact(ranking, watch));
-        let mut rows: Vec<Row> = match released {
+        let mut rows: Vec<CandidateRow> = match released {
             None => ranking
                 .exact(watch)
-                .map(|comparison| comparison.lines.iter().map(Row::from).collect())
+                .map(|comparison| comparison.lines.iter().map(CandidateRow::from).collect())
                 .unwrap_or_default(),
-            Some(Found::Table(lines, _) | Found::Direction(lines, _)) => lines
+            Some(RankingSoFar::Table(lines, _) | RankingSoFar::Direction(lines, _)) => lines
                 .iter()
-                .map(|line| Row {
+                .map(|line| CandidateRow {
                     name: line.name.clone(),
                     energy: line.energy,
                     distance: line.distance,
                     verdict: if line.energy.is_some() { "" } else { "left out" }.to_owned(),
-                    ..Row::default()
+                    ..CandidateRow::default()
                 })
                 .collect(),
-            Some(Found::Errors(lines, _)) => lines
+            Some(RankingSoFar::Errors(lines, _)) => lines
                 .iter()
-                .map(|line| Row {
+                .map(|line| CandidateRow {
                     name: line.name.clone(),
                     error: line.error,
                     elsewhere: line.elsewhere,
                     verdict: line.words(),
-                    ..Row::default()
+                    ..CandidateRow::default()
                 })
                 .collect(),
-            Some(Found::Winner(..)) => Vec::new(),
+            Some(RankingSoFar::Winner(..)) => Vec::new(),
         };
         for (index, row) in rows.iter_mut().enumerate() {
             row.rank = index + 1;
@@ -187,7 +187,7 @@ impl RankScreen {
 
     /// The dataset that Enter takes.
     pub fn chosen(&self, context: &Context) -> Option<String> {
-        if let Some(Found::Winner(name, _)) = &context.ranking.released
+        if let Some(RankingSoFar::Winner(name, _)) = &context.ranking.released
             && !self.shows_exact(&context.ranking, &context.watch)
         {
             return Some(name.clone());

@@ -3,19 +3,19 @@
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 
-use super::state::{CANDIDATES, Column, RankScreen, Row};
+use super::state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::{delta_words, round_up};
-use crate::rank::Order;
+use crate::rank::CandidateOrder;
+use crate::rank::candidate_line::{Mean, MeanScores};
 use crate::rank::comparison::Comparison;
-use crate::rank::line::{Mean, MeanScores};
 use crate::tui::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
 use crate::tui::context::Context;
-use crate::tui::live_ranking::Found;
+use crate::tui::live_ranking::RankingSoFar;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::number::compact;
-use crate::tui::widgets::smoothing::Point;
+use crate::tui::widgets::smoothing::PlotPoint;
 use crate::tui::widgets::track::TrackView;
 use crate::tui::widgets::whiskers::Whiskers;
 
@@ -46,7 +46,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             ],
         ),
         None => nothing(context, canvas, body),
-        Some(Found::Winner(name, guarantee)) => {
+        Some(RankingSoFar::Winner(name, guarantee)) => {
             let inner = canvas.boxed(body, "Rank · selected privately");
             let mut lines = vec![
                 Line::from(vec![
@@ -70,12 +70,12 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             canvas.paragraph(lines, true, inner);
         }
         Some(
-            shown @ (Found::Errors(_, guarantee)
-            | Found::Table(_, guarantee)
-            | Found::Direction(_, guarantee)),
+            shown @ (RankingSoFar::Errors(_, guarantee)
+            | RankingSoFar::Table(_, guarantee)
+            | RankingSoFar::Direction(_, guarantee)),
         ) => {
             let what = match shown {
-                Found::Direction(..) => "one direction at",
+                RankingSoFar::Direction(..) => "one direction at",
                 _ => "released at",
             };
             let title = format!(
@@ -89,7 +89,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 body.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
             let inner = canvas.pane(above, &title, CANDIDATES);
             candidates(screen, context, canvas, inner, bar_of(shown), [None, None]);
-            let about = matches!(shown, Found::Errors(..)).then(|| OF_ERRORS.to_owned());
+            let about = matches!(shown, RankingSoFar::Errors(..)).then(|| OF_ERRORS.to_owned());
             let about = about.into_iter().map(|text| Line::styled(text, theme.muted));
             let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
             canvas.paragraph(notes, false, below);
@@ -103,8 +103,8 @@ const OF_ERRORS: &str = " The error of a model of this dataset alone on the priv
     the plan.";
 
 /// The column with the bars.
-fn bar_of(found: &Found) -> Column {
-    if matches!(found, Found::Errors(..)) { Column::Error } else { Column::Energy }
+fn bar_of(found: &RankingSoFar) -> RankColumn {
+    if matches!(found, RankingSoFar::Errors(..)) { RankColumn::Error } else { RankColumn::Energy }
 }
 
 /// A line above a result that tells of the other one; returns what is left of the area.
@@ -119,15 +119,15 @@ fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
 }
 
 /// A released result, where the exact one is shown.
-fn other_result(found: &Found) -> String {
+fn other_result(found: &RankingSoFar) -> String {
     let (what, guarantee) = match found {
-        Found::Winner(name, guarantee) => (format!("best of these: {name}"), guarantee),
-        Found::Errors(lines, guarantee) => {
+        RankingSoFar::Winner(name, guarantee) => (format!("best of these: {name}"), guarantee),
+        RankingSoFar::Errors(lines, guarantee) => {
             let best = lines.first().map_or("none", |line| line.name.as_str());
             (format!("{best} has the smallest error"), guarantee)
         }
-        Found::Table(_, guarantee) => ("a table".to_owned(), guarantee),
-        Found::Direction(_, guarantee) => ("one direction".to_owned(), guarantee),
+        RankingSoFar::Table(_, guarantee) => ("a table".to_owned(), guarantee),
+        RankingSoFar::Direction(_, guarantee) => ("one direction".to_owned(), guarantee),
     };
     format!("Released at ε {}: {what}. b shows it.", round_up(guarantee.epsilon, 4))
 }
@@ -257,9 +257,9 @@ fn exact(
     );
     let inner = canvas.pane(above, &title, CANDIDATES);
     let (bar, marks) = match comparison.order {
-        Order::Error => (Column::Error, [None, None]),
-        Order::Energy | Order::Distance => (
-            Column::Energy,
+        CandidateOrder::Error => (RankColumn::Error, [None, None]),
+        CandidateOrder::Energy | CandidateOrder::Distance => (
+            RankColumn::Energy,
             [comparison.floor.energy.mean, comparison.ceiling.energy.mean].map(Some),
         ),
     };
@@ -277,34 +277,34 @@ fn exact(
 }
 
 /// The width of a column; the bar and the verdict take the rest.
-fn width_of(column: Column) -> u16 {
+fn width_of(column: RankColumn) -> u16 {
     match column {
-        Column::Rank => 2,
-        Column::Name => 18,
-        Column::Energy | Column::Distance | Column::Error => 13,
-        Column::Unlabelled | Column::Labelled => 14,
-        Column::Elsewhere => 12,
-        Column::Verdict => 0,
+        RankColumn::Rank => 2,
+        RankColumn::Name => 18,
+        RankColumn::Energy | RankColumn::Distance | RankColumn::Error => 13,
+        RankColumn::Unlabelled | RankColumn::Labelled => 14,
+        RankColumn::Elsewhere => 12,
+        RankColumn::Verdict => 0,
     }
 }
 
 /// The columns that fit beside a bar and a verdict; those that hold nothing are left out.
-fn columns_that_fit(room: u16, first: Column, rows: &[Row]) -> Vec<Column> {
+fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<RankColumn> {
     let mut by_weight = vec![
-        Column::Energy,
-        Column::Error,
-        Column::Distance,
-        Column::Elsewhere,
-        Column::Unlabelled,
-        Column::Labelled,
+        RankColumn::Energy,
+        RankColumn::Error,
+        RankColumn::Distance,
+        RankColumn::Elsewhere,
+        RankColumn::Unlabelled,
+        RankColumn::Labelled,
     ];
     // A stable sort: the one with the bars goes to the front.
     by_weight.sort_by_key(|column| *column != first);
     by_weight.retain(|column| rows.iter().any(|row| column.number(row).is_some()));
-    let by_weight = [Column::Rank, Column::Name].into_iter().chain(by_weight);
+    let by_weight = [RankColumn::Rank, RankColumn::Name].into_iter().chain(by_weight);
     let mut columns = fitting(by_weight, width_of, room.saturating_sub(14 + 20));
-    columns.push(Column::Verdict);
-    columns.sort_by_key(|column| Column::ALL.iter().position(|other| other == column));
+    columns.push(RankColumn::Verdict);
+    columns.sort_by_key(|column| RankColumn::ALL.iter().position(|other| other == column));
     columns
 }
 
@@ -313,12 +313,13 @@ fn candidates(
     context: &Context,
     canvas: &mut Canvas,
     area: Rect,
-    barred: Column,
+    barred: RankColumn,
     marks: [Option<f64>; 2],
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let rows = screen.rows(&context.ranking, &context.watch);
-    let score = |row: &Row| if barred == Column::Error { row.error } else { row.energy };
+    let score =
+        |row: &CandidateRow| if barred == RankColumn::Error { row.error } else { row.energy };
     let full = rows
         .iter()
         .filter_map(|row| score(row).map(|score| score.mean + score.deviation))
@@ -334,7 +335,7 @@ fn candidates(
         let mark = sort_mark(*column == screen.sort, screen.reverse);
         header.push(Line::raw(format!("{}{mark}", column.title())));
         widths.push(match column {
-            Column::Verdict => Constraint::Fill(1),
+            RankColumn::Verdict => Constraint::Fill(1),
             column => Constraint::Length(width_of(*column)),
         });
         if *column == barred {
@@ -343,21 +344,21 @@ fn candidates(
         }
     }
     let row = |place: usize| {
-        let row: &Row = &rows[place];
+        let row: &CandidateRow = &rows[place];
         let mut cells = Vec::new();
         for column in &columns {
             let text = match column {
-                Column::Rank => row.rank.to_string(),
-                Column::Name => row.name.clone(),
-                Column::Energy => row.energy.map_or_else(none, with_deviation),
-                Column::Distance => row.distance.map_or_else(none, with_deviation),
-                Column::Unlabelled => row.unlabelled.map_or_else(none, compact),
-                Column::Labelled => row.labelled.map_or_else(none, compact),
-                Column::Error => row.error.map_or_else(none, with_deviation),
-                Column::Elsewhere => row.elsewhere.map_or_else(none, compact),
-                Column::Verdict => row.verdict.clone(),
+                RankColumn::Rank => row.rank.to_string(),
+                RankColumn::Name => row.name.clone(),
+                RankColumn::Energy => row.energy.map_or_else(none, with_deviation),
+                RankColumn::Distance => row.distance.map_or_else(none, with_deviation),
+                RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
+                RankColumn::Labelled => row.labelled.map_or_else(none, compact),
+                RankColumn::Error => row.error.map_or_else(none, with_deviation),
+                RankColumn::Elsewhere => row.elsewhere.map_or_else(none, compact),
+                RankColumn::Verdict => row.verdict.clone(),
             };
-            let own = if *column == Column::Name { theme.text } else { style };
+            let own = if *column == RankColumn::Name { theme.text } else { style };
             cells.push(Line::styled(text, own));
             if *column == barred {
                 let spans = score(row).map(|score| {
@@ -393,7 +394,7 @@ fn spectrum(
     comparison: &Comparison,
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let points = |summary: &MeanScores| -> Vec<Point> {
+    let points = |summary: &MeanScores| -> Vec<PlotPoint> {
         let degrees = summary.angles.iter().enumerate();
         degrees.map(|(index, angle)| ((index + 1) as f64, angle.to_degrees())).collect()
     };
@@ -404,7 +405,7 @@ fn spectrum(
     };
     let best = of(comparison.lines.first().map(|line| line.name.as_str()));
     let chosen = of(chosen.as_deref());
-    let mut curves: Vec<(&str, Vec<Point>)> = Vec::new();
+    let mut curves: Vec<(&str, Vec<PlotPoint>)> = Vec::new();
     curves.extend(chosen);
     if best.as_ref().map(|(name, _)| *name) != curves.first().map(|(name, _)| *name) {
         curves.extend(best);

@@ -9,7 +9,7 @@ use crate::evaluation::words::RELEASED;
 use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::tui::canvas::{Canvas, bold};
-use crate::tui::live_run::{Candidate, Ended, LiveChoice, LiveRun};
+use crate::tui::live_run::{ChoiceCandidate, Ended, LiveChoice, LiveRun};
 use crate::tui::theme::{Glyphs, Theme};
 
 /// Cells of a bar that shows how far a candidate is trained.
@@ -63,7 +63,7 @@ fn training<'a>(
     theme: &Theme,
     glyphs: &Glyphs,
     run: &LiveRun,
-    candidate: &Candidate,
+    candidate: &ChoiceCandidate,
     (style, wide, in_secret): (Style, bool, bool),
 ) -> Line<'a> {
     match candidate.steps {

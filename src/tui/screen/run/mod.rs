@@ -17,8 +17,8 @@ use crate::privacy::Watch;
 use crate::session::archive::DIED;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
-use crate::tui::sheet::Sheet;
 use crate::tui::tab::{CHARTS, Pane};
+use crate::tui::text_table::Sheet;
 use crate::tui::widgets::viewport::Viewport;
 pub use state::{LOG, RUNS, RunScreen};
 

@@ -7,7 +7,7 @@ use crate::plot::number::five_digits;
 use crate::privacy::accountant::round_up;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::Context;
-use crate::tui::live_elsewhere::Trained;
+use crate::tui::live_elsewhere::TrainerSteps;
 use crate::tui::tab::CHARTS;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 
@@ -15,7 +15,7 @@ use crate::tui::widgets::chart::{Chart, SeriesView};
 const MOST: usize = 3;
 
 /// ε as we compute it beside the one that is claimed, as far as they are known.
-pub fn spent(trained: &Trained) -> String {
+pub fn spent(trained: &TrainerSteps) -> String {
     let Some(delta) = trained.delta else { return "no ε is known".to_owned() };
     let claimed = trained.claimed.last().map(|(_, epsilon)| five_digits(*epsilon));
     let claimed = claimed.map_or_else(|| "none claimed".to_owned(), |it| format!("ε {it} claimed"));
@@ -30,7 +30,7 @@ pub fn charts(
     context: &Context,
     canvas: &mut Canvas,
     area: Rect,
-    trained: &Trained,
+    trained: &TrainerSteps,
 ) {
     let (theme, glyphs, viewport) = (canvas.theme, canvas.glyphs, &screen.viewport);
     let shown = trained.metrics.len().min(MOST);

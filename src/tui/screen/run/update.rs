@@ -6,8 +6,8 @@ use crate::session::archive::PAUSED;
 use crate::session::steering::Wish;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
-use crate::tui::live_elsewhere::Elsewhere;
 use crate::tui::notice::Level;
+use crate::tui::run_elsewhere::RunElsewhere;
 use crate::tui::screen::{Keys, Screen, charts};
 
 #[rustfmt::skip] // a table reads best as one
@@ -31,7 +31,7 @@ pub const KEYS: Keys<RunScreen> = &[
     also(&["]"], "next run", "show the next run", |screen, context| screen.select(RUNS, 1, context)),
 ];
 
-/// Of another trainer.
+/// Why a run of another trainer cannot be steered.
 const NOT_OURS: &str = "another trainer cannot be steered from here";
 
 fn pause(screen: &mut RunScreen, context: &mut Context) {
@@ -108,8 +108,8 @@ fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -
     if run.trained.is_some() {
         return context.say(Level::Info, NOT_OURS);
     }
-    // Of a run of another process only its speed is known.
-    let speed = run.elsewhere.as_ref().and_then(Elsewhere::speed);
+    // Only the speed is known of a run of another process.
+    let speed = run.elsewhere.as_ref().and_then(RunElsewhere::speed);
     let next = change(run.control.pace().or(speed.map(rounded)));
     run.control.set_pace(next);
     let is_over = run.has_ended();

@@ -252,19 +252,19 @@ fn three_charts(
     // The objective and the errors have different units: a chart for both would
     // flatten one of them.
     let log = screen.viewport.log;
-    let errors = Figure {
+    let errors = ChartContent {
         title: "error on held-out records",
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
         log,
         large: true,
     };
-    let objective = Figure {
+    let objective = ChartContent {
         title: "objective",
         series: &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
         log,
         large: false,
     };
-    let losses = Figure {
+    let losses = ChartContent {
         title: "loss on training records",
         series: &[
             (Series::PublicLoss, "public"),
@@ -274,8 +274,9 @@ fn three_charts(
         log,
         large: false,
     };
-    let has =
-        |figure: &Figure| figure.series.iter().any(|(series, _)| run.curves.contains_key(series));
+    let has = |figure: &ChartContent| {
+        figure.series.iter().any(|(series, _)| run.curves.contains_key(series))
+    };
     // Where the objective cannot be shown, its parts may be.
     let objective = if has(&losses) && !has(&objective) { losses } else { objective };
     let has_errors = has(&errors);
@@ -291,7 +292,7 @@ fn three_charts(
         spend_chart(screen, canvas, spend, run);
         return;
     }
-    let gaps = Figure {
+    let gaps = ChartContent {
         title: "stationarity gap",
         series: &[
             (Series::StationarityGap, "noisy"),
@@ -348,7 +349,7 @@ fn corrections(
 }
 
 /// What one chart shows.
-struct Figure<'a> {
+struct ChartContent<'a> {
     title: &'a str,
     /// Each with its short name in the legend.
     series: &'a [(Series, &'static str)],
@@ -363,10 +364,10 @@ fn chart(
     canvas: &mut Canvas,
     area: Rect,
     run: &LiveRun,
-    figure: &Figure,
+    figure: &ChartContent,
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let Figure { title, series, log, large } = *figure;
+    let ChartContent { title, series, log, large } = *figure;
     let viewport = &screen.viewport;
     let views = series.iter().enumerate().filter_map(|(slot, (series, name))| {
         let curve = run.curves.get(series)?;

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::super::dots::{Dots, Ink, Owner};
 use super::super::series::{Bin, nearest};
 use super::super::{put, shortened, width, write};
-use super::{Chart, Figure, Layout, Reference, SeriesView};
+use super::{Chart, FittedCurves, Layout, Reference, SeriesView};
 use crate::plot::axis::Axis;
 use crate::plot::number::compact;
 
@@ -102,7 +102,12 @@ impl Chart<'_> {
         write(buffer, plot, x, plot.y + plot.height / 2, &message, self.theme.muted);
     }
 
-    pub(super) fn draw_axes(&self, layout: &Layout, figure: Option<&Figure>, buffer: &mut Buffer) {
+    pub(super) fn draw_axes(
+        &self,
+        layout: &Layout,
+        figure: Option<&FittedCurves>,
+        buffer: &mut Buffer,
+    ) {
         let (plot, border) = (layout.plot, self.theme.border);
         if layout.gutter > 0 {
             let axis = plot.x - 1;
@@ -154,12 +159,12 @@ impl Chart<'_> {
     }
 
     /// The cell column of an x, counted from the left of the plot.
-    fn column_of(&self, figure: &Figure, plot: Rect, x: f64) -> u16 {
+    fn column_of(&self, figure: &FittedCurves, plot: Rect, x: f64) -> u16 {
         let dots = Dots::new(plot.width, 0, self.glyphs.unicode);
         dots.cell_of(dots.column(figure.x.fraction(x)), 0).0
     }
 
-    pub(super) fn draw_curves(&self, layout: &Layout, figure: &Figure, buffer: &mut Buffer) {
+    pub(super) fn draw_curves(&self, layout: &Layout, figure: &FittedCurves, buffer: &mut Buffer) {
         let plot = layout.plot;
         let mut dots = Dots::new(plot.width, plot.height, self.glyphs.unicode);
         let reference = self.reference_on_axis();
@@ -209,7 +214,7 @@ impl Chart<'_> {
         &self,
         reference: Reference<'_>,
         plot: Rect,
-        figure: &Figure,
+        figure: &FittedCurves,
         dots: &Dots,
         buffer: &mut Buffer,
     ) {
@@ -238,7 +243,13 @@ impl Chart<'_> {
 
     /// Several braille curves differ by colour only, so each ends in its marker; so
     /// does a lone point, which would be one dot among all the others.
-    fn draw_end_markers(&self, plot: Rect, figure: &Figure, dots: &Dots, buffer: &mut Buffer) {
+    fn draw_end_markers(
+        &self,
+        plot: Rect,
+        figure: &FittedCurves,
+        dots: &Dots,
+        buffer: &mut Buffer,
+    ) {
         for (index, curve) in figure.curves.iter().enumerate().rev() {
             let Some(bin) = curve.last() else { continue };
             if !self.glyphs.unicode || (self.series.len() < 2 && curve.len() > 1) {
@@ -251,7 +262,7 @@ impl Chart<'_> {
         }
     }
 
-    fn draw_cursor(&self, plot: Rect, figure: &Figure, dots: &Dots, buffer: &mut Buffer) {
+    fn draw_cursor(&self, plot: Rect, figure: &FittedCurves, dots: &Dots, buffer: &mut Buffer) {
         let Some(cursor) = self.cursor.filter(|&x| figure.x.contains(x)) else { return };
         let column = self.column_of(figure, plot, cursor);
         for (y, row) in (plot.top()..plot.bottom()).enumerate() {

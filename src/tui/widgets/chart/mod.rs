@@ -189,7 +189,7 @@ impl<'a> Chart<'a> {
     fn arrange(&self, area: Rect) -> Layout {
         let mut layout = Layout::divide(area, self.lines_above(), GUTTER);
         layout.figure = self.figure(&layout);
-        let Some(labels) = layout.figure.as_ref().map(Figure::label_width) else {
+        let Some(labels) = layout.figure.as_ref().map(FittedCurves::label_width) else {
             return layout;
         };
         if layout.gutter > 0 && labels + 1 > layout.gutter {
@@ -199,7 +199,7 @@ impl<'a> Chart<'a> {
         layout
     }
 
-    fn figure(&self, layout: &Layout) -> Option<Figure> {
+    fn figure(&self, layout: &Layout) -> Option<FittedCurves> {
         let plot = layout.plot;
         let window = self.visible()?;
         let columns = Dots::new(plot.width, 0, self.glyphs.unicode).columns();
@@ -215,7 +215,7 @@ impl<'a> Chart<'a> {
         let hi = reference.map_or(hi, |value| hi.max(value));
         let y = Axis::around(lo, hi, self.scale());
         let ticks = y.ticks((plot.height / 2).clamp(2, 6), false);
-        Some(Figure {
+        Some(FittedCurves {
             x: Axis::exactly(window.0, window.1),
             y,
             curves,
@@ -254,14 +254,14 @@ impl Widget for Chart<'_> {
 }
 
 /// The curves, ready for a plot of a certain width.
-struct Figure {
+struct FittedCurves {
     x: Axis,
     y: Axis,
     curves: Vec<Vec<Bin>>,
     y_labels: Vec<(f64, String)>,
 }
 
-impl Figure {
+impl FittedCurves {
     fn label_width(&self) -> u16 {
         self.y_labels.iter().map(|(_, label)| width(label)).max().unwrap_or(0)
     }
@@ -278,7 +278,7 @@ struct Layout {
     x_axis: Option<u16>,
     /// Columns for the y axis, itself included; 0 without one.
     gutter: u16,
-    figure: Option<Figure>,
+    figure: Option<FittedCurves>,
 }
 
 impl Layout {

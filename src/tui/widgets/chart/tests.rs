@@ -4,18 +4,18 @@ use proptest::prelude::*;
 use ratatui::buffer::Cell;
 use ratatui::style::Color;
 
-use super::super::smoothing::Point;
+use super::super::smoothing::PlotPoint;
 use super::*;
 
-fn steps(count: usize, f: impl Fn(f64) -> f64) -> Vec<Point> {
+fn steps(count: usize, f: impl Fn(f64) -> f64) -> Vec<PlotPoint> {
     (0..count).map(|i| (i as f64, f(i as f64))).collect()
 }
 
-fn view<'a>(name: &'a str, points: &'a [Point]) -> SeriesView<'a> {
+fn view<'a>(name: &'a str, points: &'a [PlotPoint]) -> SeriesView<'a> {
     SeriesView { name, style: Style::new(), curator: false, points: points.into(), slot: 0 }
 }
 
-fn second<'a>(name: &'a str, points: &'a [Point]) -> SeriesView<'a> {
+fn second<'a>(name: &'a str, points: &'a [PlotPoint]) -> SeriesView<'a> {
     SeriesView { slot: 1, ..view(name, points) }
 }
 
@@ -36,11 +36,11 @@ fn picture(chart: &Chart<'_>, columns: u16, rows: u16) -> String {
     lines.join("\n")
 }
 
-fn loss() -> Vec<Point> {
+fn loss() -> Vec<PlotPoint> {
     steps(200, |x| 0.4 * (-x / 30.0).exp() + 0.02)
 }
 
-fn exact_loss() -> Vec<Point> {
+fn exact_loss() -> Vec<PlotPoint> {
     steps(200, |x| 0.35 * (-x / 40.0).exp() + 0.01 * (x / 3.0).sin() + 0.03)
 }
 
@@ -166,7 +166,7 @@ fn not_a_number_leaves_a_gap_and_the_range_alone() {
 fn the_cursor_reads_out_real_points_and_the_mouse_finds_its_x() {
     let (theme, glyphs) = (Theme::truecolor(), Glyphs::unicode());
     let often = steps(101, |x| x);
-    let seldom: Vec<Point> = (0..=10).map(|i| (f64::from(i) * 10.0, 1.0)).collect();
+    let seldom: Vec<PlotPoint> = (0..=10).map(|i| (f64::from(i) * 10.0, 1.0)).collect();
     let chart = Chart::new("t", &theme, &glyphs)
         .series(view("often", &often))
         .series(second("seldom", &seldom))
@@ -238,7 +238,7 @@ fn long_names_shrink_before_any_number_is_lost() {
     assert!(shown.contains("exact"), "{shown}");
 }
 
-fn any_points() -> impl Strategy<Value = Vec<Point>> {
+fn any_points() -> impl Strategy<Value = Vec<PlotPoint>> {
     let x = prop_oneof![8 => -50.0..50.0f64, 1 => any::<f64>()];
     let y = prop_oneof![
         6 => -10.0..10.0f64,

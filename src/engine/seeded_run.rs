@@ -13,11 +13,11 @@ use super::public_alone::public_alone;
 use super::steps::epsilon_of;
 use crate::data::Source;
 use crate::error::{Error, Result};
-use crate::evaluation::scoring::Scene;
+use crate::evaluation::scoring::ScoringNeeds;
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Outcome, RunId};
+use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
 use crate::privacy::{NoiseSource, Released, Spender};
-use crate::session::certificate::{Certificate, Facts, Standing, TakenAsPublic};
+use crate::session::certificate::{AccountStanding, Certificate, Facts, TakenAsPublic};
 use crate::session::{Loaded, RunDirectory};
 
 /// What a step is said to have taken: a clock would differ every time.
@@ -67,7 +67,7 @@ pub(crate) fn run_for_pictures(
     })?;
     let model = running.finish()?;
     let label = |raw: f64| preparation.label_from_prediction(raw);
-    let scene = Scene {
+    let scene = ScoringNeeds {
         public_alone: alone.as_ref(),
         public_holdout: Some(&assembly.public_holdout),
         classes: &problem.shape.classes,
@@ -84,7 +84,7 @@ pub(crate) fn run_for_pictures(
         run: run.clone(),
         account: AccountId("pictures".to_owned()),
         method: job.plan.method.clone(),
-        outcome: Outcome::Finished,
+        outcome: RunOutcome::Finished,
         records: private_records,
         target: job.plan.target,
         guarantee: guarantee.clone(),
@@ -95,7 +95,7 @@ pub(crate) fn run_for_pictures(
         unit: None,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
-        standing: Standing::default(),
+        standing: AccountStanding::default(),
         rehearsed: None,
         told: told.clone(),
         model: None,
@@ -111,7 +111,7 @@ pub(crate) fn run_for_pictures(
         unit: None,
         private_records,
         public_records,
-        outcome: Outcome::Finished,
+        outcome: RunOutcome::Finished,
         target: job.plan.target,
         guarantee,
         with_start: None,

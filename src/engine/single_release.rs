@@ -1,14 +1,14 @@
-//! A release that is no run: granted, drawn and settled at once.
+//! A single release outside of a run: granted, drawn and settled at once.
 
 use super::launch::{new_run_id, open_budget};
 use crate::error::Result;
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Budget, Grant, Outcome, RunId};
+use crate::privacy::ledger::{AccountId, Budget, Grant, RunId, RunOutcome};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{Calibrated, Event, Guarantee, NoiseSource, Spender, Target, Watch};
 use crate::session::{Loaded, Workspace};
 
-/// Who wants it, and from which records.
+/// The session, plan and datasets that a run is ordered from.
 pub(super) struct Order<'a> {
     pub workspace: &'a Workspace,
     pub private: &'a Loaded,
@@ -54,7 +54,8 @@ impl Order<'_> {
             .watched(&Watch::sealed(), false)?;
         let value = draw(&mut spender);
         let drawn = spender.drawn();
-        spender.settle(if value.is_ok() { Outcome::Finished } else { Outcome::Failed }, false)?;
+        spender
+            .settle(if value.is_ok() { RunOutcome::Finished } else { RunOutcome::Failed }, false)?;
         let guarantee = Composition::of_run(&drawn, &calibrated.events, self.target.delta)?;
         Ok(Paid { value: value?, run, account, drawn, guarantee })
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::subspace::Score;
+use super::subspace::SpanScore;
 use crate::numeric::student::two_sided;
 
 /// Of every interval.
@@ -37,7 +37,7 @@ pub struct MeanScores {
 
 /// Where a candidate stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CandidatePlace {
     Best,
     /// Cannot be told apart from the best; so many more repeats would, if a number is known.
     Tied(Option<usize>),
@@ -47,10 +47,10 @@ pub enum Place {
 
 /// One candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct CandidateLine {
     pub name: String,
     pub records: usize,
-    pub place: Place,
+    pub place: CandidatePlace,
     /// `None` of a broken one.
     pub summary: Option<MeanScores>,
     /// By how much it is behind the best in the score that orders.
@@ -117,8 +117,8 @@ fn half_width(deviation: f64, repeats: usize) -> f64 {
 }
 
 impl MeanScores {
-    pub(super) fn of(scores: &[&Score]) -> Self {
-        let of = |number: fn(&Score) -> f64| {
+    pub(super) fn of(scores: &[&SpanScore]) -> Self {
+        let of = |number: fn(&SpanScore) -> f64| {
             Mean::of(&scores.iter().map(|score| number(score)).collect::<Vec<_>>())
         };
         let directions = scores.iter().map(|score| score.angles.len()).min().unwrap_or(0);

@@ -16,24 +16,25 @@
 //! pixels as well as 40 or 80 principal directions, and stayed within a point of the best rate
 //! on Fashion-MNIST.
 
-use super::fields::Course;
-use super::training::Motion;
+use super::fields::StepSettings;
+use super::training::SampledMotion;
 use crate::model::Architecture;
 
 /// How long the steps of a model may be.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct StepLengths {
     reach: f64,
     /// The rate without noise.
     largest: f64,
 }
 
-impl Pace {
+impl StepLengths {
     /// Softmax regression on records of a length of about 1.
     const LINEAR: Self = Self { reach: 8.0, largest: 96.0 };
     /// Networks on inputs of about 1 each: their gradients are longer.
     const NETWORK: Self = Self { reach: 1.5, largest: 4.0 };
 
+    /// The step lengths of this model.
     pub fn of(model: &Architecture) -> Self {
         if model.layers().len() == 1 { Self::LINEAR } else { Self::NETWORK }
     }
@@ -45,14 +46,14 @@ impl Pace {
 
     /// How the settings want steps to be taken, where noise of root mean square `length` is in
     /// every mean gradient of so many `parameters`.
-    pub fn motion(self, course: Course, length: f64, parameters: usize) -> Motion {
-        let Course { steps, learning_rate, momentum, average, .. } = course;
+    pub fn motion(self, course: StepSettings, length: f64, parameters: usize) -> SampledMotion {
+        let StepSettings { steps, learning_rate, momentum, average, .. } = course;
         let learning_rate = learning_rate.unwrap_or_else(|| {
             let gathered = (steps as f64).sqrt() * length;
             let steady = self.reach * (parameters as f64).powf(0.25) / gathered;
             (1.0 - momentum) * steady.min(self.largest)
         });
-        Motion { steps, learning_rate, momentum, average }
+        SampledMotion { steps, learning_rate, momentum, average }
     }
 }
 
@@ -62,14 +63,14 @@ mod tests {
 
     fn rate(numbers: &[(&str, f64)], length: f64, parameters: usize) -> f64 {
         let given = |wanted: &str| numbers.iter().find(|(key, _)| *key == wanted).map(|(_, x)| *x);
-        let course = Course {
+        let course = StepSettings {
             steps: given("steps").unwrap_or(400.0) as u64,
             batch: None,
             learning_rate: given("learning_rate"),
             momentum: given("momentum").unwrap_or(0.0),
             average: 0.25,
         };
-        Pace::LINEAR.motion(course, length, parameters).learning_rate
+        StepLengths::LINEAR.motion(course, length, parameters).learning_rate
     }
 
     #[test]

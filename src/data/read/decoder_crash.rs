@@ -1,8 +1,8 @@
 //! Crashes of other people's decoders on files that were damaged on purpose.
 //!
-//! A crash that is expected and dealt with is no news: nothing of it shall be printed, least
-//! of all over the interface's screen. What prints it is the program's hook, so that is
-//! told here, per thread, to stay silent.
+//! Such a crash is expected and dealt with, so nothing of it is printed, least of all over the
+//! interface's screen. The program's hook prints crashes; here it is told, for one thread, to stay
+//! silent.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,6 +4,7 @@
 //! version, or anything: what is no step is passed over and counted.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 use std::{fmt, io};
@@ -12,16 +13,18 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, IgnoredAny, IntoDeserializer as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::archive::Curves;
 use super::tail::Tail;
 use crate::adapt::Series;
 use crate::files::words::harmless;
 use crate::privacy::{CuratorOnly, Private, Watch};
 use crate::verdict::Errors;
 
+/// Numbers of a run over its steps, by what they are.
+pub type Curves = BTreeMap<Series, Vec<(f64, f64)>>;
+
 /// What a run has more than before.
 #[derive(Debug, Clone, Default)]
-pub struct Growth {
+pub struct RunGrowth {
     /// Its files are others than before: this is all that they hold.
     pub anew: bool,
     /// The last step, and how many there are to be.
@@ -41,7 +44,7 @@ pub struct Growth {
     pub skipped: u64,
 }
 
-impl Growth {
+impl RunGrowth {
     pub fn is_nothing(&self) -> bool {
         !self.anew
             && self.added == 0
@@ -61,7 +64,7 @@ pub(super) fn add_curves(to: &mut Curves, more: &Curves) {
 const LONGEST_PHASE: usize = 40;
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct EventLine<'a> {
     step: u64,
     #[serde(default)]
     of: u64,
@@ -70,7 +73,7 @@ struct Line<'a> {
     #[serde(default)]
     epsilon: Option<f64>,
     #[serde(default)]
-    values: Values,
+    values: SeriesValues,
     /// The last line of the curator's file.
     #[serde(default)]
     errors: Option<Errors>,
@@ -79,7 +82,7 @@ struct Line<'a> {
 /// Numbers by series; a series of another version is passed over. There are many lines in a
 /// workspace, so this makes no tree of them.
 #[derive(Default)]
-struct Values(Vec<(Series, Number)>);
+struct SeriesValues(Vec<(Series, Number)>);
 
 /// `3.5` in the curator's file, `{"value": 3.5, "standing": "released"}` in the other one.
 enum Number {
@@ -88,7 +91,7 @@ enum Number {
     None,
 }
 
-impl Values {
+impl SeriesValues {
     fn add_to(&self, step: u64, curves: &mut Curves, number: impl Fn(&Number) -> Option<f64>) {
         for (series, value) in &self.0 {
             if let Some(y) = number(value) {
@@ -108,25 +111,25 @@ impl Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Values {
+impl<'de> Deserialize<'de> for SeriesValues {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ByName;
         impl<'de> Visitor<'de> for ByName {
-            type Value = Values;
+            type Value = SeriesValues;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("numbers by series")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Values, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SeriesValues, A::Error> {
                 let mut values = Vec::new();
-                while let Some(Name(series)) = map.next_key()? {
+                while let Some(SeriesName(series)) = map.next_key()? {
                     match series {
                         Some(series) => values.push((series, map.next_value()?)),
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                Ok(Values(values))
+                Ok(SeriesValues(values))
             }
         }
         deserializer.deserialize_map(ByName)
@@ -134,21 +137,21 @@ impl<'de> Deserialize<'de> for Values {
 }
 
 /// The name of a series, where this version knows it.
-struct Name(Option<Series>);
+struct SeriesName(Option<Series>);
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for SeriesName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Known;
         impl Visitor<'_> for Known {
-            type Value = Name;
+            type Value = SeriesName;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the name of a series")
             }
 
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Name, E> {
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<SeriesName, E> {
                 let name: StrDeserializer<'_, de::value::Error> = name.into_deserializer();
-                Ok(Name(Series::deserialize(name).ok()))
+                Ok(SeriesName(Series::deserialize(name).ok()))
             }
         }
         deserializer.deserialize_str(Known)
@@ -183,10 +186,10 @@ impl<'de> Deserialize<'de> for Number {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Number, A::Error> {
                 #[derive(Deserialize)]
-                struct Told {
+                struct ToldNumbers {
                     value: Option<f64>,
                 }
-                let told = Told::deserialize(MapAccessDeserializer::new(map))?;
+                let told = ToldNumbers::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(told.value.map_or(Number::None, Number::Told))
             }
         }
@@ -196,7 +199,7 @@ impl<'de> Deserialize<'de> for Number {
 
 /// Reads the steps of one run as they come.
 #[derive(Debug)]
-pub struct Steps {
+pub struct StepReader {
     events: Tail,
     curator: Option<Tail>,
     last: u64,
@@ -204,7 +207,7 @@ pub struct Steps {
     phase: String,
 }
 
-impl Steps {
+impl StepReader {
     /// Public and released numbers only.
     pub fn of(directory: &Path) -> Self {
         Self {
@@ -228,7 +231,7 @@ impl Steps {
     }
 
     /// What was added since the last call.
-    pub fn read(&mut self) -> io::Result<Growth> {
+    pub fn read(&mut self) -> io::Result<RunGrowth> {
         match self.read_once()? {
             // One of the two files is another one: both are read from their beginning.
             None => {
@@ -236,14 +239,14 @@ impl Steps {
                 let directory = paths.0.parent().unwrap_or(Path::new("."));
                 *self = if paths.1 { Self::with_exact(directory) } else { Self::of(directory) };
                 let all = self.read_once()?.unwrap_or_default();
-                Ok(Growth { anew: true, ..all })
+                Ok(RunGrowth { anew: true, ..all })
             }
             Some(growth) => Ok(growth),
         }
     }
 
-    fn read_once(&mut self) -> io::Result<Option<Growth>> {
-        let mut growth = Growth::default();
+    fn read_once(&mut self) -> io::Result<Option<RunGrowth>> {
+        let mut growth = RunGrowth::default();
         // The exact numbers of a step stand in their file before it is in the other one.
         loop {
             let added = self.events.read()?;
@@ -252,7 +255,7 @@ impl Steps {
             }
             growth.skipped += added.too_long;
             for text in whole_lines(&added.text) {
-                match serde_json::from_slice::<Line>(text) {
+                match serde_json::from_slice::<EventLine>(text) {
                     Ok(line) if line.step > self.last => self.take(&line, &mut growth),
                     _ => growth.skipped += 1,
                 }
@@ -282,7 +285,7 @@ impl Steps {
         Ok(Some(growth))
     }
 
-    fn take(&mut self, line: &Line<'_>, growth: &mut Growth) {
+    fn take(&mut self, line: &EventLine<'_>, growth: &mut RunGrowth) {
         (self.last, self.of) = (line.step, line.of);
         if self.phase != line.phase {
             self.phase = harmless(&line.phase, LONGEST_PHASE);
@@ -304,9 +307,9 @@ fn whole_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn exact_numbers(text: Vec<u8>) -> (Option<CuratorOnly<Curves>>, Option<CuratorOnly<Errors>>) {
     let found = Private::new(text);
     let watch = Watch::open();
-    let lines = |text: &Vec<u8>, take: &mut dyn FnMut(Line<'_>)| {
+    let lines = |text: &Vec<u8>, take: &mut dyn FnMut(EventLine<'_>)| {
         for line in whole_lines(text) {
-            if let Ok(line) = serde_json::from_slice::<Line>(line) {
+            if let Ok(line) = serde_json::from_slice::<EventLine>(line) {
                 take(line);
             }
         }
@@ -337,7 +340,7 @@ mod tests {
     fn steps_are_read_as_they_come_and_what_is_none_is_counted() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("events.jsonl");
-        let mut steps = Steps::of(directory.path());
+        let mut steps = StepReader::of(directory.path());
         assert!(steps.read().unwrap().is_nothing());
         fs::write(&path, format!("{STEP}\n{{\"step\":2,")).unwrap();
         let growth = steps.read().unwrap();
@@ -378,7 +381,7 @@ mod tests {
             "{\"step\":1,\"values\":{\"private_error\":8}}\n",
         )
         .unwrap();
-        let mut steps = Steps::with_exact(directory.path());
+        let mut steps = StepReader::with_exact(directory.path());
         let growth = steps.read().unwrap();
         let watch = Watch::open();
         let exact = growth.exact.as_ref().unwrap().reveal(&watch).unwrap();

@@ -6,7 +6,7 @@
 //! S = (1/n)Σ uᵢuᵢᵀ is the second moment. With Cⱼ = QᵀVⱼ of candidate j, tr(CⱼᵀSCⱼ) is the mean
 //! share of a private gradient inside its span.
 
-use super::candidates::Round;
+use super::candidates::PublicRepeat;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::leading::leading;
@@ -24,15 +24,15 @@ const NOTHING: f64 = 1e-9;
 const SHORTEST: f64 = 1e-100;
 
 /// The public side of one repeat.
-pub(super) struct Frame {
+pub(super) struct CommonDirections {
     /// p × s, orthonormal.
     directions: Matrix,
     /// Cⱼ, s × k, of every candidate that is not broken.
     pub spans: Vec<Option<Matrix>>,
 }
 
-impl Frame {
-    pub fn of(round: &Round) -> Result<Self> {
+impl CommonDirections {
+    pub fn of(round: &PublicRepeat) -> Result<Self> {
         let spans: Vec<_> = round.spans.iter().flatten().collect();
         let columns: Vec<_> = spans.iter().flat_map(|span| span.basis().column_iter()).collect();
         let stack = Matrix::from_columns(&columns);
@@ -63,7 +63,7 @@ impl Frame {
     }
 
     /// S = (1/n)Σ uuᵀ of the gradients of these records.
-    pub fn moment(&self, round: &Round, features: &Matrix) -> Result<Matrix> {
+    pub fn moment(&self, round: &PublicRepeat, features: &Matrix) -> Result<Matrix> {
         let share = 1.0 / features.ncols() as f64;
         let mut moment = Matrix::zeros(self.size(), self.size());
         round.conditions.in_blocks(features, |gradients| {

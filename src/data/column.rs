@@ -1,0 +1,275 @@
+//! Typed columns and their cells.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use super::vectors::{RowVector, Vectors};
+
+/// One column of a file.
+#[derive(Clone)]
+pub enum Column {
+    /// Finite numbers, and NaN where one is missing.
+    Numbers(Vec<f64>),
+    /// Text as it stands in the file, trimmed.
+    Text(Vec<String>),
+    /// A vector of one length for every row.
+    Vectors(Vectors),
+}
+
+/// By value, so that a missing number equals a missing number.
+impl PartialEq for Column {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Numbers(a), Self::Numbers(b)) => {
+                a.len() == b.len()
+                    && a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()))
+            }
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::Vectors(a), Self::Vectors(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// One cell by what it means: `1`, `1.0` and `+1` are the same number, whether
+/// or not some other cell made their column text.
+#[derive(Clone, Copy)]
+pub enum Cell<'a> {
+    /// Finite, and never −0.
+    Number(f64),
+    /// A missing number is the empty text, as it is in most files.
+    Text(&'a str),
+    /// Several numbers.
+    Vector(RowVector<'a>),
+}
+
+impl<'a> Cell<'a> {
+    /// A cell that holds a number; what is no number is missing.
+    pub fn number(number: f64) -> Self {
+        if number.is_nan() {
+            return Self::Text("");
+        }
+        Self::Number(if number == 0.0 { 0.0 } else { number })
+    }
+
+    /// A cell as text files write it.
+    pub fn parse(text: &'a str) -> Self {
+        let text = text.trim();
+        finite(text).map_or(Self::Text(text), Self::number)
+    }
+}
+
+impl PartialEq for Cell<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Cell<'_> {}
+
+impl PartialOrd for Cell<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Numbers by size, then text by letter, then vectors.
+impl Ord for Cell<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Vector(a), Self::Vector(b)) => a.cmp(b),
+            (Self::Number(_), _) | (Self::Text(_), Self::Vector(_)) => Ordering::Less,
+            (Self::Vector(_), _) | (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl Hash for Cell<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Number(number) => number.to_bits().hash(state),
+            Self::Text(text) => text.hash(state),
+            Self::Vector(vector) => vector.hash(state),
+        }
+    }
+}
+
+/// The canonical text.
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Vector(vector) => vector.fmt(f),
+        }
+    }
+}
+
+/// The finite number that `text` writes.
+pub(super) fn finite(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// What stands for a missing value in a file.
+pub(super) fn is_missing(text: &str) -> bool {
+    const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
+    text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
+}
+
+impl Column {
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(cells) => cells.len(),
+            Self::Text(cells) => cells.len(),
+            Self::Vectors(vectors) => vectors.len(),
+        }
+    }
+
+    /// Whether it has no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A cell without a value, of a column that holds no vectors.
+    pub(super) fn push_missing(&mut self) {
+        match self {
+            Self::Numbers(cells) => cells.push(f64::NAN),
+            Self::Text(cells) => cells.push(String::new()),
+            Self::Vectors(_) => {}
+        }
+    }
+
+    /// Whether most of its cells that have a value are numbers.
+    pub fn is_mostly_numbers(&self) -> bool {
+        match self {
+            Self::Numbers(_) => true,
+            Self::Text(cells) => {
+                let present = cells.iter().filter(|cell| !is_missing(cell));
+                let count = |total: (usize, usize), cell: &String| {
+                    (total.0 + usize::from(finite(cell).is_some()), total.1 + 1)
+                };
+                let (numbers, present) = present.fold((0, 0), count);
+                2 * numbers > present
+            }
+            Self::Vectors(_) => false,
+        }
+    }
+
+    /// What stands in a row.
+    pub fn cell(&self, row: usize) -> Cell<'_> {
+        match self {
+            Self::Numbers(cells) => Cell::number(cells[row]),
+            Self::Text(cells) => Cell::parse(&cells[row]),
+            Self::Vectors(vectors) => Cell::Vector(vectors.row(row)),
+        }
+    }
+
+    /// What stands in all rows.
+    pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        (0..self.len()).map(|row| self.cell(row))
+    }
+
+    /// The distinct values in order, with how often each occurs.
+    pub fn values(&self) -> Vec<(Cell<'_>, usize)> {
+        if let Self::Numbers(cells) = self {
+            return values_of_numbers(cells);
+        }
+        let mut counts = HashMap::new();
+        for cell in self.cells() {
+            *counts.entry(cell).or_insert(0) += 1;
+        }
+        let mut values: Vec<_> = counts.into_iter().collect();
+        values.sort_unstable();
+        values
+    }
+
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
+            Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
+            Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)),
+        }
+    }
+
+    /// These rows; cells without a value stand for a row that there is not.
+    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Self {
+        let number = |cells: &[f64], row: usize| cells.get(row).copied().unwrap_or(f64::NAN);
+        match self {
+            Self::Numbers(cells) => {
+                Self::Numbers(rows.iter().map(|&row| number(cells, row)).collect())
+            }
+            Self::Text(cells) => Self::Text(
+                rows.iter().map(|&row| cells.get(row).cloned().unwrap_or_default()).collect(),
+            ),
+            Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)),
+        }
+    }
+
+    /// How many features it makes where its cells are numbers.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Vectors(vectors) => vectors.width(),
+            Self::Numbers(_) | Self::Text(_) => 1,
+        }
+    }
+
+    /// What its cells are, for messages.
+    pub fn kind(&self) -> String {
+        match self {
+            Self::Numbers(_) => "numbers".to_owned(),
+            Self::Text(_) => "text".to_owned(),
+            Self::Vectors(vectors) => format!("vectors of {} numbers", vectors.width()),
+        }
+    }
+
+    /// The cells of all parts, one after the other; `None` where vectors would
+    /// meet other cells or vectors of another length.
+    pub(super) fn concat(parts: &[&Self]) -> Option<Self> {
+        let vectors: Vec<&Vectors> = parts
+            .iter()
+            .filter_map(|part| match part {
+                Self::Vectors(vectors) => Some(vectors),
+                _ => None,
+            })
+            .collect();
+        if !vectors.is_empty() {
+            let all = vectors.len() == parts.len();
+            return Vectors::concat(&vectors).filter(|_| all).map(Self::Vectors);
+        }
+        let numbers: Option<Vec<&[f64]>> = parts
+            .iter()
+            .map(|part| match part {
+                Self::Numbers(cells) => Some(cells.as_slice()),
+                _ => None,
+            })
+            .collect();
+        if let Some(numbers) = numbers {
+            return Some(Self::Numbers(numbers.concat()));
+        }
+        let mut text = Vec::new();
+        for part in parts {
+            match part {
+                Self::Text(cells) => text.extend_from_slice(cells),
+                _ => text.extend(part.cells().map(|cell| cell.to_string())),
+            }
+        }
+        Some(Self::Text(text))
+    }
+}
+
+/// In order, without a table of all that was seen.
+fn values_of_numbers(cells: &[f64]) -> Vec<(Cell<'_>, usize)> {
+    let present = cells.iter().filter(|cell| !cell.is_nan());
+    // −0 is 0.
+    let mut present: Vec<f64> = present.map(|cell| cell + 0.0).collect();
+    present.sort_unstable_by(f64::total_cmp);
+    let equal = present.chunk_by(|a, b| a == b);
+    let numbers = equal.map(|equal| (Cell::number(equal[0]), equal.len()));
+    let missing = cells.len() - present.len();
+    numbers.chain((missing > 0).then_some((Cell::Text(""), missing))).collect()
+}

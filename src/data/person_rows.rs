@@ -1,0 +1,81 @@
+//! Which rows belong to which person.
+
+use std::ops::Range;
+
+use crate::numeric::Matrix;
+
+/// Where the records of each person stand: one person's after the other's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Persons {
+    /// Where each begins, and the end.
+    starts: Vec<u32>,
+    /// Rows that are not used, because their persons have too many; for the curator.
+    pub left_out: usize,
+    /// Rows that name nobody and are not used; for the curator.
+    pub nameless: usize,
+}
+
+impl Persons {
+    /// Persons with these numbers of records.
+    pub fn of_counts(counts: impl IntoIterator<Item = usize>) -> Self {
+        let mut starts = vec![0];
+        let mut end = 0;
+        for count in counts {
+            end += count as u32;
+            starts.push(end);
+        }
+        Self { starts, left_out: 0, nameless: 0 }
+    }
+
+    /// How many persons there are.
+    pub fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// How many records all persons have together.
+    pub fn records(&self) -> usize {
+        self.starts[self.count()] as usize
+    }
+
+    /// The records of one.
+    pub fn of(&self, person: usize) -> Range<usize> {
+        self.starts[person] as usize..self.starts[person + 1] as usize
+    }
+
+    /// The records of each person.
+    pub fn iter(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
+    }
+
+    /// All records of these persons, and where they stand then.
+    pub fn chosen(&self, persons: &[usize]) -> (Vec<usize>, Self) {
+        let rows = persons.iter().flat_map(|person| self.of(*person)).collect();
+        let counts = persons.iter().map(|person| self.of(*person).len());
+        let Self { left_out, nameless, .. } = *self;
+        (rows, Self { left_out, nameless, ..Self::of_counts(counts) })
+    }
+
+    /// One record of each of these persons. Records of a person stand in random order.
+    pub fn one_of_each(&self, persons: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        persons
+            .into_iter()
+            .map(|person| self.of(person))
+            .filter(|it| !it.is_empty())
+            .map(|it| it.start)
+            .collect()
+    }
+
+    /// The weight of each record in its person's mean. Records of zeros, which cannot be used,
+    /// have none.
+    pub fn shares(&self, features: &Matrix) -> Vec<f64> {
+        let mut shares: Vec<f64> = features
+            .column_iter()
+            .map(|record| f64::from(u8::from(record.iter().any(|x| *x != 0.0))))
+            .collect();
+        for range in self.iter() {
+            let usable: f64 = shares[range.clone()].iter().sum();
+            shares[range].iter_mut().for_each(|share| *share /= usable.max(1.0));
+        }
+        shares
+    }
+}

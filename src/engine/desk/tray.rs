@@ -1,0 +1,31 @@
+//! Where reports wait until the interface takes them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::messages::DeskReport;
+
+/// Where reports wait. `wake` is called when the tray stops being empty.
+pub(super) struct Tray {
+    reports: Mutex<Vec<DeskReport>>,
+    awake: AtomicBool,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Tray {
+    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { reports: Mutex::default(), awake: AtomicBool::new(false), wake: Box::new(wake) }
+    }
+
+    pub fn put(&self, report: DeskReport) {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+        if !self.awake.swap(true, Ordering::AcqRel) {
+            (self.wake)();
+        }
+    }
+
+    pub fn take(&self) -> Vec<DeskReport> {
+        self.awake.store(false, Ordering::Release);
+        std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

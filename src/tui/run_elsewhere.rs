@@ -1,0 +1,54 @@
+//! Who carries out a run of another process, and how fast it is.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::session::follow::wrote_words;
+use crate::session::run_directory::Process;
+
+/// A run of another process: who carries it out, and how far it is.
+#[derive(Debug)]
+pub struct RunElsewhere {
+    pub directory: PathBuf,
+    /// `running`, `paused`, `died`, `finished` and so on.
+    pub outcome: String,
+    pub process: Option<Process>,
+    pub wrote: Option<SystemTime>,
+    /// What the ledger charges, once it has ended.
+    pub spent: Option<f64>,
+    /// When it was first and last seen to take a step, without a long wait in between.
+    pub(super) seen: Option<[(Instant, u64); 2]>,
+}
+
+/// Over so short a time no speed is told, and over so long a one it has waited.
+const SHORT: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_secs(5);
+
+impl RunElsewhere {
+    /// Steps per second, as far as it was seen to work.
+    pub fn speed(&self) -> Option<f64> {
+        let [(then, first), (now, last)] = self.seen?;
+        let seconds = now.duration_since(then);
+        (seconds >= SHORT && last > first).then(|| (last - first) as f64 / seconds.as_secs_f64())
+    }
+
+    pub(super) fn sees(&mut self, step: u64) {
+        let now = (Instant::now(), step);
+        self.seen = Some(match self.seen {
+            Some([first, last]) if now.0.duration_since(last.0) < LONG => [first, now],
+            _ => [now, now],
+        });
+    }
+
+    /// From here on it goes at another pace.
+    pub fn forget_speed(&mut self) {
+        self.seen = None;
+    }
+
+    /// `process 4711 on node3, last step 2 s ago`
+    pub fn words(&self) -> String {
+        let process = self.process.as_ref().map(ToString::to_string);
+        let process = process.unwrap_or_else(|| "another process".to_owned());
+        format!("{process}, {}", wrote_words(self.wrote))
+    }
+}
