@@ -239,6 +239,9 @@ impl Study {
                     (told > FEWEST * releases as f64).then(|| held / told)
                 })
                 .collect();
+            if shares.is_empty() {
+                continue;
+            }
             let within = shares.iter().filter(|share| WANTED.contains(share)).count();
             let below = shares.iter().filter(|share| **share < *WANTED.start()).count();
             let least = shares.iter().copied().fold(f64::INFINITY, f64::min);

@@ -68,14 +68,16 @@ const STRENGTHS: [f64; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0];
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight reproduce choose --only bikeshare --quick
+  halflight reproduce choose --data data --best 0
   halflight reproduce choose --data data --seeds 4")]
 pub(super) struct ChooseStudy {
     /// Other shifts of the same datasets, which no rule was tuned on.
     #[arg(long)]
     further: bool,
 
-    /// At most so many candidates, as for `rehearse --best`.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    /// At most so many candidates, as for `rehearse --best`. 0 rehearses nothing, which takes most of
+    /// the time: the default plan stands alone beside public data.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(..=20))]
     best: u8,
 
     #[command(flatten)]
@@ -153,6 +155,12 @@ impl ChoiceStudy {
                     return Err(Error::interrupted("stopped by a signal among the rehearsals"));
                 }
                 let plan = default_plan(problem, *epsilon, 0);
+                if self.most == 0 {
+                    let alone = Rehearsed { candidates: vec![plan], prospect: None };
+                    let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+                    known.insert((at, k), alone);
+                    continue;
+                }
                 let classes = problem.case.task == Task::Classification;
                 let fits = |id: &&&str| {
                     crate::adapt::method(id)
