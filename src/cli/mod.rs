@@ -47,6 +47,7 @@ mod doctor;
 mod explain;
 mod guide;
 mod interface;
+mod job_array;
 mod ledger;
 mod look;
 mod man;

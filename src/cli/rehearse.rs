@@ -7,12 +7,15 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
 use crate::error::{Error, Result};
+use crate::files;
+use crate::privacy::Watch;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, odds};
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
@@ -29,7 +32,7 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
   halflight rehearse session.ron --over epsilon=0.1,0.5,1,5 --methods public_shape,target_only
   halflight rehearse session.ron --out advised.ron
   halflight rehearse session.ron --out candidates.ron --best 3
-  sbatch --array=1-8 --wrap 'halflight rehearse session.ron --part $SLURM_ARRAY_TASK_ID/8'")]
+  halflight rehearse session.ron --on slurm --parts 8 --sbatch=--time=1:00:00")]
 pub struct Rehearse {
     /// Session file (.ron).
     session: PathBuf,
@@ -54,6 +57,28 @@ pub struct Rehearse {
     /// Do one share of the trials, such as 2/8; other processes do the others.
     #[arg(long, value_name = "K/N", value_parser = part)]
     part: Option<(usize, usize)>,
+
+    /// Who does the trials. When others have done them, the same command without this option
+    /// gathers what they found.
+    #[arg(long, value_enum, default_value_t = On::Here, conflicts_with_all = ["part", "out"])]
+    on: On,
+
+    /// With --on slurm or list: shares of the trials.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    parts: u16,
+
+    /// An option for sbatch, such as --sbatch=--time=1:00:00 (repeatable).
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+
+    /// With --on slurm: print the job array, and submit nothing.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Let the last ranking by exact numbers (◆) say which rehearsals count more. The ledger notes
+    /// it, and the advice is for the curator: nothing of it is kept.
+    #[arg(long)]
+    include_curator: bool,
 
     /// Write the session with the advised method in this plan's place.
     #[arg(long, value_name = "FILE")]
@@ -83,6 +108,9 @@ impl Rehearse {
         let session = Session::open(&self.session)?;
         let plan = self.plan(&session)?.clone();
         let workspace = Workspace::of_session(&self.session)?;
+        if self.on != On::Here {
+            return self.share_out(&plan, &workspace);
+        }
         let mut datasets = Vec::new();
         for definition in &session.datasets {
             if definition.name == plan.private || plan.public.contains(&definition.name) {
@@ -105,6 +133,7 @@ impl Rehearse {
             methods: self.methods.clone(),
             repetitions: self.repetitions,
             part: self.part.unwrap_or(rehearse::WHOLE),
+            exact: self.include_curator.then(Watch::open),
             stop,
         };
         let mut progress = None;
@@ -120,6 +149,9 @@ impl Rehearse {
         if self.json {
             print_json(&as_json(&found.advice, &job.plan))?;
         } else {
+            if self.include_curator {
+                print_line("◆ For the curator: exact numbers had a say, and the ledger notes it.")?;
+            }
             print_line(&as_text(&found, &job.plan))?;
         }
         if let Some(path) = &self.out {
@@ -137,6 +169,57 @@ impl Rehearse {
             )));
         }
         Ok(())
+    }
+
+    /// A job array, or a list of commands.
+    fn share_out(&self, plan: &PlanDefinition, workspace: &Workspace) -> Result<()> {
+        if self.include_curator {
+            return Err(Error::usage("--include-curator weighs what was found, and finds nothing")
+                .cure("leave it out here, and give it to the command that gathers the results"));
+        }
+        if self.on == On::List {
+            let all = (1..=self.parts).map(|part| self.command(plan, &part.to_string()));
+            for command in all {
+                print_line(&command?)?;
+            }
+            return Ok(());
+        }
+        let folder = workspace.folder().join("rehearsals").join("slurm");
+        let array = JobArray {
+            folder: &folder,
+            tasks: self.parts.into(),
+            options: &self.sbatch,
+            command: self.command(plan, "\"$((SLURM_ARRAY_TASK_ID + 1))\"")?,
+        };
+        if self.dry_run {
+            return print_line(array.script().trim_end());
+        }
+        check_sbatch()?;
+        files::create_private_folder(&folder)
+            .map_err(|error| Error::io("create the folder of the job array", &folder, &error))?;
+        let job = array.submit("let this machine do it: the same command without --on")?;
+        print_line(&format!("Slurm job {job}: {} parts", self.parts))?;
+        messages::tell("when they are done, the same command without --on gathers what they found");
+        Ok(())
+    }
+
+    /// Who does one part, in a shell's words; `part` is its number from 1 on.
+    fn command(&self, plan: &PlanDefinition, part: &str) -> Result<String> {
+        let session = std::path::absolute(&self.session)
+            .map_err(|error| Error::io("find the session", &self.session, &error))?;
+        let mut words = vec![quoted(&program()?), "rehearse".to_owned(), quoted(&session)];
+        let mut option = |name: &str, value: &str| words.extend([name.to_owned(), word(value)]);
+        option("--plan", &plan.name);
+        if let Some(over) = &self.over {
+            option("--over", over);
+        }
+        if !self.methods.is_empty() {
+            option("--methods", &self.methods.join(","));
+        }
+        if let Some(repetitions) = self.repetitions {
+            option("--repetitions", &repetitions.to_string());
+        }
+        Ok(format!("{} --part {part}/{}", words.join(" "), self.parts))
     }
 
     fn plan<'a>(&self, session: &'a Session) -> Result<&'a PlanDefinition> {
@@ -238,6 +321,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         "epsilons": advice.epsilons,
         "odds_change_by_at_most": advice.epsilons.iter().map(|e| e.exp()).collect::<Vec<_>>(),
         "rehearsals": advice.scenes,
+        "weights": advice.weights,
         "players": advice.lines.iter().map(line).collect::<Vec<_>>(),
         "advised": chosen.collect::<Vec<_>>(),
         "sentences": advice.sentences(),

@@ -15,6 +15,7 @@ use crate::data::persons::protected_words;
 use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
+use crate::evaluation::Scored;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Watch};
@@ -307,6 +308,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         ));
     }
     lines.push(format!("  written to {}", summary.directory.display()));
+    lines.splice(0..0, summary.told.as_ref().and_then(Scored::alarm));
     lines.join("\n")
 }
 

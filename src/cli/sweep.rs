@@ -1,13 +1,13 @@
 //! `halflight sweep`: one plan for many values, here, on a cluster, or as a list.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 
+use super::job_array::{JobArray, On, check_sbatch, program, quoted};
 use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::adapt::Series;
@@ -92,16 +92,6 @@ pub struct Sweep {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum On {
-    /// This machine, on all cores.
-    Here,
-    /// A Slurm cluster, as a job array.
-    Slurm,
-    /// Nowhere yet: print one command for each task.
-    List,
-}
-
 impl Sweep {
     pub fn execute(&self) -> Result<()> {
         // What a task says ends up in the log of a cluster.
@@ -127,13 +117,8 @@ impl Sweep {
         let axes =
             self.over.iter().map(|axis| SweepAxis::parse(axis)).collect::<Result<Vec<_>>>()?;
         let variants = axes::variants(&session, base, &axes)?;
-        if self.on == On::Slurm
-            && !self.dry_run
-            && Command::new("sbatch").arg("-V").output().is_err()
-        {
-            return Err(Error::usage("there is no sbatch on this machine").cure(
-                "submit from a login node of the cluster, or see the job array with --dry-run",
-            ));
+        if self.on == On::Slurm && !self.dry_run {
+            check_sbatch()?;
         }
         let workspace = Workspace::of_session(path)?;
         let mut datasets = Vec::new();
@@ -187,7 +172,7 @@ impl Sweep {
         let into = std::path::absolute(into)
             .map_err(|error| Error::io("find the directory", into, &error))?;
         match self.on {
-            On::Slurm => print_line(self.job_array(&into, planned.len())?.trim_end()),
+            On::Slurm => print_line(self.job_array(&into, planned.len())?.script().trim_end()),
             On::List => self.print_list(&into, planned.len()),
             On::Here => planned.iter().try_for_each(|it| {
                 print_line(&format!(
@@ -251,49 +236,21 @@ impl Sweep {
         Ok(())
     }
 
-    /// The script of a Slurm job array.
-    fn job_array(&self, sweep: &Path, tasks: usize) -> Result<String> {
-        let options: Vec<String> =
-            self.sbatch.iter().map(|option| format!("#SBATCH {option}\n")).collect();
-        Ok(format!(
-            "#!/bin/sh\n\
-             #SBATCH --job-name=halflight\n\
-             #SBATCH --array=0-{last}\n\
-             #SBATCH --output={logs}/slurm-%a.out\n\
-             {options}\
-             exec {program} sweep --task {tasks}/\"$(printf %04d \"$SLURM_ARRAY_TASK_ID\")\"\n",
-            last = tasks.saturating_sub(1),
-            logs = sweep.display(),
-            options = options.concat(),
-            program = quoted(&program()?),
-            tasks = quoted(&sweep.join("tasks")),
-        ))
+    fn job_array<'a>(&'a self, sweep: &'a Path, tasks: usize) -> Result<JobArray<'a>> {
+        let command = format!(
+            "{} sweep --task {}/\"$(printf %04d \"$SLURM_ARRAY_TASK_ID\")\"",
+            quoted(&program()?),
+            quoted(&sweep.join("tasks")),
+        );
+        Ok(JobArray { folder: sweep, tasks, options: &self.sbatch, command })
     }
 
     fn submit(&self, sweep: &SweepDirectory) -> Result<()> {
-        let path = sweep.path().join("array.sh");
-        let script = self.job_array(sweep.path(), sweep.manifest.tasks.len())?;
-        crate::files::write_private(&path, script.as_bytes())?;
-        let again = || {
-            format!(
-                "submit it with `sbatch {}`, or free what is reserved with `halflight sweep \
-                 --collect {} --give-up`",
-                quoted(&path),
-                quoted(sweep.path())
-            )
-        };
-        let submitted = Command::new("sbatch")
-            .arg("--parsable")
-            .arg(&path)
-            .output()
-            .map_err(|error| Error::io("run sbatch", &path, &error).cure(again()))?;
-        if !submitted.status.success() {
-            let said = String::from_utf8_lossy(&submitted.stderr).trim().to_owned();
-            return Err(
-                Error::failed(format!("sbatch refuses the job array: {said}")).cure(again())
-            );
-        }
-        let job = String::from_utf8_lossy(&submitted.stdout).trim().to_owned();
+        let array = self.job_array(sweep.path(), sweep.manifest.tasks.len())?;
+        let job = array.submit(&format!(
+            "free what is reserved with `halflight sweep --collect {} --give-up`",
+            quoted(sweep.path())
+        ))?;
         // `halflight watch` asks the queue about it; without the note it looks at files alone.
         let _ = slurm::note(sweep.path(), &job);
         if self.json {
@@ -478,27 +435,9 @@ fn default_directory(workspace: &Workspace) -> PathBuf {
     workspace.folder().join("sweeps").join(format!("{time}-{:04x}", std::process::id() & 0xffff))
 }
 
-fn program() -> Result<PathBuf> {
-    std::env::current_exe()
-        .map_err(|error| Error::failed(format!("cannot find this program: {error}")))
-}
-
-/// As a shell reads it back.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%=".contains(&byte);
-    if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_are_quoted_for_a_shell_only_where_they_must_be() {
-        assert_eq!(quoted(Path::new("/a/b-1.c")), "/a/b-1.c");
-        assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
-    }
 
     #[test]
     fn what_is_not_done_is_told_in_numbers() {

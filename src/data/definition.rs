@@ -195,6 +195,11 @@ pub struct DatasetDefinition {
     /// their declared values; an empty list takes the values of the public data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub categories: BTreeMap<String, Vec<String>>,
+    /// Of private data: what is known of them from elsewhere, such as a publication, and never
+    /// computed from these rows. Means of columns, and shares of values:
+    /// `{"age": 63, "sex=female": 0.4}`. Rehearsals that resemble it weigh more.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub declared_means: BTreeMap<String, f64>,
     /// Units of columns, such as `{"temp": "°C"}`; for the reader's eyes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, String>,
@@ -236,6 +241,7 @@ impl DatasetDefinition {
             extract: None,
             columns: Columns::default(),
             categories: BTreeMap::new(),
+            declared_means: BTreeMap::new(),
             units: BTreeMap::new(),
             notes: BTreeMap::new(),
             declared_public: false,
@@ -257,6 +263,7 @@ impl DatasetDefinition {
         let checked = self
             .check_classes()
             .and_then(|()| self.check_records())
+            .and_then(|()| self.check_means())
             .and_then(|()| self.check_unit());
         checked.map_err(|error| error.within(&format!("dataset '{}'", self.name)))
     }
@@ -280,6 +287,24 @@ impl DatasetDefinition {
                 .cure("write the number that `halflight data count` proposes"));
         }
         Ok(())
+    }
+
+    fn check_means(&self) -> Result<()> {
+        let Some((name, mean)) = self.declared_means.iter().find(|(name, mean)| {
+            !mean.is_finite() || (name.contains('=') && !(0.0..=1.0).contains(*mean))
+        }) else {
+            if self.role == Role::Public && !self.declared_means.is_empty() {
+                return Err(Error::usage(
+                    "`declared_means` says what is known of private rows, and these are public",
+                )
+                .cure("leave it out: the means of public columns are computed"));
+            }
+            return Ok(());
+        };
+        Err(Error::usage(format!("the declared mean of '{name}' is {mean}")).cure(
+            "write a number for a column (`\"age\": 63`) and a share from 0 to 1 for a value \
+             (`\"sex=female\": 0.4`)",
+        ))
     }
 
     /// How many records of a person are used at most.

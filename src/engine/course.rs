@@ -234,6 +234,9 @@ impl<'a> Drawn<'a> {
             let certificate = Certificate::of(facts)?;
             directory.record_errors(self.taken, self.scores.exact(&self.job.watch))?;
             directory.write_certificate(&certificate)?;
+            if let Some(advice) = self.job.advice() {
+                report::keep_rehearsal(directory.path(), &advice)?;
+            }
             report::leave(directory.path())?;
             Ok(certificate.of_this_run.and(certificate.guarantee))
         })

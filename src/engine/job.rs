@@ -16,6 +16,7 @@ use crate::evaluation::Scored;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::Player;
+use crate::rehearsal::advice::Advice;
 use crate::session::resumption::{self, Origin};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, signature};
 
@@ -109,17 +110,20 @@ impl Job {
         self.expected().is_some()
     }
 
+    /// What rehearsals of its plan said.
+    pub(super) fn advice(&self) -> Option<Advice> {
+        rehearse::known(&self.plan, &self.loaded(), &self.workspace)
+    }
+
     /// That the plan lost to public data alone in its rehearsals.
     pub(super) fn forewarned(&self) -> Option<String> {
-        let plan = &self.plan;
-        let advice = rehearse::known(plan, &self.loaded(), &self.workspace)?;
+        let (plan, advice) = (&self.plan, self.advice()?);
         advice.warning(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
     }
 
     /// What the plan's rehearsals made expect of it.
     pub(super) fn expected(&self) -> Option<String> {
-        let plan = &self.plan;
-        let advice = rehearse::known(plan, &self.loaded(), &self.workspace)?;
+        let (plan, advice) = (&self.plan, self.advice()?);
         advice.expectation(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
     }
 

@@ -11,6 +11,7 @@
 //! | [`job`] | a run to be made, what it tells, and what it came to |
 //! | [`launch`] | the start of a run, on the calling thread |
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
+//! | `resemblance` | which public data are near to the private ones, by earlier rankings |
 //! | `course` | an opened run, from its first step to its settlement |
 //! | `steps` | the steps of a run, written down one by one |
 //! | [`detach`] | a run that its interface left goes on by itself |
@@ -53,6 +54,7 @@ pub mod preview;
 mod public_alone;
 pub mod ranking;
 pub mod rehearse;
+mod resemblance;
 pub mod resume;
 pub mod score;
 pub(crate) mod seeded_run;

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::assembly::{classes_of_pool, missing_of, pool, training_records};
-use super::overlap;
+use super::assembly::{missing_of, pool, shared_classes, training_records};
+use super::{overlap, resemblance};
 use crate::adapt::{self, STEPS_VERSION};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
@@ -25,7 +25,7 @@ use crate::evaluation::{Pay, Scoring};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
 use crate::rehearsal::advice::{Advice, Results, TrialResult};
-use crate::rehearsal::{Declared, Player, RunTerms, Stage, player};
+use crate::rehearsal::{Declared, Player, RunTerms, Stage, Trust, player};
 use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
@@ -57,6 +57,8 @@ pub struct RehearsalJob {
     pub repetitions: Option<u64>,
     /// Which share of the trials is this process's, of how many.
     pub part: (usize, usize),
+    /// An open watch lets the last ranking by exact numbers weigh rehearsals; the ledger notes it.
+    pub exact: Option<Watch>,
     pub stop: Arc<AtomicBool>,
 }
 
@@ -130,7 +132,8 @@ pub fn rehearse(
     let stage = Arc::new(stage_of(job, &loaded)?);
     let players = players(job, &loaded)?;
     let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
-    let results = Results::new(&stage, &players);
+    let trust = trust(job, private, &stage)?;
+    let results = Results::new(&stage, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or_else(|| stage.repetitions());
     let entries = TrialResult::all(&stage, &players, repetitions);
     let mut work = Work { job, stage, notebook, results, played: 0 };
@@ -140,13 +143,27 @@ pub fn rehearse(
         let more = work.results.vary(job.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
-    // Only a whole rehearsal, of all methods and trials, is advice to keep.
-    if job.methods.is_empty() && job.part == WHOLE {
+    // Who has only some of the methods or of the trials has no advice for others, nor has one
+    // whom exact numbers told something.
+    if job.methods.is_empty() && job.part == WHOLE && job.exact.is_none() {
         let summary = serde_json::to_string(&progress.advice)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
         work.notebook.sum_up(&summary)?;
     }
     Ok(progress)
+}
+
+/// What earlier rankings say of the scenes: released ones, and exact ones where they are asked for.
+fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
+    let scenes = stage.scenes();
+    let found = match &job.exact {
+        Some(watch) => Some(resemblance::exact(private, &job.workspace, watch)?),
+        None => resemblance::released(private, &job.workspace),
+    };
+    Ok(found.map_or_else(
+        || Trust::equal(scenes.len()),
+        |(misses, words)| Trust::of_ranking(scenes, &misses, &words),
+    ))
 }
 
 /// A rehearsal under way.
@@ -231,12 +248,25 @@ impl Work<'_> {
     }
 }
 
-/// The public records of a plan as a stage.
-pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
-    let plan = &job.plan;
-    let (private, publics) = roles(plan, loaded)?;
+/// The public records of a plan as a stage. How many records fall on each side of the hold-out
+/// depends on their number alone, which is public.
+fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
+    let (private, publics) = roles(&job.plan, loaded)?;
+    let records = training_records(private, &job.plan)?;
+    let declared = Declared { rows: private.rows, records, definition: private.definition.clone() };
+    stage_from(&job.plan, &job.epsilons, declared, &publics)
+}
+
+/// The same from what is public or declared.
+fn stage_from(
+    plan: &PlanDefinition,
+    epsilons: &[f64],
+    declared: Declared,
+    publics: &[&Loaded],
+) -> Result<Stage> {
+    let private = &declared.definition;
     let own = &publics[0].definition;
-    let Some(label) = own.label.clone().filter(|_| private.definition.label == own.label) else {
+    let Some(label) = own.label.clone().filter(|_| private.label == own.label) else {
         return Err(Error::usage(format!(
             "a rehearsal needs the label of '{}' in the public data too: without it nothing tells \
              how good a model is",
@@ -245,8 +275,8 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
         .cure("give the private and the public datasets the same label column"));
     };
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-    // Columns that name persons are not features.
-    let own = DatasetDefinition { unit: private.definition.unit.clone(), ..own.clone() };
+    // Who somebody is, is no feature.
+    let own = DatasetDefinition { unit: private.unit.clone(), ..own.clone() };
     let mut definition = resolved(&own, tables[0])?;
     let used = used_columns(&definition, tables[0])?;
     // Columns that are no features may still tell groups apart.
@@ -256,17 +286,18 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     let others = tables[0].names.iter().filter(|name| !known.contains(name)).filter(everywhere);
     columns.extend(others.filter(|name| same_kind(&tables, name)).cloned());
     let table = pool(&tables, &columns)?;
-    definition.missing = missing_of(&publics);
-    definition.classes = classes_of_pool(&definition, &table, private, &publics)?;
+    definition.missing = missing_of(publics);
+    if definition.task == Task::Classification {
+        let all = publics.iter().map(|it| &it.definition).chain([private]).collect::<Vec<_>>();
+        definition.classes = shared_classes(&table, &all)?;
+    }
     let owners: Vec<usize> =
         tables.iter().enumerate().flat_map(|(at, table)| vec![at; table.rows()]).collect();
-    let shifted = shifted(publics.iter().chain([&private]).map(|loaded| &loaded.definition))?;
-    // How many records fall on each side depends on their number alone, which is public.
-    let records = training_records(private, plan)?;
-    let mut epsilons: Vec<f64> = if job.epsilons.is_empty() {
+    let shifted = shifted(publics.iter().map(|loaded| &loaded.definition).chain([private]))?;
+    let mut epsilons: Vec<f64> = if epsilons.is_empty() {
         GRID.iter().map(|share| share * plan.target.epsilon).collect()
     } else {
-        job.epsilons.iter().copied().chain([plan.target.epsilon]).collect()
+        epsilons.iter().copied().chain([plan.target.epsilon]).collect()
     };
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
@@ -275,15 +306,16 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
         epsilons,
         preparation: plan.preparation.clone(),
         seed: plan.seed,
-        paid: paid_score(plan, private, definition.classes.len())?,
+        public_records: plan.public_records,
+        paid: paid_score(plan, &declared, definition.classes.len())?,
     };
-    let declared = Declared { records, definition: private.definition.clone() };
     let owners = (owners.as_slice(), plan.public.as_slice());
     let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
     if stage.scenes().is_empty() {
         return Err(Error::refused(format!(
-            "the public data of '{label}' cannot play the private role: no dataset, and no \
-             column's values, leave enough records on both sides"
+            "the public data of '{label}' cannot play the private role: no dataset, no column's \
+             values and no direction of the features leave enough records of every class on both \
+             sides"
         ))
         .cure("add a second public dataset, or keep columns by which the records differ"));
     }
@@ -294,7 +326,7 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
 /// training covers changes nothing.
 fn paid_score(
     plan: &PlanDefinition,
-    private: &Loaded,
+    private: &Declared,
     classes: usize,
 ) -> Result<Option<(Scoring, f64)>> {
     let Some(asked) = plan.own_score().filter(|asked| asked.pay != Pay::Covered) else {
@@ -339,6 +371,9 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     if plan.private_records.is_some() || paid.is_some() {
         let _ =
             write!(facts, "{:?}", (plan.private_records, paid.map(|it| (it, plan.target.epsilon))));
+    }
+    if let Some(public) = plan.public_records {
+        let _ = write!(facts, "public {public}");
     }
     let digest = Sha256::digest(facts);
     let start = digest.iter().take(8).fold(0, |name: u64, byte| name << 8 | u64::from(*byte));
@@ -463,7 +498,14 @@ impl Trials {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::Guarantee;
+    use crate::privacy::accountant::{Adjacency, Coverage};
+    use crate::privacy::ledger::{AccountId, RunId};
+    use crate::rank::CandidateOrder;
+    use crate::rank::candidate_line::Mean;
+    use crate::rehearsal::Miss;
     use crate::session::dataset;
+    use crate::session::ranking_record::{self, RecordedLine, RecordedTable, ReleasedRanking};
 
     const ROWS: usize = 2000;
 
@@ -509,6 +551,7 @@ mod tests {
             methods: vec!["target_only".to_owned(), "profiled_cnvx_adap".to_owned()],
             repetitions: Some(1),
             part: (0, 1),
+            exact: None,
             stop: Arc::default(),
         }
     }
@@ -560,6 +603,69 @@ mod tests {
         assert!(refused(&unlabelled).contains("needs the label"));
         let few = job(directory.path(), 1.0, ", sample: (rows: 70, seed: 1)");
         assert!(refused(&few).contains("cannot play the private role"));
+    }
+
+    /// A released ranking of `theirs` alone.
+    fn ranking() -> ReleasedRanking {
+        let guarantee = Guarantee {
+            epsilon: 0.5,
+            epsilon_lower: 0.5,
+            delta: 0.0,
+            adjacency: Adjacency::ReplaceOne,
+            covers: Coverage::FixedPlan,
+            bound: "pure".to_owned(),
+        };
+        let line = RecordedLine {
+            name: "theirs".to_owned(),
+            energy: None,
+            distance: None,
+            error: Some(Mean { mean: 0.2, deviation: 0.05 }),
+            verdict: String::new(),
+        };
+        let (order, verdict) = (CandidateOrder::Error, String::new());
+        let lines = vec![line];
+        let table = RecordedTable { order, lines, floor: None, ceiling: None, verdict };
+        ReleasedRanking { guarantee, winner: None, table: Some(table) }
+    }
+
+    #[test]
+    fn a_released_ranking_is_heard_and_an_exact_one_only_where_the_ledger_notes_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let job = job(directory.path(), 1.0, "");
+        let (private, workspace) = (&job.datasets[0], &job.workspace);
+        assert_eq!(resemblance::released(private, workspace), None);
+        let asked =
+            RehearsalJob { exact: Some(Watch::open()), ..self::job(directory.path(), 1.0, "") };
+        let refused = rehearse(&asked, &mut |_| {}).unwrap_err().to_string();
+        assert!(refused.contains("no ranking of public data by exact numbers"), "{refused}");
+
+        let account = private.register(&mut workspace.ledger().unwrap()).unwrap();
+        let keep = |id: &str, account: &AccountId| {
+            let id = RunId(format!("{id}-ranking-00"));
+            ranking_record::keep_released(workspace, &id, account, "ours", &ranking()).unwrap();
+        };
+        keep("20260101-120000", &account);
+        keep("20260101-130000", &AccountId("somebody-else".to_owned()));
+        let (misses, words) = resemblance::released(private, workspace).unwrap();
+        let miss = Miss { dataset: "theirs".to_owned(), share: 0.2, deviation: 0.05 };
+        assert_eq!((misses, words.contains("12:00:00")), (vec![miss], true), "{words}");
+
+        let table = serde_json::to_value(ranking().table).unwrap();
+        let exact = serde_json::json!({"account": account, "private": "ours", "findings": table});
+        let file = directory.path().join(".halflight/rankings/20260101-140000-r.curator.json");
+        std::fs::write(file, exact.to_string()).unwrap();
+        let noted = || {
+            let book = workspace.ledger().unwrap().book().unwrap();
+            book.account(&account).unwrap().unprotected.len()
+        };
+        run(&job);
+        assert_eq!(noted(), 0);
+        assert_eq!(resemblance::released(private, workspace).unwrap().1, words);
+        run(&asked);
+        assert_eq!(noted(), 1);
+        let sealed = RehearsalJob { exact: Some(Watch::sealed()), ..asked };
+        assert!(rehearse(&sealed, &mut |_| {}).is_err());
+        assert_eq!(noted(), 1);
     }
 
     #[test]

@@ -113,6 +113,12 @@ impl Scored {
         })
     }
 
+    /// What is said before anything else: that public data alone are clearly better.
+    pub fn alarm(&self) -> Option<String> {
+        let worse = !self.says_nothing() && self.difference?.low > 0.0;
+        self.verdict().filter(|_| worse).map(|verdict| format!("The model is {verdict}."))
+    }
+
     /// How much more, or less, in parts of the error of public data alone.
     fn change(&self, gap: Score, public: Score, more: bool) -> String {
         let word =
@@ -211,7 +217,9 @@ mod tests {
                 && verdict.contains("use public data alone"),
             "{verdict}"
         );
+        assert_eq!(worse.alarm(), Some(format!("The model is {verdict}.")));
         let open = Scored { difference: Some(score(-0.1, -0.3, 0.1)), ..classes() };
+        assert_eq!(open.alarm(), None);
         assert!(open.verdict().unwrap().starts_with("not clearly"));
         let alone = Scored { public_alone: None, difference: None, ..classes() };
         assert_eq!(alone.verdict(), None);

@@ -7,10 +7,10 @@
 //! - Errors change slowly with ε and noise does not, so neighbouring ε have a say ([`SAY`]), but
 //!   never for a method that loses to public data alone at this very ε.
 //! - The mean over scenes counts, and [`CAUTION`] times the worst scene beside it: one scene in
-//!   which public data alone are hopeless must not decide for all others.
-//! - A player that loses next to nothing to public data alone is preferred to them ([`INSURANCE`]):
-//!   private data may differ from public data more than public data differ among themselves, and
-//!   then public data alone are of no help.
+//!   which public data alone are hopeless must not decide for all others. Scenes that resemble the
+//!   real run weigh more ([`Trust`]); the worst is the worst of those that weigh [`HEARD`] or more.
+//! - Who loses next to nothing to public data alone is preferred to them ([`INSURANCE`]): private
+//!   data may differ more than public ones do from each other, and then they are no help.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,12 @@ use serde::{Deserialize, Serialize};
 
 use super::player::Player;
 use super::stage::Stage;
+use super::trust::Trust;
 use crate::error::Error;
 use crate::plot::number::compact;
+
+/// A value and its weight.
+type Weighted = (f64, f64);
 
 /// No loss counts as more than so many times another one: a player that fails is bad enough.
 const WORST: f64 = 100.0;
@@ -35,6 +39,9 @@ const SAY: f64 = 0.5;
 
 /// The weight of the worst scene, beside that of the mean over all.
 const CAUTION: f64 = 0.25;
+
+/// A scene of less weight, where 1 is usual, is not heard as the worst one.
+const HEARD: f64 = 0.5;
 
 /// By so much a method may score above public data alone, whose score is zero: as one does that
 /// is [`NOTICEABLE`] worse in every scene.
@@ -84,6 +91,9 @@ pub struct Results {
     /// From here on players are the advised method with other settings, at the plan's ε alone.
     variants: usize,
     grown: f64,
+    trust: Trust,
+    /// Who does not play, and why.
+    left_out: Vec<String>,
 }
 
 /// How a player did at one ε, as ratios to public data alone.
@@ -131,6 +141,12 @@ pub struct Advice {
     /// How many times as large ε was in the smallest scene: see [`Stage::scale`].
     #[serde(default = "as_it_is")]
     pub grown: f64,
+    /// How much each scene counts; empty where all count the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<f64>,
+    /// Why they do not, and who does not play.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 const fn as_it_is() -> f64 {
@@ -158,7 +174,18 @@ impl Results {
             losses: BTreeMap::new(),
             failed: BTreeMap::new(),
             variants: players.len(),
+            trust: stage.trust(),
+            left_out: stage.left_out().to_vec(),
         }
+    }
+
+    /// With something more that tells which scenes resemble the real run.
+    pub fn trusting(self, more: Trust) -> Self {
+        Self { trust: self.trust.and(more), ..self }
+    }
+
+    fn weight(&self, scene: usize) -> f64 {
+        self.trust.weights()[scene]
     }
 
     /// The advised method with other settings joins in; its trials.
@@ -246,14 +273,12 @@ impl Results {
 
     /// What players are chosen by: the less the better.
     fn score(&self, player: usize, k: usize) -> f64 {
-        let found = (0..self.scenes.len()).filter_map(|scene| self.smoothed(scene, player, k));
-        let (mut sum, mut count, mut worst) = (0.0, 0.0, f64::NEG_INFINITY);
-        for one in found {
-            sum += one;
-            count += 1.0;
-            worst = worst.max(one);
-        }
-        sum / count + CAUTION * worst
+        let of = |scene| Some((self.smoothed(scene, player, k)?, self.weight(scene)));
+        let found: Vec<(f64, f64)> = (0..self.scenes.len()).filter_map(of).collect();
+        let heard = found.iter().filter(|(_, weight)| *weight >= HEARD);
+        let worst = heard.map(|(one, _)| *one).reduce(f64::max);
+        let mean = mean(&found);
+        mean + CAUTION * worst.unwrap_or(mean)
     }
 
     /// What to do, as far as is known.
@@ -285,10 +310,13 @@ impl Results {
             };
             let winners: Vec<Option<usize>> = (0..self.scenes.len()).map(best).collect();
             for (player, line) in lines.iter_mut().enumerate() {
-                let logs: Vec<f64> = found[player].iter().flatten().copied().collect();
+                let weighted = (found[player].iter().enumerate())
+                    .filter_map(|(scene, log)| Some(((*log)?, self.weight(scene))));
+                let weighted: Vec<(f64, f64)> = weighted.collect();
+                let logs: Vec<f64> = weighted.iter().map(|(log, _)| *log).collect();
                 let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
                 let spread = self.spread(player, k);
-                let standing = PlayerStanding::of(&logs, best_in);
+                let standing = PlayerStanding::of(&weighted, best_in);
                 line.standings.push(standing.map(|found| PlayerStanding { spread, ..found }));
                 let whole = logs.len() == self.scenes.len();
                 line.logs.push(if whole { logs } else { Vec::new() });
@@ -309,18 +337,24 @@ impl Results {
         let at = nearest(&self.epsilons, epsilon);
         let settings = choice[at].map_or(Vec::new(), |chosen| self.varied(chosen, at));
         let (epsilons, scenes) = (self.epsilons.clone(), self.scenes.clone());
-        Advice { epsilons, at, scenes, lines, choice, settings, grown: self.grown }
+        let all_the_same = self.trust.why().is_empty();
+        let weights = if all_the_same { Vec::new() } else { self.trust.weights().to_vec() };
+        let notes = [self.trust.why(), &self.left_out].concat();
+        let grown = self.grown;
+        Advice { epsilons, at, scenes, lines, choice, settings, grown, weights, notes }
     }
 
     /// How variants of the chosen player did beside it.
     fn varied(&self, chosen: usize, k: usize) -> Vec<Variant> {
         let variants = (self.variants..self.players.len()).filter_map(|player| {
             let both = |scene| {
-                Some((self.logarithm(scene, player, k)?, self.logarithm(scene, chosen, k)?))
+                let (own, other) =
+                    (self.logarithm(scene, player, k)?, self.logarithm(scene, chosen, k)?);
+                Some(((own, self.weight(scene)), (other, self.weight(scene))))
             };
-            let (own, as_it_is): (Vec<f64>, Vec<f64>) =
+            let (own, as_it_is): (Vec<Weighted>, Vec<Weighted>) =
                 (0..self.scenes.len()).filter_map(both).unzip();
-            let better = own.iter().zip(&as_it_is).filter(|(own, other)| own < other).count();
+            let better = own.iter().zip(&as_it_is).filter(|(own, other)| own.0 < other.0).count();
             let standing = PlayerStanding::of(&own, better)?;
             let ratio = standing.ratio / PlayerStanding::of(&as_it_is, 0)?.ratio;
             Some(Variant { player: self.players[player].clone(), standing, ratio })
@@ -330,13 +364,18 @@ impl Results {
 }
 
 impl PlayerStanding {
-    /// Of the logarithms of the ratios, one for each scene.
-    fn of(logs: &[f64], best_in: usize) -> Option<Self> {
-        let of = |with: fn(f64, f64) -> f64| logs.iter().copied().reduce(with);
-        let ratio = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    /// Of the logarithms of the ratios, one for each scene, and the scenes' weights.
+    fn of(logs: &[Weighted], best_in: usize) -> Option<Self> {
+        let of = |with: fn(f64, f64) -> f64| logs.iter().map(|(log, _)| *log).reduce(with);
         let (least, most) = (of(f64::min)?.exp(), of(f64::max)?.exp());
-        Some(Self { ratio, least, most, best_in, scenes: logs.len(), spread: None })
+        let (ratio, scenes) = (mean(logs).exp(), logs.len());
+        Some(Self { ratio, least, most, best_in, scenes, spread: None })
     }
+}
+
+fn mean(weighted: &[Weighted]) -> f64 {
+    let whole: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+    weighted.iter().map(|(value, weight)| value * weight).sum::<f64>() / whole
 }
 
 /// The place of the ε that is the fewest times larger or smaller.
@@ -355,6 +394,8 @@ impl Advice {
             && self.choice.iter().all(within)
             && self.lines.iter().all(|line| line.standings.len() == count)
             && self.epsilons.iter().all(|epsilon| epsilon.is_finite() && *epsilon > 0.0)
+            && (self.weights.is_empty() || self.weights.len() == self.scenes.len())
+            && self.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0)
     }
 
     /// The lines from the least error at the plan's ε to the largest; those without any last.
@@ -499,6 +540,7 @@ impl Advice {
                 compact((10.0 * self.grown).round() / 10.0)
             ));
         }
+        said.extend(self.notes.iter().cloned());
         said.extend(self.on_settings());
         said.extend(self.ends());
         if player.spends() {
@@ -689,6 +731,8 @@ mod tests {
             variants: players.len(),
             players,
             grown: 1.0,
+            trust: Trust::equal(scenes.len()),
+            left_out: Vec::new(),
         };
         for (scene, losses) in scenes.iter().enumerate() {
             for (player, losses) in losses.iter().enumerate() {

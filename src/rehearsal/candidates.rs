@@ -71,7 +71,7 @@ impl Advice {
         let choice = self.mean_of_best(&lines, epsilon).filter(|_| known.contains(&&epsilon))?;
         let alone = |line: &&PlayerLine| {
             let logs = self.logs(line, epsilon)?;
-            Some(logs.iter().sum::<f64>() / logs.len() as f64)
+            Some(self.mean(logs.into_iter()))
         };
         let single = lines.iter().filter_map(alone).fold(0.0, f64::min);
         Some(Prospect { choice: choice.exp(), single: single.exp() })
@@ -88,7 +88,18 @@ impl Advice {
         let each = lines.iter().map(|line| self.logs(line, epsilon)).collect::<Option<Vec<_>>>()?;
         let scenes = self.scenes.len();
         let best = |scene: usize| each.iter().map(|logs| logs[scene]).fold(0.0, f64::min);
-        (scenes > 0).then(|| (0..scenes).map(best).sum::<f64>() / scenes as f64)
+        (scenes > 0).then(|| self.mean((0..scenes).map(best)))
+    }
+
+    /// Over scenes, by their weights.
+    fn mean(&self, values: impl Iterator<Item = f64>) -> f64 {
+        let weight = |scene: usize| self.weights.get(scene).copied().unwrap_or(1.0);
+        let (mut sum, mut whole) = (0.0, 0.0);
+        for (scene, value) in values.enumerate() {
+            sum += weight(scene) * value;
+            whole += weight(scene);
+        }
+        sum / whole
     }
 
     /// For every scene the logarithm of the ratio at an ε, between those that were rehearsed.
@@ -139,6 +150,8 @@ mod tests {
             choice: vec![None; 2],
             settings: Vec::new(),
             grown: 1.0,
+            weights: Vec::new(),
+            notes: Vec::new(),
         }
     }
 

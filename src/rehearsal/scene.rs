@@ -1,12 +1,14 @@
 //! Scenes: which public rows play the private records, and which stay public.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::trust::traced;
 use crate::adapt::baselines::reference::DEFAULT_RIDGE;
 use crate::data::column::{Cell, Column};
-use crate::data::{Dataset, Preparation, Table};
+use crate::data::{Dataset, Preparation, Table, Task};
 use crate::error::Result;
 use crate::numeric::least_squares::NormalEquations;
+use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
 
 /// Fewer records can neither be learned from nor judge.
@@ -21,11 +23,15 @@ const MOST_VALUES: usize = 6;
 /// A column of more different numbers is cut into parts of equal size.
 const MOST_SINGLE_VALUES: usize = 12;
 
-/// How many scenes are wanted; if datasets and known shifts make fewer, slices fill up.
+/// Where datasets and known shifts make fewer scenes, slices fill up to so many as are wanted.
+const FEWEST: usize = 3;
 const WANTED: usize = 6;
 
 /// Records by which the strength of a shift is estimated.
 const COMPARED: usize = 4000;
+
+/// Records by which main directions are found.
+const SPANNING: usize = 600;
 
 /// Public rows in the private role, by their numbers in the pooled table.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +55,21 @@ pub enum SceneKind {
 }
 
 impl Scene {
+    /// Why it cannot be played: what a run would refuse, or never meet.
+    fn trouble(&self, classes: &[usize]) -> Option<&'static str> {
+        let among = |rows: &[usize]| rows.iter().map(|row| classes[*row]).collect::<BTreeSet<_>>();
+        let (acting, public) = (among(&self.acting), among(&self.public));
+        if acting.len() < 2 {
+            Some("it has one class alone")
+        } else if public.len() < 2 {
+            Some("the others have one class alone")
+        } else if !acting.is_subset(&public) {
+            Some("the others lack one of its classes")
+        } else {
+            None
+        }
+    }
+
     /// Unlike any other scene's, where a dataset is called like a part of one.
     pub fn name(&self) -> String {
         format!("{:?}: {}", self.kind, self.title)
@@ -59,39 +80,85 @@ impl SceneKind {
     pub fn words(self) -> &'static str {
         match self {
             Self::Dataset => "a public dataset",
-            Self::Shift => "a part by the column that your filters name",
+            Self::Shift => "a part by what tells private and public records apart",
             Self::Slice => "a slice of the public data",
         }
     }
 }
 
-/// Every scene that the public rows offer. `owners` tells which dataset each row belongs to;
-/// `shifted` names the columns that filters tell public and private records apart by.
+/// By what public and private records are told to differ.
+#[derive(Debug, Clone, Copy)]
+pub struct Differences<'a> {
+    /// The columns that filters tell them apart by.
+    pub shifted: &'a [String],
+    /// Declared means of private columns.
+    pub means: &'a BTreeMap<String, f64>,
+}
+
+/// Who plays, and why others do not.
+#[derive(Debug, Default)]
+pub struct Cast {
+    pub scenes: Vec<Scene>,
+    pub left_out: Vec<String>,
+}
+
+impl Cast {
+    fn take(&mut self, found: impl IntoIterator<Item = Scene>, classes: Option<&[usize]>) {
+        for scene in found {
+            match classes.and_then(|classes| scene.trouble(classes)) {
+                None => self.scenes.push(scene),
+                Some(why) => self.left_out.push(format!("'{}' does not play: {why}.", scene.title)),
+            }
+        }
+    }
+}
+
+/// Every scene that the public rows offer. `owners` tells which dataset each row belongs to.
 pub fn scenes(
     table: &Table,
     (owners, datasets): (&[usize], &[String]),
-    shifted: &[String],
+    Differences { shifted, means }: Differences<'_>,
     label: &str,
     preparation: &Preparation,
-) -> Result<Vec<Scene>> {
-    let mut found = Vec::new();
+) -> Result<Cast> {
+    let mut cast = Cast::default();
+    let classes = classes(table, label, preparation)?;
+    let classes = classes.as_deref();
     if datasets.len() > 1 {
         for (at, name) in datasets.iter().enumerate() {
-            found.extend(scene(name.clone(), SceneKind::Dataset, owners, at));
+            cast.take(scene(name.clone(), SceneKind::Dataset, owners, at), classes);
         }
     }
     for name in shifted.iter().filter(|name| name.as_str() != label && table.has(name)) {
         for part in parts(table, name, SceneKind::Shift)? {
             // A dataset for each value plays once, under its own name.
-            if !found.iter().any(|known: &Scene| known.acting == part.acting) {
-                found.push(part);
+            if !cast.scenes.iter().any(|known| known.acting == part.acting) {
+                cast.take([part], classes);
             }
         }
     }
-    if found.len() < WANTED / 2 {
-        found.extend(slices(table, label, shifted, preparation, WANTED - found.len())?);
+    cast.take(declared(table, means, label), classes);
+    if cast.scenes.len() < FEWEST {
+        let wanted = WANTED - cast.scenes.len();
+        cast.take(slices(table, label, shifted, preparation, wanted)?, classes);
     }
-    Ok(found)
+    if cast.scenes.len() < FEWEST {
+        cast.take(ends(table, preparation, WANTED - cast.scenes.len())?, classes);
+    }
+    Ok(cast)
+}
+
+/// The class of every row, by its place among the values of the label; `None` where labels are
+/// numbers.
+fn classes(table: &Table, label: &str, preparation: &Preparation) -> Result<Option<Vec<usize>>> {
+    if preparation.task() != Task::Classification {
+        return Ok(None);
+    }
+    let column = table.column(label)?;
+    let values = column.values();
+    let numbers: BTreeMap<Cell<'_>, usize> =
+        values.iter().enumerate().map(|(at, (cell, _))| (*cell, at)).collect();
+    Ok(Some(column.cells().map(|cell| numbers[&cell]).collect()))
 }
 
 /// The rows of one group, where there are enough and not too many of them.
@@ -187,6 +254,58 @@ fn slices(
     Ok(found.into_iter().take(wanted).map(|(_, scene)| scene).collect())
 }
 
+/// The third of the rows that is farthest along the direction from the public means to the
+/// declared private ones: most like the private rows, as far as these are declared.
+fn declared(table: &Table, means: &BTreeMap<String, f64>, label: &str) -> Option<Scene> {
+    let of_label = |name: &String| name == label || name.starts_with(&format!("{label}="));
+    let means = means.iter().filter(|(name, _)| !of_label(name));
+    let known = traced(table, &means.map(|(name, mean)| (name.clone(), *mean)).collect());
+    let along = |row: usize| known.iter().map(|it| it.declared * it.places[row]).sum::<f64>();
+    let places: Vec<f64> = (0..table.rows()).map(along).collect();
+    let differ = places.iter().any(|place| *place != places[0]);
+    let title = "rows most like the declared means".to_owned();
+    differ.then(|| scene(title, SceneKind::Shift, &thirds(&places), 2))?
+}
+
+/// Where no column tells enough groups apart, as in tables of images: the third of the records
+/// that is farthest out along a main direction of the features, and the third at its other end.
+fn ends(table: &Table, preparation: &Preparation, wanted: usize) -> Result<Vec<Scene>> {
+    let prepared = |rows: &[usize]| preparation.apply(&table.excerpt(rows), "public", true);
+    let stride = table.rows().div_ceil(SPANNING).max(1);
+    let some: Vec<usize> = (0..table.rows()).step_by(stride).collect();
+    let main = Principal::centred(&prepared(&some)?.features, wanted.div_ceil(2));
+    let Some((_, Principal { directions, .. })) = main else { return Ok(Vec::new()) };
+    let mut places: Vec<Vec<f64>> = vec![Vec::new(); directions.ncols()];
+    let rows: Vec<usize> = (0..table.rows()).collect();
+    for block in rows.chunks(COMPARED) {
+        let features = prepared(block)?.features;
+        for (places, direction) in places.iter_mut().zip(directions.column_iter()) {
+            places.extend(features.tr_mul(&direction).iter());
+        }
+    }
+    let mut found = Vec::new();
+    for (number, places) in (1..).zip(&places) {
+        let groups = thirds(places);
+        for (end, group) in [("one end", 2), ("the other end", 0)] {
+            let title = format!("{end} of main direction {number}");
+            found.extend(scene(title, SceneKind::Slice, &groups, group));
+        }
+    }
+    found.truncate(wanted);
+    Ok(found)
+}
+
+/// 0 for the least third, 2 for the largest.
+fn thirds(numbers: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by(|one, other| numbers[*one].total_cmp(&numbers[*other]));
+    let mut groups = vec![0; numbers.len()];
+    for (place, row) in order.into_iter().enumerate() {
+        groups[row] = 3 * place / numbers.len();
+    }
+    groups
+}
+
 /// One row per output: the labels, or which class it is.
 fn answers(data: &Dataset) -> Matrix {
     match (&data.target, &data.classes) {
@@ -223,6 +342,7 @@ fn strength(features: &Matrix, answers: &Matrix, of: &[usize], group: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::vectors::{Values, Vectors};
     use crate::data::{DatasetDefinition, PreparationSettings, Role, Source};
 
     /// 400 rows: four seasons, a number, a name for every row, and a label that turns with `turn`.
@@ -254,10 +374,21 @@ mod tests {
     }
 
     fn titles(owners: &[usize], datasets: &[&str], shifted: &[&str]) -> Vec<(String, SceneKind)> {
+        declaring(owners, datasets, shifted, &BTreeMap::new())
+    }
+
+    fn declaring(
+        owners: &[usize],
+        datasets: &[&str],
+        shifted: &[&str],
+        means: &BTreeMap<String, f64>,
+    ) -> Vec<(String, SceneKind)> {
         let (table, preparation) = table();
         let datasets: Vec<String> = datasets.iter().map(|name| (*name).to_owned()).collect();
         let shifted: Vec<String> = shifted.iter().map(|name| (*name).to_owned()).collect();
-        let found = scenes(&table, (owners, &datasets), &shifted, "label", &preparation).unwrap();
+        let differences = Differences { shifted: &shifted, means };
+        let owners = (owners, datasets.as_slice());
+        let found = scenes(&table, owners, differences, "label", &preparation).unwrap().scenes;
         for scene in &found {
             let mut all = [scene.acting.as_slice(), &scene.public].concat();
             all.sort_unstable();
@@ -304,6 +435,84 @@ mod tests {
         let found = titles(&[0; 400], &["only"], &[]);
         assert!(found[0].0.starts_with("turn") && found[0].1 == SceneKind::Slice, "{found:?}");
         assert!(found.iter().all(|(title, _)| !title.contains("name")), "{found:?}");
+    }
+
+    #[test]
+    fn rows_like_the_declared_private_ones_play() {
+        let means = BTreeMap::from([("size".to_owned(), 90.0)]);
+        let found = declaring(&[0; 400], &["only"], &[], &means);
+        assert_eq!(found[0], ("rows most like the declared means".to_owned(), SceneKind::Shift));
+        // What is declared of the label alone is no shift of the features.
+        let means = BTreeMap::from([("label".to_owned(), 90.0)]);
+        assert_eq!(declaring(&[0; 400], &["only"], &[], &means), titles(&[0; 400], &["only"], &[]));
+        let (table, _) = table();
+        let scene =
+            declared(&table, &BTreeMap::from([("size".to_owned(), 90.0)]), "label").unwrap();
+        let Column::Numbers(sizes) = table.column("size").unwrap() else { panic!() };
+        let least = scene.acting.iter().map(|row| sizes[*row]).fold(f64::INFINITY, f64::min);
+        assert!(scene.public.iter().all(|row| sizes[*row] <= least));
+    }
+
+    #[test]
+    fn where_no_column_makes_groups_the_ends_of_main_directions_play() {
+        let vector = |row: u32| {
+            let (long, short) = (f64::from(row * 37 % 101), f64::from(row * 53 % 97));
+            [long, 0.1 * short, long + 0.1 * short]
+        };
+        let vectors = Vectors::new(3, Values::F64((0..300).flat_map(vector).collect())).unwrap();
+        let labels = (0..300).map(|row| f64::from(row % 7)).collect();
+        let columns = vec![Column::Vectors(vectors), Column::Numbers(labels)];
+        let names = ["pixels", "label"].map(str::to_owned).to_vec();
+        let table = Table::new("t.npz", names, columns, (0..300).collect()).unwrap();
+        let mut definition =
+            DatasetDefinition::new("t", Role::Public, Source::File("t.npz".to_owned()));
+        definition.label = Some("label".to_owned());
+        let settings = PreparationSettings::default();
+        let preparation = Preparation::fit(&table, &definition, &settings).unwrap();
+        let (owners, datasets) = (vec![0; 300], ["only".to_owned()]);
+        let differences = Differences { shifted: &[], means: &BTreeMap::new() };
+        let owners = (owners.as_slice(), datasets.as_slice());
+        let found = scenes(&table, owners, differences, "label", &preparation).unwrap().scenes;
+        assert!(found.len() >= FEWEST, "{found:?}");
+        assert_eq!(found[0].title, "one end of main direction 1");
+        assert!(found.iter().all(|scene| scene.acting.len() == 100));
+        assert!(found[0].acting.iter().all(|row| !found[1].acting.contains(row)));
+    }
+
+    #[test]
+    fn sets_of_one_class_and_with_classes_of_their_own_do_not_play_and_it_is_said() {
+        // `a` and `b` have both classes, `c` has one, and `d` has a third of its own.
+        let class = |row: usize| match row / 100 {
+            2 => "no",
+            3 if row.is_multiple_of(2) => "perhaps",
+            _ if row.is_multiple_of(2) => "yes",
+            _ => "no",
+        };
+        let labels = Column::Text((0..400).map(|row| class(row).to_owned()).collect());
+        let sizes = Column::Numbers((0..400_usize).map(|row| (row * 37 % 101) as f64).collect());
+        let names = ["size", "label"].map(str::to_owned).to_vec();
+        let table = Table::new("t.csv", names, vec![sizes, labels], (2..402).collect()).unwrap();
+        let mut definition =
+            DatasetDefinition::new("t", Role::Public, Source::File("t.csv".to_owned()));
+        definition.label = Some("label".to_owned());
+        definition.task = Task::Classification;
+        let settings = PreparationSettings::default();
+        let preparation = Preparation::fit(&table, &definition, &settings).unwrap();
+        let owners: Vec<usize> = (0..400).map(|row| row / 100).collect();
+        let datasets = ["a", "b", "c", "d"].map(str::to_owned);
+        let differences = Differences { shifted: &[], means: &BTreeMap::new() };
+        let cast =
+            scenes(&table, (&owners, &datasets), differences, "label", &preparation).unwrap();
+        let titles: Vec<&str> = cast.scenes.iter().map(|scene| scene.title.as_str()).collect();
+        assert_eq!(titles[..2], ["a", "b"]);
+        assert!(!titles.contains(&"c") && !titles.contains(&"d"), "{titles:?}");
+        assert_eq!(
+            cast.left_out[..2],
+            [
+                "'c' does not play: it has one class alone.",
+                "'d' does not play: the others lack one of its classes."
+            ]
+        );
     }
 
     #[test]

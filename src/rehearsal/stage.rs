@@ -8,8 +8,8 @@ use rand::seq::SliceRandom;
 use sha2::{Digest, Sha256};
 
 use super::player::Player;
-use super::scene::{Scene, scenes};
-use super::{RehearsalNoise, Split, Trial};
+use super::scene::{Cast, Differences, Scene, scenes};
+use super::{RehearsalNoise, Split, Trial, Trust};
 use crate::adapt;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
@@ -37,6 +37,8 @@ const TRAINING_SHARE: f64 = 0.7;
 /// What may be known of private data here: what is declared or public anyway.
 #[derive(Debug, Clone)]
 pub struct Declared {
+    /// How many there are, held-out ones included.
+    pub rows: usize,
     /// How many records a run would train on.
     pub records: usize,
     /// How its columns are to be read.
@@ -50,6 +52,8 @@ pub struct RunTerms {
     pub epsilons: Vec<f64>,
     pub preparation: PreparationSettings,
     pub seed: u64,
+    /// The plan takes so many public records at most.
+    pub public_records: Option<usize>,
     /// A released score that takes a part of the budget, and the ε of the whole plan.
     pub paid: Option<(Scoring, f64)>,
 }
@@ -72,6 +76,8 @@ pub struct Stage {
     private: Declared,
     terms: RunTerms,
     scenes: Vec<Scene>,
+    /// Who could have played and does not, in sentences.
+    left_out: Vec<String>,
     sets: Vec<Mutex<Option<Arc<Set>>>>,
 }
 
@@ -106,8 +112,10 @@ impl Stage {
     ) -> Result<Self> {
         let preparation = Preparation::fit(&table, &definition, &terms.preparation)?;
         let label = definition.label.clone().unwrap_or_default();
-        let scenes = scenes(&table, (owners, datasets), shifted, &label, &preparation)?;
-        Ok(Self::with_scenes(table, definition, private, terms, scenes))
+        let differences = Differences { shifted, means: &private.definition.declared_means };
+        let owners = (owners, datasets);
+        let Cast { scenes, left_out } = scenes(&table, owners, differences, &label, &preparation)?;
+        Ok(Self { left_out, ..Self::with_scenes(table, definition, private, terms, scenes) })
     }
 
     /// The same with scenes of one's own.
@@ -119,15 +127,25 @@ impl Stage {
         scenes: Vec<Scene>,
     ) -> Self {
         let sets = scenes.iter().map(|_| Mutex::new(None)).collect();
-        Self { table, definition, private, terms, scenes, sets }
+        Self { table, definition, private, terms, scenes, left_out: Vec::new(), sets }
     }
 
     pub fn scenes(&self) -> &[Scene] {
         &self.scenes
     }
 
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
     pub fn terms(&self) -> &RunTerms {
         &self.terms
+    }
+
+    /// How much each scene counts, by what is declared.
+    pub fn trust(&self) -> Trust {
+        let Declared { definition, .. } = &self.private;
+        Trust::of_declared(&self.table, &self.scenes, &definition.declared_means, &definition.name)
     }
 
     /// How often a trial is to be repeated.
@@ -161,7 +179,8 @@ impl Stage {
             }
             rows
         };
-        let table = self.table.excerpt(&some(public, MOST_PUBLIC));
+        let most = self.terms.public_records.map_or(MOST_PUBLIC, |most| most.min(MOST_PUBLIC));
+        let table = self.table.excerpt(&some(public, most));
         let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
         let side = |preparation: Preparation| -> Result<StageSide> {
             let public = preparation.apply(&table, "public", true)?.into();
@@ -232,5 +251,27 @@ impl Stage {
                 .apply_for_evaluation(&self.table.excerpt(judging), "judges")?,
             preparation: side.preparation.clone(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever adds something has to say here what it is: of private data a stage holds how many
+    /// there are, and what the session declares.
+    #[test]
+    fn a_stage_is_made_of_public_tables_and_of_what_is_declared() {
+        type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Scene>, Vec<String>);
+        let _: fn(Stage) -> Whole = |stage| {
+            let Stage { table, definition, private, terms, scenes, left_out, sets: _ } = stage;
+            (table, definition, private, terms, scenes, left_out)
+        };
+        let _: fn(Declared) -> (usize, usize, DatasetDefinition) =
+            |Declared { rows, records, definition }| (rows, records, definition);
+        let _: fn(Set) -> (StageSide, StageSide, Vec<usize>) =
+            |Set { plain, wide, acting }| (plain, wide, acting);
+        let _: fn(StageSide) -> (Preparation, PublicRecords) =
+            |StageSide { preparation, public }| (preparation, public);
     }
 }

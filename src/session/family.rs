@@ -19,6 +19,7 @@ pub fn take_settings(from: &DatasetDefinition, to: &mut DatasetDefinition) {
         filter: to.filter.take(),
         sample: to.sample,
         records: to.records,
+        declared_means: std::mem::take(&mut to.declared_means),
         declared_public: to.declared_public,
         fingerprint: to.fingerprint.take(),
         ..from.clone()

@@ -48,6 +48,8 @@ pub struct Case {
     pub name: &'static str,
     /// Where it lies in a directory of datasets.
     pub file: &'static str,
+    /// Of a file with several arrays: those with an entry for each record.
+    pub arrays: &'static [&'static str],
     pub(super) source: &'static str,
     pub(super) target: &'static str,
     pub(super) label: &'static str,
@@ -69,6 +71,7 @@ pub struct Case {
 const REGRESSION: Case = Case {
     name: "",
     file: "",
+    arrays: &[],
     source: "",
     target: "",
     label: "",
@@ -205,6 +208,37 @@ pub static FURTHER: [Case; 14] = [
     Case { name: "german-young", source: "age >= 28", target: "age < 28", ..CASES[6] },
     Case { name: "gas-late", source: "batch <= 4", target: "batch > 4", ..CASES[3] },
 ];
+
+/// Whether a review is a good one, from its embedding: what is known of one kind of goods, for
+/// another kind. Books are domain 0, films 1, electronics 2 and kitchenware 3.
+pub static REVIEWS: [Case; 12] = [
+    reviews("books-from-dvd", "domain == 1", "domain == 0"),
+    reviews("books-from-electronics", "domain == 2", "domain == 0"),
+    reviews("books-from-kitchen", "domain == 3", "domain == 0"),
+    reviews("dvd-from-books", "domain == 0", "domain == 1"),
+    reviews("dvd-from-electronics", "domain == 2", "domain == 1"),
+    reviews("dvd-from-kitchen", "domain == 3", "domain == 1"),
+    reviews("electronics-from-books", "domain == 0", "domain == 2"),
+    reviews("electronics-from-dvd", "domain == 1", "domain == 2"),
+    reviews("electronics-from-kitchen", "domain == 3", "domain == 2"),
+    reviews("kitchen-from-books", "domain == 0", "domain == 3"),
+    reviews("kitchen-from-dvd", "domain == 1", "domain == 3"),
+    reviews("kitchen-from-electronics", "domain == 2", "domain == 3"),
+];
+
+const fn reviews(name: &'static str, source: &'static str, target: &'static str) -> Case {
+    Case {
+        name,
+        file: "features_reviews_minilm/reviews_minilm.npz",
+        arrays: &["domain", "features", "labels"],
+        source,
+        target,
+        label: "labels",
+        task: Task::Classification,
+        except: &["domain"],
+        ..REGRESSION
+    }
+}
 
 /// A row of the tables.
 #[derive(Debug, Clone, Copy)]

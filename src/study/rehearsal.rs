@@ -52,12 +52,13 @@ impl RehearsedDataset {
         let rows = problem.target.rows();
         let records = case.private_records.unwrap_or(rows / 2).min(rows);
         let definition = problem.definition.clone();
-        let private = Declared { records, definition: definition.clone() };
+        let private = Declared { rows, records, definition: definition.clone() };
         let terms = RunTerms {
             delta: case.delta,
             epsilons: epsilons.to_vec(),
             preparation: PreparationSettings::default(),
             seed: 0,
+            public_records: None,
             paid: None,
         };
         let filters = [Filter::parse(case.source)?, Filter::parse(case.target)?];
@@ -110,8 +111,10 @@ impl RehearsalStudy {
         let mut tasks = Vec::new();
         for (at, subject) in subjects.iter().enumerate() {
             let rounds = (subject.rehearsed.repetitions() / seeds.max(1)).max(1);
+            // Where few records judge, one split says little of the truth, too.
+            let often = (subject.real.repetitions() / seeds.max(1)).max(1);
             for (real, stage, rounds) in
-                [(false, &subject.rehearsed, rounds), (true, &subject.real, 1)]
+                [(false, &subject.rehearsed, rounds), (true, &subject.real, often)]
             {
                 let entries = TrialResult::all(stage, &subject.players, rounds).into_iter();
                 tasks.extend(entries.map(|entry| StudyTask { subject: at, real, entry }));
@@ -143,6 +146,18 @@ impl RehearsalStudy {
         let repetition = self.repetition(entry, place.repetition);
         let play = || stage.play(entry.scene, player, repetition, entry.epsilon);
         Ok(parallel::alone(play).ok())
+    }
+
+    /// What tells a trial from all others.
+    pub fn words(&self, place: GridTask<'_>) -> String {
+        let StudyTask { subject, real, entry } = self.tasks[place.row];
+        let of = &self.subjects[subject];
+        let stage = if real { &of.real } else { &of.rehearsed };
+        let scene = stage.scenes()[entry.scene].name();
+        let player = of.players[entry.player].id();
+        let repetition = self.repetition(entry, place.repetition);
+        let epsilon = entry.epsilon.map_or("none".to_owned(), |epsilon| epsilon.to_string());
+        format!("{} | {scene} | {player} | {repetition} | {epsilon}", of.name)
     }
 
     fn repetition(&self, entry: TrialResult, seed: u64) -> u64 {

@@ -171,6 +171,8 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
         choice: vec![Some(0), Some(2), Some(2), Some(2), Some(2)],
         settings: Vec::new(),
         grown: 1.0,
+        weights: Vec::new(),
+        notes: Vec::new(),
     };
     rehearse::RehearsalProgress { done, total: 126, advice }
 }

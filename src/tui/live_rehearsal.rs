@@ -35,6 +35,7 @@ impl LiveRehearsal {
                 == (&plan.private, &plan.public, plan.target.delta, &plan.preparation)
                 && (own.holdout, own.seed) == (plan.holdout, plan.seed)
                 && (own.private_records, own.evaluation) == (plan.private_records, plan.evaluation)
+                && own.public_records == plan.public_records
         })
     }
 

@@ -176,6 +176,7 @@ impl ChoiceStudy {
                     methods: methods.collect(),
                     repetitions: None,
                     part: rehearse::WHOLE,
+                    exact: None,
                     stop: Arc::new(AtomicBool::new(false)),
                 };
                 let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;

@@ -1,6 +1,7 @@
 //! `halflight reproduce`: the papers' experiments on public data.
 
 mod choose;
+mod kept;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -8,9 +9,11 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use self::kept::Kept;
 use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::data;
+use crate::data::read::{Reading, Unwatched};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::model::Activation;
@@ -21,7 +24,7 @@ use crate::session::demo;
 use crate::study::classification::{self, WhichStudy, material};
 use crate::study::correction;
 use crate::study::discrepancy::{self, Convergence, DiscrepancyStudy};
-use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem};
+use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEWS};
 use crate::study::persons;
 use crate::study::ranking::{self, utility::UtilityTrials};
 use crate::study::rehearsal;
@@ -330,19 +333,28 @@ struct Rehearsal {
     #[arg(long, value_delimiter = ',')]
     methods: Vec<String>,
 
+    /// Keep the loss of every trial in this file. Those that stand there are not made again.
+    #[arg(long, value_name = "FILE")]
+    kept: Option<PathBuf>,
+
     #[command(flatten)]
     on: OnDatasets,
 }
 
 impl Rehearsal {
     fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = CASES.iter().chain(&FURTHER).collect();
+        let cases: Vec<&'static Case> = CASES.iter().chain(&FURTHER).chain(&REVIEWS).collect();
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
         let study =
             rehearsal::RehearsalStudy::new(&problems, manner.quick, manner.seeds(), &self.methods)?;
+        let kept = self.kept.as_deref().map(Kept::open).transpose()?;
+        let measure = |place: GridTask<'_>| match &kept {
+            Some(kept) => kept.of(&study.words(place), || study.measure(place)),
+            None => study.measure(place),
+        };
         let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("trials", study.grid(), &interrupted, |place| study.measure(place))?;
+        let harvest = conduct("trials", study.grid(), &interrupted, measure)?;
         let header = [study.header(&missing), study.choices(&harvest)].concat();
         let tables = study.tables(&harvest);
         let findings = StudyFindings { name: "rehearsal", header, tables, figures: Vec::new() };
@@ -403,7 +415,11 @@ fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
         let plain = directory.join(case.file);
         let packed = directory.join(format!("{}.gz", case.file));
         let found = [plain, packed].into_iter().find(|path| path.exists());
-        return found.map(|path| data::read::read_plainly(&path)).transpose();
+        let arrays = || case.arrays.iter().map(|name| (*name).to_owned()).collect();
+        let reading =
+            if case.arrays.is_empty() { Reading::Plain } else { Reading::Arrays(arrays()) };
+        let read = |path: PathBuf| data::read::read(&path, &reading, &mut Unwatched);
+        return found.map(read).transpose();
     }
     let name = case.file.split('/').next().unwrap_or_default();
     let Ok(bytes) = demo::builtin(name) else { return Ok(None) };

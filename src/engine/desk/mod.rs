@@ -382,6 +382,7 @@ impl Clerk {
                     methods: Vec::new(),
                     repetitions: None,
                     part: rehearse::WHOLE,
+                    exact: None,
                     stop,
                 };
                 self.rehearse(id, job);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`figures`] | the plots |
 //! | [`rankings`] | what rankings of the public data said |
+//! | [`rehearsal`] | what rehearsals had made expect |
 //! | [`page`] | the page, section by section |
 //! | `style.css` | how it looks: on a light screen, a dark one, and on paper |
 //!
@@ -15,6 +16,7 @@
 mod figures;
 mod page;
 mod rankings;
+mod rehearsal;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ use crate::files;
 use crate::privacy::accountant::{Composition, Guarantee, counted};
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Event, Watch};
+use crate::rehearsal::advice::Advice;
 
 /// Name of the report that every run leaves in its directory.
 pub const FILE: &str = "report.html";
@@ -45,6 +48,8 @@ pub struct Report {
     pub made: String,
 }
 
+pub use self::rehearsal::keep as keep_rehearsal;
+
 /// One run and everything that its directory says about it.
 #[derive(Debug)]
 pub struct Reported {
@@ -53,6 +58,8 @@ pub struct Reported {
     pub run: ArchivedRun,
     pub certificate: Option<Certificate>,
     pub session: Option<Session>,
+    /// What was known from rehearsals before it began.
+    pub rehearsal: Option<Advice>,
 }
 
 /// What several runs on the same private data cost together.
@@ -85,6 +92,7 @@ impl Report {
                 run: archive::read_run(directory),
                 certificate: Certificate::read(directory)?,
                 session: Session::open(&directory.join("run.ron")).ok(),
+                rehearsal: rehearsal::read(directory),
             })
         });
         let runs: Vec<Reported> = runs.collect::<Result<_>>()?;

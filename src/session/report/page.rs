@@ -3,10 +3,10 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::MOST_CURVES;
-use super::{Report, Reported, Together, rankings};
+use super::{Report, Reported, Together, rankings, rehearsal};
 use crate::adapt::{self, Series};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
-use crate::evaluation::words;
+use crate::evaluation::{Scored, words};
 use crate::glossary;
 use crate::plot::Figure;
 use crate::plot::number::{compact, five_digits};
@@ -58,6 +58,10 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                     // Of one run the reader asks what it promises, of several first how they
                     // compare.
                     @if let [only] = report.runs.as_slice() {
+                        @let told = only.certificate.as_ref().and_then(|it| it.score.as_ref());
+                        @if let Some(alarm) = told.and_then(Scored::alarm) {
+                            p.uncovered { b { (alarm) } }
+                        }
                         (tiles(report, only))
                         (section("How good the model is", &score(report)))
                         (promise)
@@ -68,6 +72,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         (seen)
                         (promise)
                     }
+                    (section("What rehearsals had made expect", &rehearsal::html(report)))
                     (section("How the public data were ranked", &rankings::html(report)))
                     (section("How it was made", &settings(report)))
                     (section("Data", &datasets(report)))

@@ -316,3 +316,30 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
         assert!(!page.contains(unwanted), "{unwanted}");
     }
 }
+
+#[test]
+fn a_run_that_was_rehearsed_shows_what_was_expected() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = run(place.path(), 1, 1.0);
+    let page = || html(std::slice::from_ref(&directory), Watch::sealed());
+    assert!(!page().contains("What rehearsals had made expect"));
+    // As an earlier program wrote it: without weights and notes.
+    let standing = |ratio: f64| {
+        format!(r#"{{"ratio":{ratio},"least":{ratio},"most":{ratio},"best_in":1,"scenes":2}}"#)
+    };
+    let line = |player: &str, ratios: [f64; 2]| {
+        let standings = ratios.map(standing).join(",");
+        format!(r#"{{"player":{player},"standings":[{standings}],"failed":null}}"#)
+    };
+    let method = r#"{"Method":{"id":"public_shape","settings":{}}}"#;
+    let lines = [line(r#""PublicOnly""#, [1.0; 2]), line(method, [1.07, 0.81])].join(",");
+    let advice = format!(
+        r#"{{"epsilons":[0.5,1.0],"at":1,"scenes":["a","b"],"lines":[{lines}],"choice":[0,1]}}"#
+    );
+    fs::write(directory.join("rehearsal.json"), advice.replace("[0,1]", "[0,7]")).unwrap();
+    assert!(!page().contains("Error in rehearsals"), "damage is no advice");
+    fs::write(directory.join("rehearsal.json"), advice).unwrap();
+    for wanted in ["Error in rehearsals, over ε", "1.070", "0.810", "19 % (19 to 19) less error"] {
+        assert!(page().contains(wanted), "{wanted} is missing");
+    }
+}

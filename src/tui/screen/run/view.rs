@@ -106,6 +106,7 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
     let mut lines = Vec::new();
     if let Some(Ended::Summary(summary)) = &run.ended {
         if let Some(told) = &summary.told {
+            lines.extend(told.alarm().map(|alarm| Line::styled(alarm, bold(theme.error))));
             let text = format!("Released score, it may be told: {}.", told.sentence());
             lines.push(Line::styled(text, bold(theme.text)));
         }

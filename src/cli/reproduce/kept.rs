@@ -1,0 +1,56 @@
+//! Losses of trials in a file, so that a study goes on where it was stopped, and a new rule can be
+//! tried on what was found.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::adapt::STEPS_VERSION;
+use crate::error::{Error, Result};
+use crate::files::{self, step};
+
+/// What is known, and the file that more is added to.
+pub struct Kept {
+    known: HashMap<String, Option<f64>>,
+    file: Mutex<std::fs::File>,
+}
+
+impl Kept {
+    /// What other steps found is not looked at.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = |error: &std::io::Error| Error::io("keep losses in", path, error);
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(failed(&error)),
+        };
+        let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let known = lines.filter_map(|line: Value| {
+            let same = line["steps"] == json!(STEPS_VERSION);
+            same.then(|| Some((line["trial"].as_str()?.to_owned(), line["loss"].as_f64())))?
+        });
+        let known = known.collect();
+        let file = step::open(files::private().create(true).append(true), path);
+        let file = Mutex::new(file.map_err(|error| failed(&error))?);
+        Ok(Self { known, file })
+    }
+
+    /// The loss of a trial: what is known of it, or what `made` finds.
+    pub fn of(
+        &self,
+        trial: &str,
+        made: impl FnOnce() -> Result<Option<f64>>,
+    ) -> Result<Option<f64>> {
+        if let Some(known) = self.known.get(trial) {
+            return Ok(*known);
+        }
+        let loss = made()?;
+        let line = format!("{}\n", json!({"steps": STEPS_VERSION, "trial": trial, "loss": loss}));
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        step::write(&file, line.as_bytes())
+            .map_err(|error| Error::failed(format!("cannot keep a loss: {error}")))?;
+        Ok(loss)
+    }
+}

@@ -1,0 +1,77 @@
+//! How near public datasets are to a private one, by rankings that were made before.
+
+use crate::error::{Error, Result};
+use crate::privacy::Watch;
+use crate::rank::candidate_line::Mean;
+use crate::rehearsal::Miss;
+use crate::session::ranking_record::{self, ArchivedFindings, ArchivedRanking, RecordedTable};
+use crate::session::{Loaded, Workspace};
+
+const UNPROTECTED: &str = "a rehearsal weighed by exact numbers: its advice";
+
+/// By the last released ranking that has a table: it was paid for already.
+pub fn released(private: &Loaded, workspace: &Workspace) -> Option<(Vec<Miss>, String)> {
+    rankings(private, workspace).into_iter().find_map(|ranking| match &ranking.findings {
+        ArchivedFindings::Released(found) => {
+            let words = format!("the private ranking of {} UTC", ranking.time);
+            Some((misses(found.table.as_ref()?), words))
+        }
+        ArchivedFindings::Exact(_) => None,
+    })
+}
+
+/// By the last ranking of exact numbers. The ledger notes that they decide something.
+pub fn exact(
+    private: &Loaded,
+    workspace: &Workspace,
+    watch: &Watch,
+) -> Result<(Vec<Miss>, String)> {
+    if watch.is_sealed() {
+        return Err(Error::refused(
+            "the view is sealed, and this ranking is made of exact numbers",
+        )
+        .cure("rank privately, and rehearse without --include-curator"));
+    }
+    let found = rankings(private, workspace).into_iter().find_map(|ranking| {
+        let ArchivedFindings::Exact(table) = &ranking.findings else { return None };
+        let words = format!("the exact ranking of {} UTC (◆ for the curator)", ranking.time);
+        Some((misses(table.reveal(watch)?), words))
+    });
+    let found = found.ok_or_else(|| {
+        Error::usage(format!(
+            "there is no ranking of public data by exact numbers of '{}'",
+            private.definition.name
+        ))
+        .cure("make one first (`halflight rank SESSION`), or leave --include-curator out")
+    })?;
+    let mut ledger = workspace.ledger()?;
+    let account = private.register(&mut ledger)?;
+    ledger.record_unprotected(&account, UNPROTECTED)?;
+    Ok(found)
+}
+
+/// Those of the account that the dataset is spent from, the newest first. No ledger is made for it.
+fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking> {
+    let all = ranking_record::read(workspace.folder());
+    let Some(record) = private.record.as_ref().filter(|_| !all.is_empty()) else {
+        return Vec::new();
+    };
+    let Ok(book) = workspace.existing_ledger().and_then(|mut ledger| ledger.book()) else {
+        return Vec::new();
+    };
+    let Some(own) = book.find(record).map(|account| &account.id) else { return Vec::new() };
+    let of_it = |ranking: &ArchivedRanking| {
+        book.account(&ranking.account).is_some_and(|account| account.id == *own)
+    };
+    all.into_iter().filter(of_it).collect()
+}
+
+/// What each dataset gets wrong, or the energy that it does not hold.
+fn misses(table: &RecordedTable) -> Vec<Miss> {
+    let lines = table.lines.iter().filter_map(|line| {
+        let missing = |energy: Mean| Mean { mean: 1.0 - energy.mean, ..energy };
+        let miss = line.error.or(line.energy.map(missing))?;
+        Some(Miss { dataset: line.name.clone(), share: miss.mean, deviation: miss.deviation })
+    });
+    lines.collect()
+}

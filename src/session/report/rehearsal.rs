@@ -1,0 +1,102 @@
+//! What rehearsals had made expect of each method: curves over ε, and the numbers.
+
+use std::path::Path;
+
+use maud::{Markup, PreEscaped, html};
+
+use super::Report;
+use super::page::table;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::plot::number::compact;
+use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
+use crate::rehearsal::Player;
+use crate::rehearsal::advice::{Advice, PlayerLine};
+
+/// Beside the other files of a run that was rehearsed.
+const FILE: &str = "rehearsal.json";
+
+/// Methods that the plot shows: the best ones.
+const CURVES: usize = 5;
+/// What is worse by more would squeeze all others into a line.
+const HIGHEST: f64 = 2.0;
+
+/// What was kept in a run's directory. Somebody may have written there.
+pub(super) fn read(directory: &Path) -> Option<Advice> {
+    let text = std::fs::read(directory.join(FILE)).ok()?;
+    serde_json::from_slice(&text).ok().filter(Advice::is_sound)
+}
+
+/// Keeps what rehearsals on public data had said beside the other files of a run.
+pub fn keep(directory: &Path, advice: &Advice) -> Result<()> {
+    let text = serde_json::to_string(advice)
+        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+    files::write_private(&directory.join(FILE), text.as_bytes())
+}
+
+/// Runs that were rehearsed alike are told of once.
+pub(super) fn html(report: &Report) -> Markup {
+    let several = report.runs.len() > 1;
+    let mut told: Vec<(&Advice, Vec<&str>)> = Vec::new();
+    for reported in &report.runs {
+        let Some(advice) = &reported.rehearsal else { continue };
+        match told.iter_mut().find(|(known, _)| *known == advice) {
+            Some((_, letters)) => letters.push(&reported.letter),
+            None => told.push((advice, vec![&reported.letter])),
+        }
+    }
+    html! {
+        @for (advice, letters) in &told {
+            @if several { p { "Runs " (letters.join(", ")) } }
+            figure { (PreEscaped(figure(advice).svg())) }
+            (numbers(advice))
+            @for sentence in advice.sentences() { p.note { (sentence) } }
+        }
+    }
+}
+
+fn figure(advice: &Advice) -> Figure {
+    let points = |line: &PlayerLine| {
+        let points = advice.epsilons.iter().zip(&line.standings);
+        let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
+        let points = points.filter(|(_, ratio)| *ratio <= HIGHEST);
+        points.map(|(epsilon, ratio)| Point::new(epsilon, ratio)).collect::<Vec<_>>()
+    };
+    let spending = advice.sorted().filter(|line| line.player.spends());
+    let curves = spending.map(|line| ChartSeries {
+        name: line.player.title(),
+        mark: Mark::Line,
+        points: points(line),
+    });
+    let mut series: Vec<ChartSeries> =
+        curves.filter(|series| !series.points.is_empty()).take(CURVES).collect();
+    let ends = [advice.epsilons.first(), advice.epsilons.last()].into_iter().flatten();
+    series.push(ChartSeries {
+        name: Player::PublicOnly.title(),
+        mark: Mark::Level,
+        points: ends.map(|epsilon| Point::new(*epsilon, 1.0)).collect(),
+    });
+    Figure {
+        title: "Error in rehearsals, over ε".to_owned(),
+        note: format!("means over {} rehearsals on public data", advice.scenes.len()),
+        vertical: AxisSide::linear("error, divided by that of public data alone"),
+        panels: vec![Panel {
+            title: String::new(),
+            horizontal: AxisSide::log("ε").at(&advice.epsilons),
+            series,
+        }],
+    }
+}
+
+fn numbers(advice: &Advice) -> Markup {
+    let titles = advice.epsilons.iter().map(|epsilon| format!("ε {}", compact(*epsilon)));
+    let header: Vec<String> = std::iter::once(String::new()).chain(titles).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let rows = advice.sorted().map(|line| {
+        let ratios = line.standings.iter();
+        let ratios = ratios
+            .map(|found| found.map_or("–".to_owned(), |found| format!("{:.3}", found.ratio)));
+        std::iter::once(line.player.title()).chain(ratios).collect()
+    });
+    table(&header, &rows.collect::<Vec<Vec<String>>>())
+}
