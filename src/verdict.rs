@@ -29,6 +29,9 @@ pub struct Errors {
     /// How many records were held out.
     #[serde(default)]
     pub records: Option<usize>,
+    /// To how many persons they belong, where somebody may have several.
+    #[serde(default)]
+    pub persons: Option<usize>,
 }
 
 /// Who may be told.
@@ -82,9 +85,10 @@ impl Errors {
     }
 
     /// The deviation of an error by the chance of which records were held out. A root mean
-    /// square of n normal errors deviates by 1/√(2n) of itself, a share p by √(p(1−p)/n).
+    /// square of n normal errors deviates by 1/√(2n) of itself, a share p by √(p(1−p)/n). Of
+    /// persons n counts these: errors of one person's records may all be alike.
     fn deviation(&self, error: f64) -> Option<f64> {
-        let records = self.records.filter(|records| *records > 0)? as f64;
+        let records = self.persons.or(self.records).filter(|count| *count > 0)? as f64;
         Some(match self.task {
             Task::Regression => error / (2.0 * records).sqrt(),
             // With two right and two wrong answers more (Agresti and Coull): none wrong of a few
@@ -161,8 +165,9 @@ impl Errors {
                 Task::Regression => compact(about),
                 Task::Classification => format!("{:.1} percentage points", 100.0 * about),
             };
+            let of = self.persons.map_or_else(String::new, |count| format!(" of {count} persons"));
             sentences.push(format!(
-                "{records} records were held out: the error is known to ± {about}{mark}."
+                "{records} records{of} were held out: the error is known to ± {about}{mark}."
             ));
         }
         Verdict { tone, sentences }
@@ -211,6 +216,7 @@ mod tests {
         no_privacy: Some(42.0),
         trivial: Some(160.0),
         records: Some(400),
+        persons: None,
     };
 
     #[test]
@@ -227,6 +233,9 @@ mod tests {
             ]
         );
         assert!(!WINTER.verdict(Standing::Released).text().contains('◆'));
+        let of_persons = Errors { persons: Some(100), ..WINTER }.verdict(Standing::Exact).text();
+        let told = "400 records of 100 persons were held out: the error is known to ± 6.79 ◆.";
+        assert!(of_persons.contains(told), "{of_persons}");
     }
 
     #[test]
@@ -238,6 +247,7 @@ mod tests {
             no_privacy: None,
             trivial: Some(0.5),
             records: Some(40),
+            persons: None,
         };
         assert_eq!(few.told(few.model), "22.5 % (9 of 40)");
         let verdict = few.verdict(Standing::Exact);
@@ -273,6 +283,7 @@ mod tests {
             no_privacy: Some(0.0),
             trivial: Some(0.5),
             records: Some(61),
+            persons: None,
         };
         let verdict = perfect.verdict(Standing::Exact);
         assert_eq!(verdict.tone, Tone::Unsure);

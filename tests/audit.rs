@@ -67,8 +67,17 @@ fn the_program_prints_what_its_schema_says_and_leaves_a_page() {
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
     };
     let described = run(&["schema", "audit"]);
-    let told =
-        run(&["audit", "--quick", "--method", "moment_release", "--json", "--page", "audit.html"]);
+    let told = run(&[
+        "audit",
+        "--quick",
+        "--runs",
+        "240",
+        "--method",
+        "moment_release",
+        "--json",
+        "--page",
+        "audit.html",
+    ]);
     assert_eq!(schema::flaw(&described, &told), None);
     assert_eq!(told["sound"], true);
     let audits = told["audits"].as_array().unwrap();
@@ -77,6 +86,7 @@ fn the_program_prints_what_its_schema_says_and_leaves_a_page() {
         let (shown, claimed) = (&audited["shown"], audited["claimed"].as_f64().unwrap());
         let many = shown["many_runs"].as_f64().unwrap();
         assert!(many > 0.1 * claimed && many <= claimed, "{audited}");
+        assert_eq!(shown["runs"], 240);
         assert!(audited["releases"][0]["largest"].as_f64().unwrap() > 0.99, "{audited}");
     }
     let page = std::fs::read_to_string(directory.path().join("audit.html")).unwrap();

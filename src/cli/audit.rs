@@ -26,6 +26,7 @@ use crate::session::{Session, Workspace, dataset};
 #[command(after_help = "Examples:
   halflight audit --quick
   halflight audit --method dp_sgd --method gep --json
+  halflight audit --method moment_release --runs 10000
   halflight audit session.ron --plan first --page audit.html")]
 pub struct Audit {
     /// Session whose public data and plan are used; none takes made data and every method.
@@ -47,6 +48,11 @@ pub struct Audit {
     #[arg(long)]
     no_canaries: bool,
 
+    /// Runs with a canary, and as many without: more of them show more of ε, and take longer.
+    #[arg(long, value_name = "COUNT", conflicts_with = "no_canaries",
+          value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    runs: Option<u32>,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -66,6 +72,9 @@ impl Audit {
         let mut effort = if self.quick { Effort::QUICK } else { Effort::WHOLE };
         if self.no_canaries {
             effort.canaries = 0;
+        }
+        if let Some(runs) = self.runs {
+            effort.canaries = runs as usize;
         }
         let mut progress = ProgressLine::new("auditing", subjects.len());
         let mut audits = Vec::new();

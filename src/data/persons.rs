@@ -125,13 +125,8 @@ pub fn seems_to_name_persons(column: &str) -> bool {
     words.iter().any(|word| PERSONS.contains(&word.as_str()))
 }
 
-/// Puts the rows of a table person by person.
-pub fn by_person(
-    table: &Table,
-    unit: &Unit,
-    most_records: usize,
-    without: WithoutUnit,
-) -> Result<Table> {
+/// The rows of each person, in the order in which the table first has them.
+pub fn rows_of_each(table: &Table, unit: &Unit, without: WithoutUnit) -> Result<Vec<Vec<usize>>> {
     let columns =
         unit.columns().iter().map(|name| table.column(name)).collect::<Result<Vec<_>>>()?;
     let mut places: HashMap<Vec<Cell>, usize> = HashMap::new();
@@ -151,6 +146,17 @@ pub fn by_person(
             }
         }
     }
+    Ok(rows_of)
+}
+
+/// Puts the rows of a table person by person.
+pub fn by_person(
+    table: &Table,
+    unit: &Unit,
+    most_records: usize,
+    without: WithoutUnit,
+) -> Result<Table> {
+    let rows_of = rows_of_each(table, unit, without)?;
     if rows_of.is_empty() {
         return Err(Error::failed(format!("no row has a value in '{}'", unit.words()))
             .at(table.origin.clone())

@@ -10,7 +10,7 @@ use super::job::{Job, Moment, Summary, private, renamed_columns};
 use super::judge::{Judge, Scores};
 use super::steps::{StepRecorder, catch};
 use super::steward::Steward;
-use crate::data::Preparation;
+use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::evaluation::scoring::ScoringNeeds;
@@ -176,10 +176,13 @@ impl<'a> Drawn<'a> {
         let guarantee =
             Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
         let baselines = comparisons.private(&job.control, alone);
-        let scores = judge.scores(model.as_ref(), &baselines);
+        let own = super::job::private(&job.plan, &job.datasets)?;
+        let mut scores = judge.scores(model.as_ref(), &baselines);
+        let held_out = Table::holdout_rows(own.rows, job.plan.holdout);
+        scores.persons = own.unit().map(|_| held_out);
         Ok(Self {
             method: assembly.method.spec().name,
-            unit: super::job::private(&job.plan, &job.datasets)?.unit(),
+            unit: own.unit(),
             private_records: problem.shape.private_records,
             public_records: problem.shape.public_records,
             lineage: assembly.lineage,

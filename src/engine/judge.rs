@@ -30,6 +30,8 @@ pub struct Scores {
     pub trivial: Option<CuratorOnly<f64>>,
     /// Private records that were held out.
     pub held_out: Option<CuratorOnly<usize>>,
+    /// To how many persons they belong, where persons are protected: that is public.
+    pub persons: Option<usize>,
 }
 
 impl Scores {
@@ -43,6 +45,7 @@ impl Scores {
             no_privacy: seen(&self.target_only),
             trivial: seen(&self.trivial),
             records: self.held_out.as_ref().and_then(|count| count.reveal(watch).copied()),
+            persons: self.persons,
         })
     }
 

@@ -25,6 +25,7 @@ use crate::evaluation::{Pay, Scoring};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
 use crate::rehearsal::advice::{Advice, Results, TrialResult};
+use crate::rehearsal::scene::{FEWEST_ACTING, FEWEST_PERSONS};
 use crate::rehearsal::{Declared, Player, RunTerms, Stage, Trust, player};
 use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
@@ -312,10 +313,13 @@ fn stage_from(
     let owners = (owners.as_slice(), plan.public.as_slice());
     let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
     if stage.scenes().is_empty() {
+        let by_person = private.unit.is_some() && !stage.lacks_persons();
+        let persons =
+            if by_person { format!(" of {FEWEST_PERSONS} persons") } else { String::new() };
         return Err(Error::refused(format!(
             "the public data of '{label}' cannot play the private role: no dataset, no column's \
              values and no direction of the features leave enough records of every class on both \
-             sides"
+             sides ({FEWEST_ACTING}{persons} at least)"
         ))
         .cure("add a second public dataset, or keep columns by which the records differ"));
     }
@@ -374,6 +378,10 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     }
     if let Some(public) = plan.public_records {
         let _ = write!(facts, "public {public}");
+    }
+    // Earlier programs let one record of each person play.
+    if private.definition.unit.is_some() {
+        facts += "whole persons";
     }
     let digest = Sha256::digest(facts);
     let start = digest.iter().take(8).fold(0, |name: u64, byte| name << 8 | u64::from(*byte));
@@ -720,6 +728,62 @@ mod tests {
         let started = PlanDefinition { start: Some("run".to_owned()), ..job.plan.clone() };
         let started = RehearsalJob { plan: started, ..job };
         assert!(rehearse(&started, &mut |_| {}).unwrap_err().to_string().contains("starts from"));
+    }
+
+    #[test]
+    fn whole_persons_play_where_the_public_data_name_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut job = RehearsalJob {
+            methods: vec!["target_only".to_owned()],
+            epsilons: vec![1.0],
+            ..job(directory.path(), 1.0, "")
+        };
+        // Ten rows of each, which lie in both regions.
+        let named = |file: &str, who: &str| {
+            let path = directory.path().join(file);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let lines = text.lines().enumerate().map(|(at, line)| match at {
+                0 => format!("{line},who\n"),
+                row => format!("{line},{who}{}\n", (row - 1) / 10),
+            });
+            let lines: String = lines.collect();
+            std::fs::write(path, lines).unwrap();
+        };
+        named("private.csv", "q");
+        let unit = crate::data::Unit::Column("who".to_owned());
+        job.session.datasets[0].unit = Some(unit);
+        let read = |job: &mut RehearsalJob| {
+            let load = |data| Arc::new(dataset::load(data, &job.workspace).unwrap());
+            job.datasets = job.session.datasets.iter().map(load).collect();
+        };
+        let stage = |job: &RehearsalJob| {
+            let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
+            stage_of(job, &loaded).unwrap()
+        };
+        read(&mut job);
+        assert!(stage(&job).lacks_persons());
+        // 64 persons train, and as many rows play them.
+        assert_eq!(stage(&job).scale(0), (64, 1.0));
+        let told = run(&job).advice.sentences().concat();
+        assert!(told.contains("do not say whose record a row is"), "{told}");
+
+        named("public.csv", "p");
+        read(&mut job);
+        let stage = stage(&job);
+        assert!(!stage.lacks_persons() && !stage.scenes().is_empty());
+        for (at, scene) in stage.scenes().iter().enumerate() {
+            let persons = |rows: &[usize]| rows.iter().map(|row| row / 10).collect::<HashSet<_>>();
+            let (acting, public) = (persons(&scene.acting), persons(&scene.public));
+            assert!(acting.is_disjoint(&public), "{}", scene.title);
+            // Persons are counted, not their rows.
+            let (trained, factor) = stage.scale(at);
+            assert!(trained <= 64 && trained < acting.len(), "{}: {trained}", scene.title);
+            assert_eq!(factor, 64.0 / trained as f64);
+        }
+        let found = run(&job);
+        assert_eq!(found.done, found.total);
+        assert!(found.advice.lines.iter().all(|line| line.failed.is_none()), "{found:?}");
+        assert!(!found.advice.lacks_persons);
     }
 
     #[test]

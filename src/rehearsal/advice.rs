@@ -94,6 +94,7 @@ pub struct Results {
     trust: Trust,
     /// Who does not play, and why.
     left_out: Vec<String>,
+    lacks_persons: bool,
 }
 
 /// How a player did at one ε, as ratios to public data alone.
@@ -147,6 +148,9 @@ pub struct Advice {
     /// Why they do not, and who does not play.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Single records have played persons: see [`Stage::lacks_persons`].
+    #[serde(default)]
+    pub lacks_persons: bool,
 }
 
 const fn as_it_is() -> f64 {
@@ -176,6 +180,7 @@ impl Results {
             variants: players.len(),
             trust: stage.trust(),
             left_out: stage.left_out().to_vec(),
+            lacks_persons: stage.lacks_persons(),
         }
     }
 
@@ -340,8 +345,19 @@ impl Results {
         let all_the_same = self.trust.why().is_empty();
         let weights = if all_the_same { Vec::new() } else { self.trust.weights().to_vec() };
         let notes = [self.trust.why(), &self.left_out].concat();
-        let grown = self.grown;
-        Advice { epsilons, at, scenes, lines, choice, settings, grown, weights, notes }
+        let (grown, lacks_persons) = (self.grown, self.lacks_persons);
+        Advice {
+            epsilons,
+            at,
+            scenes,
+            lines,
+            choice,
+            settings,
+            grown,
+            weights,
+            notes,
+            lacks_persons,
+        }
     }
 
     /// How variants of the chosen player did beside it.
@@ -541,6 +557,14 @@ impl Advice {
             ));
         }
         said.extend(self.notes.iter().cloned());
+        if self.lacks_persons {
+            said.push(
+                "The public data do not say whose record a row is, so every row has played a \
+                 person of its own here. A run with several records of each person should do a \
+                 little better."
+                    .to_owned(),
+            );
+        }
         said.extend(self.on_settings());
         said.extend(self.ends());
         if player.spends() {
@@ -733,6 +757,7 @@ mod tests {
             grown: 1.0,
             trust: Trust::equal(scenes.len()),
             left_out: Vec::new(),
+            lacks_persons: false,
         };
         for (scene, losses) in scenes.iter().enumerate() {
             for (player, losses) in losses.iter().enumerate() {

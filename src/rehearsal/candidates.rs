@@ -152,6 +152,7 @@ mod tests {
             grown: 1.0,
             weights: Vec::new(),
             notes: Vec::new(),
+            lacks_persons: false,
         }
     }
 

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+
 use super::trust::traced;
 use crate::adapt::baselines::reference::DEFAULT_RIDGE;
 use crate::data::column::{Cell, Column};
@@ -11,8 +14,9 @@ use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
 
-/// Fewer records can neither be learned from nor judge.
+/// Fewer records can neither be learned from nor judge, and no fewer persons.
 pub const FEWEST_ACTING: usize = 60;
+pub const FEWEST_PERSONS: usize = 30;
 
 /// The others must be able to stand for the public data.
 const MOST_ACTING_SHARE: f64 = 0.67;
@@ -74,6 +78,33 @@ impl Scene {
     pub fn name(&self) -> String {
         format!("{:?}: {}", self.kind, self.title)
     }
+
+    /// The same with nobody on both sides, as it is in a run: of somebody who would be, a coin
+    /// says which rows are kept, those that act or those that are public. `None` where too few
+    /// persons are left.
+    pub fn of_persons(self, whose: &[usize]) -> Option<Self> {
+        let persons = |rows: &[usize]| rows.iter().map(|row| whose[*row]).collect::<BTreeSet<_>>();
+        let (acting, public) = (persons(&self.acting), persons(&self.public));
+        let mut coins = ChaCha20Rng::seed_from_u64(0);
+        let both = acting.intersection(&public);
+        let acts: BTreeMap<usize, bool> = both.map(|who| (*who, coins.random())).collect();
+        let stays = |acting: bool| {
+            let acts = &acts;
+            move |row: &usize| acts.get(&whose[*row]).is_none_or(|acts| *acts == acting)
+        };
+        let acting: Vec<usize> = self.acting.into_iter().filter(stays(true)).collect();
+        let public: Vec<usize> = self.public.into_iter().filter(stays(false)).collect();
+        let scene = Self { acting, public, ..self };
+        let enough = scene.acting.len() >= FEWEST_ACTING
+            && scene.acting_persons(whose) >= FEWEST_PERSONS
+            && persons(&scene.public).len() >= FEWEST_PERSONS;
+        enough.then_some(scene)
+    }
+
+    /// How many persons act.
+    pub fn acting_persons(&self, whose: &[usize]) -> usize {
+        self.acting.iter().map(|row| whose[*row]).collect::<BTreeSet<_>>().len()
+    }
 }
 
 impl SceneKind {
@@ -95,6 +126,22 @@ pub struct Differences<'a> {
     pub means: &'a BTreeMap<String, f64>,
 }
 
+/// What the answer is, and whose records these are: columns that make no scene.
+#[derive(Debug, Clone, Copy)]
+pub struct Roles<'a> {
+    pub label: &'a str,
+    /// The columns that tell persons apart.
+    pub unit: &'a [String],
+    /// Whose record each row is, where persons play.
+    pub whose: Option<&'a [usize]>,
+}
+
+impl Roles<'_> {
+    fn has(&self, name: &str) -> bool {
+        name == self.label || self.unit.iter().any(|column| column == name)
+    }
+}
+
 /// Who plays, and why others do not.
 #[derive(Debug, Default)]
 pub struct Cast {
@@ -111,6 +158,21 @@ impl Cast {
             }
         }
     }
+
+    /// The same with nobody on both sides.
+    fn of_persons(self, whose: &[usize], classes: Option<&[usize]>) -> Self {
+        let mut cast = Self { scenes: Vec::new(), left_out: self.left_out };
+        for scene in self.scenes {
+            let title = scene.title.clone();
+            match scene.of_persons(whose) {
+                Some(scene) => cast.take([scene], classes),
+                None => cast.left_out.push(format!(
+                    "'{title}' does not play: with nobody on both sides, too few persons are left."
+                )),
+            }
+        }
+        cast
+    }
 }
 
 /// Every scene that the public rows offer. `owners` tells which dataset each row belongs to.
@@ -118,18 +180,18 @@ pub fn scenes(
     table: &Table,
     (owners, datasets): (&[usize], &[String]),
     Differences { shifted, means }: Differences<'_>,
-    label: &str,
+    roles: Roles<'_>,
     preparation: &Preparation,
 ) -> Result<Cast> {
     let mut cast = Cast::default();
-    let classes = classes(table, label, preparation)?;
+    let classes = classes(table, roles.label, preparation)?;
     let classes = classes.as_deref();
     if datasets.len() > 1 {
         for (at, name) in datasets.iter().enumerate() {
             cast.take(scene(name.clone(), SceneKind::Dataset, owners, at), classes);
         }
     }
-    for name in shifted.iter().filter(|name| name.as_str() != label && table.has(name)) {
+    for name in shifted.iter().filter(|name| !roles.has(name) && table.has(name)) {
         for part in parts(table, name, SceneKind::Shift)? {
             // A dataset for each value plays once, under its own name.
             if !cast.scenes.iter().any(|known| known.acting == part.acting) {
@@ -137,15 +199,20 @@ pub fn scenes(
             }
         }
     }
-    cast.take(declared(table, means, label), classes);
+    cast.take(declared(table, means, roles.label), classes);
     if cast.scenes.len() < FEWEST {
         let wanted = WANTED - cast.scenes.len();
-        cast.take(slices(table, label, shifted, preparation, wanted)?, classes);
+        let known = shifted.iter().chain(roles.unit).map(String::as_str).chain([roles.label]);
+        let known: Vec<&str> = known.collect();
+        cast.take(slices(table, &known, preparation, wanted)?, classes);
     }
     if cast.scenes.len() < FEWEST {
         cast.take(ends(table, preparation, WANTED - cast.scenes.len())?, classes);
     }
-    Ok(cast)
+    Ok(match roles.whose {
+        Some(whose) => cast.of_persons(whose, classes),
+        None => cast,
+    })
 }
 
 /// The class of every row, by its place among the values of the label; `None` where labels are
@@ -231,8 +298,7 @@ fn words(cell: Cell<'_>) -> String {
 /// shifts are what adaptation is for. Each column gives its worse end.
 fn slices(
     table: &Table,
-    label: &str,
-    known: &[String],
+    known: &[&str],
     preparation: &Preparation,
     wanted: usize,
 ) -> Result<Vec<Scene>> {
@@ -241,7 +307,7 @@ fn slices(
     let some = preparation.apply(&table.excerpt(&rows), "public", true)?;
     let answers = answers(&some);
     let mut found: Vec<(f64, Scene)> = Vec::new();
-    for name in table.names.iter().filter(|name| *name != label && !known.contains(name)) {
+    for name in table.names.iter().filter(|name| !known.contains(&name.as_str())) {
         let Some((groups, titles)) = grouped(table.column(name)?, name, 3) else { continue };
         let of: Vec<usize> = rows.iter().map(|row| groups[*row]).collect();
         let scenes = titles.into_iter().enumerate().filter_map(|(group, title)| {
@@ -345,6 +411,8 @@ mod tests {
     use crate::data::vectors::{Values, Vectors};
     use crate::data::{DatasetDefinition, PreparationSettings, Role, Source};
 
+    const RECORDS: Roles<'_> = Roles { label: "label", unit: &[], whose: None };
+
     /// 400 rows: four seasons, a number, a name for every row, and a label that turns with `turn`.
     fn table() -> (Table, Preparation) {
         let rows = 0..400_usize;
@@ -388,7 +456,7 @@ mod tests {
         let shifted: Vec<String> = shifted.iter().map(|name| (*name).to_owned()).collect();
         let differences = Differences { shifted: &shifted, means };
         let owners = (owners, datasets.as_slice());
-        let found = scenes(&table, owners, differences, "label", &preparation).unwrap().scenes;
+        let found = scenes(&table, owners, differences, RECORDS, &preparation).unwrap().scenes;
         for scene in &found {
             let mut all = [scene.acting.as_slice(), &scene.public].concat();
             all.sort_unstable();
@@ -472,7 +540,7 @@ mod tests {
         let (owners, datasets) = (vec![0; 300], ["only".to_owned()]);
         let differences = Differences { shifted: &[], means: &BTreeMap::new() };
         let owners = (owners.as_slice(), datasets.as_slice());
-        let found = scenes(&table, owners, differences, "label", &preparation).unwrap().scenes;
+        let found = scenes(&table, owners, differences, RECORDS, &preparation).unwrap().scenes;
         assert!(found.len() >= FEWEST, "{found:?}");
         assert_eq!(found[0].title, "one end of main direction 1");
         assert!(found.iter().all(|scene| scene.acting.len() == 100));
@@ -502,7 +570,7 @@ mod tests {
         let datasets = ["a", "b", "c", "d"].map(str::to_owned);
         let differences = Differences { shifted: &[], means: &BTreeMap::new() };
         let cast =
-            scenes(&table, (&owners, &datasets), differences, "label", &preparation).unwrap();
+            scenes(&table, (&owners, &datasets), differences, RECORDS, &preparation).unwrap();
         let titles: Vec<&str> = cast.scenes.iter().map(|scene| scene.title.as_str()).collect();
         assert_eq!(titles[..2], ["a", "b"]);
         assert!(!titles.contains(&"c") && !titles.contains(&"d"), "{titles:?}");

@@ -7,7 +7,6 @@ use crate::adapt::{Problem, ProblemShape};
 use crate::data::{Dataset, Preparation, PublicRecords};
 use crate::error::{Error, Result};
 use crate::model::{Model, logistic};
-use crate::numeric::Vector;
 
 /// All of them were prepared alike.
 pub struct Split {
@@ -35,8 +34,8 @@ impl Split {
     /// What a method with private labels would work on.
     pub fn problem(&self) -> Problem {
         let shape = ProblemShape {
-            private_records: self.private.len(),
-            most_records: 1,
+            private_records: self.private.protected(),
+            most_records: self.private.most_records(),
             public_records: self.public.len(),
             dimension: self.public.dimension(),
             bounds: self.public.bounds,
@@ -47,32 +46,41 @@ impl Split {
         Problem { shape, public: self.public.clone(), seed: 0 }
     }
 
-    /// Mean squared error in label units, or logarithmic loss.
+    /// Mean squared error in label units, or logarithmic loss. Each person counts as much as
+    /// another, where persons judge.
     pub fn loss(&self, model: &Model) -> Result<f64> {
         let mismatch = || Error::failed("the model and the labels do not match");
         let features = &self.judges.features;
-        let count = self.judges.len() as f64;
-        if let Some(classes) = &self.judges.classes {
-            let losses: f64 = match model {
+        let losses: Vec<f64> = if let Some(classes) = &self.judges.classes {
+            match model {
                 Model::Logistic(linear) => {
                     let scores = linear.predict(features);
                     let signs = classes.of.iter().map(|class| 2.0 * f64::from(*class) - 1.0);
-                    scores.iter().zip(signs).map(|(score, sign)| logistic::loss(score * sign)).sum()
+                    let each = scores.iter().zip(signs);
+                    each.map(|(score, sign)| logistic::loss(score * sign)).collect()
                 }
                 other => {
                     let told = other.probabilities(features).ok_or_else(mismatch)?;
                     let each = classes.of.iter().enumerate();
-                    each.map(|(i, class)| -told[(*class as usize, i)].max(1e-300).ln()).sum()
+                    each.map(|(i, class)| -told[(*class as usize, i)].max(1e-300).ln()).collect()
                 }
-            };
-            return Ok(losses / count);
-        }
-        let truth = Vector::from_vec(self.judges.target.clone().ok_or_else(mismatch)?);
-        let predicted = model.numbers(features).ok_or_else(mismatch)?;
-        let errors = predicted
-            .iter()
-            .zip(&truth)
-            .map(|(raw, label)| (self.preparation.label_from_prediction(*raw) - label).powi(2));
-        Ok(errors.sum::<f64>() / count)
+            }
+        } else {
+            let truth = self.judges.target.as_ref().ok_or_else(mismatch)?;
+            let predicted = model.numbers(features).ok_or_else(mismatch)?;
+            let each = predicted.iter().zip(truth);
+            let label = |raw| self.preparation.label_from_prediction(raw);
+            each.map(|(raw, truth)| (label(*raw) - truth).powi(2)).collect()
+        };
+        let all = match &self.judges.persons {
+            None => losses.iter().sum::<f64>(),
+            Some(persons) => {
+                let of = |own: std::ops::Range<usize>| {
+                    losses[own.clone()].iter().sum::<f64>() / own.len().max(1) as f64
+                };
+                persons.iter().map(of).sum()
+            }
+        };
+        Ok(all / self.judges.protected() as f64)
     }
 }

@@ -1,5 +1,6 @@
 //! The public records of a plan, and what is known of the private ones without looking.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::SeedableRng;
@@ -8,12 +9,16 @@ use rand::seq::SliceRandom;
 use sha2::{Digest, Sha256};
 
 use super::player::Player;
-use super::scene::{Cast, Differences, Scene, scenes};
+use super::scene::{Cast, Differences, Roles, Scene, scenes};
 use super::{RehearsalNoise, Split, Trial, Trust};
 use crate::adapt;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
-use crate::data::{DatasetDefinition, Preparation, PreparationSettings, PublicRecords, Table};
+use crate::data::persons::{self, WithoutUnit};
+use crate::data::table::shuffled;
+use crate::data::{
+    DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords, Table, Unit,
+};
 use crate::error::Result;
 use crate::evaluation::{Pay, Scoring};
 use crate::privacy::Target;
@@ -37,9 +42,9 @@ const TRAINING_SHARE: f64 = 0.7;
 /// What may be known of private data here: what is declared or public anyway.
 #[derive(Debug, Clone)]
 pub struct Declared {
-    /// How many there are, held-out ones included.
+    /// How many records or persons there are, held-out ones included.
     pub rows: usize,
-    /// How many records a run would train on.
+    /// How many of them a run would train on.
     pub records: usize,
     /// How its columns are to be read.
     pub definition: DatasetDefinition,
@@ -75,7 +80,11 @@ pub struct Stage {
     definition: DatasetDefinition,
     private: Declared,
     terms: RunTerms,
+    /// Whose record each row is, where persons play.
+    whose: Option<Vec<usize>>,
     scenes: Vec<Scene>,
+    /// How many play in each scene: records, or persons.
+    actors: Vec<usize>,
     /// Who could have played and does not, in sentences.
     left_out: Vec<String>,
     sets: Vec<Mutex<Option<Arc<Set>>>>,
@@ -85,8 +94,8 @@ pub struct Stage {
 struct Set {
     plain: StageSide,
     wide: StageSide,
-    /// Rows of the acting records.
-    acting: Vec<usize>,
+    /// The rows of each who plays: one, or all of a person.
+    acting: Vec<Vec<usize>>,
 }
 
 struct StageSide {
@@ -112,10 +121,16 @@ impl Stage {
     ) -> Result<Self> {
         let preparation = Preparation::fit(&table, &definition, &terms.preparation)?;
         let label = definition.label.clone().unwrap_or_default();
+        let whose = whose(&table, &private)?;
+        let roles = Roles {
+            label: &label,
+            unit: private.definition.unit.as_ref().map_or(&[][..], Unit::columns),
+            whose: whose.as_deref(),
+        };
         let differences = Differences { shifted, means: &private.definition.declared_means };
         let owners = (owners, datasets);
-        let Cast { scenes, left_out } = scenes(&table, owners, differences, &label, &preparation)?;
-        Ok(Self { left_out, ..Self::with_scenes(table, definition, private, terms, scenes) })
+        let Cast { scenes, left_out } = scenes(&table, owners, differences, roles, &preparation)?;
+        Ok(Self { left_out, ..Self::with_scenes(table, definition, private, terms, scenes)? })
     }
 
     /// The same with scenes of one's own.
@@ -125,9 +140,26 @@ impl Stage {
         private: Declared,
         terms: RunTerms,
         scenes: Vec<Scene>,
-    ) -> Self {
+    ) -> Result<Self> {
         let sets = scenes.iter().map(|_| Mutex::new(None)).collect();
-        Self { table, definition, private, terms, scenes, left_out: Vec::new(), sets }
+        let whose = whose(&table, &private)?;
+        let actors = scenes.iter().map(|scene| {
+            let rows = scene.acting.len();
+            let all = whose.as_ref().map_or(rows, |whose| scene.acting_persons(whose));
+            with_rows(all, rows, MOST_ACTING + MOST_JUDGES)
+        });
+        let actors = actors.collect();
+        Ok(Self {
+            table,
+            definition,
+            private,
+            terms,
+            whose,
+            scenes,
+            actors,
+            left_out: Vec::new(),
+            sets,
+        })
     }
 
     pub fn scenes(&self) -> &[Scene] {
@@ -154,13 +186,33 @@ impl Stage {
         if few { MANY_REPETITIONS } else { REPETITIONS }
     }
 
-    /// How many acting records train, and how much ε must grow so that noise is as large,
-    /// beside them, as it will be beside the private ones.
+    /// Records are protected by person, and the public ones do not say whose they are: then every
+    /// one of them plays somebody.
+    pub fn lacks_persons(&self) -> bool {
+        self.private.definition.unit.is_some() && self.whose.is_none()
+    }
+
+    /// How many acting records or persons train, and how much ε must grow so that noise is as
+    /// large, beside them, as it will be beside the private ones.
     pub fn scale(&self, scene: usize) -> (usize, f64) {
-        let acting = self.scenes[scene].acting.len().min(MOST_ACTING + MOST_JUDGES);
-        let most = (TRAINING_SHARE * acting as f64) as usize;
+        let most = (TRAINING_SHARE * self.actors[scene] as f64) as usize;
         let records = self.private.records.min(most).min(MOST_ACTING);
         (records, self.private.records as f64 / records as f64)
+    }
+
+    /// The columns that tell persons apart, where persons play.
+    fn unit(&self) -> Option<&Unit> {
+        self.private.definition.unit.as_ref().filter(|_| self.whose.is_some())
+    }
+
+    /// These rows one by one, or all of each person together.
+    fn each(&self, rows: &[usize]) -> Vec<Vec<usize>> {
+        let Some(whose) = &self.whose else { return rows.iter().map(|row| vec![*row]).collect() };
+        let mut each: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for row in rows {
+            each.entry(whose[*row]).or_default().push(*row);
+        }
+        each.into_values().collect()
     }
 
     fn set(&self, scene: usize) -> Result<Arc<Set>> {
@@ -170,25 +222,25 @@ impl Stage {
         }
         let Scene { acting, public, .. } = &self.scenes[scene];
         let mut draw = ChaCha20Rng::seed_from_u64(self.terms.seed);
-        let mut some = |rows: &[usize], most: usize| {
-            let mut rows = rows.to_vec();
-            if rows.len() > most {
-                rows.shuffle(&mut draw);
-                rows.truncate(most);
-                rows.sort_unstable();
-            }
-            rows
-        };
+        let all = self.each(public);
         let most = self.terms.public_records.map_or(MOST_PUBLIC, |most| most.min(MOST_PUBLIC));
-        let table = self.table.excerpt(&some(public, most));
+        let count = with_rows(all.len(), public.len(), most);
+        let mut rows = some(all, count, &mut draw).concat();
+        // In the order of the file, as in a run.
+        rows.sort_unstable();
+        let mut table = self.table.excerpt(&rows);
+        if let Some(unit) = self.unit() {
+            table = persons::by_person(&table, unit, usize::MAX, WithoutUnit::OwnPerson)?;
+        }
         let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
         let side = |preparation: Preparation| -> Result<StageSide> {
-            let public = preparation.apply(&table, "public", true)?.into();
+            let public = preparation.apply(&table, "public", true)?;
+            let public = PublicRecords::from(public).by_person(table.persons.clone());
             Ok(StageSide { preparation, public })
         };
         let wide = side(plain.wide())?;
-        let set =
-            Set { plain: side(plain)?, wide, acting: some(acting, MOST_ACTING + MOST_JUDGES) };
+        let acting = some(self.each(acting), self.actors[scene], &mut draw);
+        let set = Set { plain: side(plain)?, wide, acting };
         Ok(Arc::clone(known.insert(Arc::new(set))))
     }
 
@@ -238,20 +290,68 @@ impl Stage {
     }
 
     fn split(&self, set: &Set, side: &StageSide, records: usize, repetition: u64) -> Result<Split> {
-        let mut rows = set.acting.clone();
-        rows.shuffle(&mut ChaCha20Rng::seed_from_u64(self.terms.seed ^ (repetition + 1)));
-        let (trained, judging) = rows.split_at(records);
-        let judging = &judging[..judging.len().min(MOST_JUDGES)];
-        let private = side.preparation.under(&self.private.definition);
-        Ok(Split {
-            public: side.public.clone(),
-            private: private.apply_private(&self.table.excerpt(trained), "private", true)?,
-            judges: side
-                .preparation
-                .apply_for_evaluation(&self.table.excerpt(judging), "judges")?,
-            preparation: side.preparation.clone(),
-        })
+        let mut all = set.acting.clone();
+        all.shuffle(&mut ChaCha20Rng::seed_from_u64(self.terms.seed ^ (repetition + 1)));
+        let (trained, judging) = all.split_at(records);
+        let trained: Vec<Vec<usize>> = trained.iter().map(|own| self.used(own)).collect();
+        let mut rows = 0;
+        let judging = judging.iter().take_while(|own| {
+            let room = rows < MOST_JUDGES;
+            rows += own.len();
+            room
+        });
+        let judging: Vec<Vec<usize>> = judging.cloned().collect();
+        let persons = |all: &[Vec<usize>]| {
+            self.whose.as_ref().map(|_| Arc::new(Persons::of_counts(all.iter().map(Vec::len))))
+        };
+        let preparation = side.preparation.under(&self.private.definition);
+        let private = self.table.excerpt(&trained.concat());
+        let mut private = preparation.apply_private(&private, "private", true)?;
+        private.persons = persons(&trained);
+        let judges = self.table.excerpt(&judging.concat());
+        let mut judges = side.preparation.apply_for_evaluation(&judges, "judges")?;
+        judges.persons = persons(&judging).filter(|it| it.records() == judges.len());
+        let (public, preparation) = (side.public.clone(), side.preparation.clone());
+        Ok(Split { preparation, public, private, judges })
     }
+
+    /// As many records of somebody as a run would use, in random order.
+    fn used(&self, own: &[usize]) -> Vec<usize> {
+        let order = shuffled(own.len(), own.first().map_or(0, |row| *row as u64));
+        order.iter().take(self.private.definition.most_records()).map(|at| own[*at]).collect()
+    }
+}
+
+/// Whose record each row is, where private records are protected by person and these rows name
+/// persons, too.
+fn whose(table: &Table, private: &Declared) -> Result<Option<Vec<usize>>> {
+    let unit = private.definition.unit.as_ref();
+    let Some(unit) = unit.filter(|unit| unit.columns().iter().all(|name| table.has(name))) else {
+        return Ok(None);
+    };
+    let mut whose = vec![0; table.rows()];
+    let each = persons::rows_of_each(table, unit, WithoutUnit::OwnPerson)?;
+    for (person, rows) in each.into_iter().enumerate() {
+        for row in rows {
+            whose[row] = person;
+        }
+    }
+    Ok(Some(whose))
+}
+
+/// How many of them have about so many rows together, or all.
+fn with_rows(all: usize, rows: usize, most: usize) -> usize {
+    if rows > most { (all * most / rows).max(1) } else { all }
+}
+
+/// So many of them, drawn at random, in their order.
+fn some<T: Ord>(mut all: Vec<T>, count: usize, draw: &mut ChaCha20Rng) -> Vec<T> {
+    if all.len() > count {
+        all.shuffle(draw);
+        all.truncate(count);
+        all.sort_unstable();
+    }
+    all
 }
 
 #[cfg(test)]
@@ -262,14 +362,25 @@ mod tests {
     /// there are, and what the session declares.
     #[test]
     fn a_stage_is_made_of_public_tables_and_of_what_is_declared() {
-        type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Scene>, Vec<String>);
+        type Rows = (Option<Vec<usize>>, Vec<usize>);
+        type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Scene>, Vec<String>, Rows);
         let _: fn(Stage) -> Whole = |stage| {
-            let Stage { table, definition, private, terms, scenes, left_out, sets: _ } = stage;
-            (table, definition, private, terms, scenes, left_out)
+            let Stage {
+                table,
+                definition,
+                private,
+                terms,
+                whose,
+                scenes,
+                actors,
+                left_out,
+                sets: _,
+            } = stage;
+            (table, definition, private, terms, scenes, left_out, (whose, actors))
         };
         let _: fn(Declared) -> (usize, usize, DatasetDefinition) =
             |Declared { rows, records, definition }| (rows, records, definition);
-        let _: fn(Set) -> (StageSide, StageSide, Vec<usize>) =
+        let _: fn(Set) -> (StageSide, StageSide, Vec<Vec<usize>>) =
             |Set { plain, wide, acting }| (plain, wide, acting);
         let _: fn(StageSide) -> (Preparation, PublicRecords) =
             |StageSide { preparation, public }| (preparation, public);

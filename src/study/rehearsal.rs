@@ -82,7 +82,7 @@ impl RehearsedDataset {
             public: (0..source).collect(),
             acting: (source..all.rows()).collect(),
         };
-        let real = Stage::with_scenes(all, definition, private, terms, vec![scene]);
+        let real = Stage::with_scenes(all, definition, private, terms, vec![scene])?;
         let players = if methods.is_empty() {
             player::players(case.task)
         } else {

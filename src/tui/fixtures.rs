@@ -173,6 +173,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
         grown: 1.0,
         weights: Vec::new(),
         notes: Vec::new(),
+        lacks_persons: false,
     };
     rehearse::RehearsalProgress { done, total: 126, advice }
 }
@@ -280,6 +281,7 @@ pub fn summary() -> Summary {
             target_only: Some(exact(88.75)),
             trivial: Some(exact(140.5)),
             held_out: Some(exact(414)),
+            persons: None,
         },
         steps: 60,
         worked: Duration::from_millis(240),

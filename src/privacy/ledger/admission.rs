@@ -68,8 +68,15 @@ impl Account {
             unit.map_or("single records".to_owned(), |unit| format!("persons, by '{unit}'"))
         };
         let known = self.units();
+        let several = known.len() > 1;
         let Some(other) = known.into_iter().find(|known| *known != unit) else { return Ok(()) };
         let cure = match (other, unit) {
+            _ if several => {
+                "it has runs of both kinds, because two accounts turned out to have the \
+                             same records: nothing can be added to either. Train on data of other \
+                             people"
+                    .to_owned()
+            }
             (Some(other), _) => {
                 format!("protect the same: `unit: \"{other}\"` on the private dataset")
             }
@@ -300,7 +307,14 @@ mod tests {
             let error = book.accounts[0].check_unit(other).unwrap_err();
             assert!(error.cure_text().unwrap().contains("`unit: \"patient\"`"), "{error}");
         }
+        // Accounts that were tied may have both.
+        put(&mut book, grant("r2", "a", vec![event(0.05, 1)])).unwrap();
+        for unit in [None, Some("patient")] {
+            let error = book.accounts[0].check_unit(unit).unwrap_err();
+            assert!(error.cure_text().unwrap().contains("runs of both kinds"), "{error}");
+        }
         // What has drawn nothing binds nobody.
+        book.accounts[0].runs.truncate(1);
         book.accounts[0].runs[0].charged = vec![0];
         book.accounts[0].check_unit(None).unwrap();
     }

@@ -100,7 +100,10 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
         Constraint::Length(5),
         Constraint::Length(24),
     ];
-    let header = ["dataset", "account", "rows", "runs", "state"].map(Line::raw).to_vec();
+    // Where persons are protected, they are what is counted.
+    let persons = accounts.iter().any(|account| account.protects().is_some());
+    let size = if persons { "size" } else { "rows" };
+    let header = ["dataset", "account", size, "runs", "state"].map(Line::raw).to_vec();
     let list = (ACCOUNTS, accounts.len(), Some(screen.selected));
     canvas.list(inner, (header, widths.to_vec()), list, row);
 }
