@@ -22,7 +22,7 @@ pub const WORDS: &[Word] = &[
     word(
         "account",
         &["private dataset in the ledger"],
-        "A private dataset as the ledger knows it, under whatever name or file it comes. Everything spent on its records adds up here. Copies and parts of the same rows share one account.",
+        "A private dataset as the ledger knows it, whatever its name or file. Everything spent on its records adds up here. Copies and parts of the same rows share one account.",
     ),
     word(
         "adaptation",
@@ -42,32 +42,32 @@ pub const WORDS: &[Word] = &[
     word(
         "categories",
         &["category"],
-        "Columns that name things rather than measure them, such as a ward or a weather. Each value becomes a feature of its own. Values of private data that the public data lack count as unknown.",
+        "Columns that name things rather than measure them, such as a ward or a weather. Each value becomes a feature of its own. Values that occur only in private data count as unknown.",
     ),
     word(
         "certificate",
         &[],
-        "A file that states what a run guarantees, for those who get its model: ε, δ, what was drawn, and what is not covered. It holds no private record and no exact number. `halflight verify` computes it a second time.",
+        "A file that states what a run guarantees, for those who get its model: ε, δ, what was drawn, and what is not covered. It contains no private record and no exact number. `halflight verify` checks it by computing it a second time.",
     ),
     word(
         "choice",
         &["candidate", "candidates", "choose best"],
-        "Private records decide among several plans, and public data alone, for one ε. Held-out records compare the trained models, with noise, and only the winner's model is kept. Few plans are all trained; of many, some are drawn at random.",
+        "Private records decide among several plans, and public data alone, for one ε. The trained models are compared on held-out records, with noise, and only the winner's model is kept. If there are only a few plans, all are trained; if there are many, some of them, drawn at random.",
     ),
     word(
         "claim",
         &["claims", "claimed", "another trainer"],
-        "What another trainer's file says that it drew from the same private records. It counts against the budget as if it were true, apart from what was drawn here, because nobody here saw it. `halflight ledger claim` charges it; `--mended`, `--instead` and `withdraw` change it.",
+        "What the file of another trainer says that it drew from the same private records. It counts against the budget as if it were true, but is listed apart, because nobody here saw it. `halflight ledger claim` charges it; `--mended`, `--instead` and `withdraw` change it.",
     ),
     word(
         "classes",
         &["class"],
-        "The answers that a classification chooses from. Without a list, those of the public data are taken. Naming them keeps them from depending on private labels.",
+        "The answers that a classification chooses from. Without a list, those of the public data are used. They must not depend on private labels, so a list of your own has to come from outside the data.",
     ),
     word(
         "clipping",
         &["clipped", "clipped gradients", "share of clipped gradients"],
-        "A record that reaches further than its bound is scaled down to it, so that no single person moves the result by more. Much clipping loses detail; a wide bound needs more noise. Bounds come from public data or are declared.",
+        "A record that exceeds its bound is scaled down to it, so that no single person can move the result by more. Too much clipping loses detail; a wide bound needs more noise. Bounds come from public data, or you declare them.",
     ),
     word(
         "columns",
@@ -87,12 +87,12 @@ pub const WORDS: &[Word] = &[
     word(
         "δ",
         &["delta", "δ of this run"],
-        "The chance that ε says nothing. It should be far below one divided by the number of private records: at 1/n, publishing a random record would satisfy it. Smaller is safer.",
+        "The chance that the promise of ε does not hold. It should be far below 1/n for n private records: at 1/n, publishing one record picked at random would be allowed. Smaller is safer.",
     ),
     word(
         "discrepancy",
         &["discrep.", "unlabelled discrepancy"],
-        "How differently the features of two datasets vary, at the most, for linear models of bounded size. Less is better: a model carries over with less loss. It does not look at labels.",
+        "How much, at most, the errors of a linear model can differ between two datasets because their features vary differently. Less is better: a model carries over with less loss. It does not look at labels.",
     ),
     word(
         "distance",
@@ -107,27 +107,27 @@ pub const WORDS: &[Word] = &[
     word(
         "effective sample",
         &[],
-        "How many public records count, once they are weighted to look like the private ones. Few mean that only a corner of the public data resembles the private data, and the model rests on little.",
+        "How many public records really count, once they are weighted to look like the private ones. A small number means that only a few public records resemble the private ones, and the model rests on those.",
     ),
     word(
         "energy",
         &["captured energy"],
-        "The share of what a small model would learn from the private data that can be learned in the directions of this public dataset. 1 is all of it; more is better. Compare it with the lines of noise and of more private data.",
+        "How much of what a small model would learn from the private data can also be learned from this public dataset. 1 is all of it; more is better. Compare it with the marks for noise and for more private data.",
     ),
     word(
         "ε",
         &["epsilon", "ε spent", "ε of this run", "privacy loss"],
-        "How much one person's record can change what is released. An attacker's odds about a person change by at most the factor e^ε: 1.65 at ε 0.5, 2.7 at ε 1, 55 at ε 4. Smaller is safer, and needs more noise.",
+        "How much the record of one person can change what is released. An attacker's odds about a person change by at most the factor e^ε: 1.65 at ε 0.5, 2.7 at ε 1, 55 at ε 4. Smaller is safer, and needs more noise.",
     ),
     word(
         "error elsewhere",
         &["elsewhere", "on the others"],
-        "The error that a model of this public dataset makes on the other public datasets. It costs nothing to know. Datasets with a small one are like most of the others.",
+        "The error of a model of this public dataset on the other public datasets. It costs no privacy. A dataset with a small one resembles most of the others.",
     ),
     word(
         "exact number",
         &["◆", "exact", "curator-only"],
-        "A number about private data without noise. It is for the eyes of the person who may see the data, is marked ◆, and is left out of everything that is passed on. A choice made by it is not covered by ε.",
+        "A number about private data without noise. It is meant only for you, who may see the data. It is marked ◆ and left out of everything that is passed on. A choice that you make by looking at it is not covered by ε.",
     ),
     word(
         "explained energy",
@@ -137,7 +137,7 @@ pub const WORDS: &[Word] = &[
     word(
         "extra settings",
         &["settings"],
-        "Settings that seldom need a change. Each stands at a default; those that were changed are marked with * and always shown.",
+        "Settings that seldom need a change. Each has a default; changed ones are marked with * and always shown.",
     ),
     word(
         "features",
@@ -147,7 +147,7 @@ pub const WORDS: &[Word] = &[
     word(
         "filter",
         &["row filter"],
-        "Which rows belong to a dataset, such as: age >= 30 and sex == \"F\". How many private rows pass is public, as the number of rows of a file is.",
+        "Which rows belong to a dataset, such as: age >= 30 and sex == \"F\". The number of private rows that pass counts as public, like the number of rows of a file.",
     ),
     word(
         "gaussian noise",
@@ -157,12 +157,12 @@ pub const WORDS: &[Word] = &[
     word(
         "gradient norm",
         &["median record", "90 % of records", "median gradient norm"],
-        "How strongly single private records pull at the model, exact. The clip norm should lie near these numbers: far above, noise is wasted; far below, most records are cut.",
+        "How strongly single private records pull at the model; exact. The clip norm should lie near these numbers: far above, there is more noise than needed; far below, most records are cut.",
     ),
     word(
         "guarantee",
         &["differential privacy", "private"],
-        "What is promised to each person in the private data: whatever is released would have been nearly as likely without their record. ε and δ say how nearly. It holds whatever an attacker knows.",
+        "The promise to each person in the private data: whatever is released would have been nearly as likely without their record. ε and δ say how nearly. It holds whatever an attacker knows.",
     ),
     word(
         "hold-out",
@@ -172,7 +172,7 @@ pub const WORDS: &[Word] = &[
     word(
         "holds if",
         &["holds for", "neighbouring data", "replace-one", "zero-out", "adjacency"],
-        "What counts as a change of one person. Replace-one: their record becomes any other. Zero-out: it is blanked. The number of records is public in both. Replace-one is the stronger promise at the same ε.",
+        "The change of one person's record that the guarantee covers. Replace-one: it becomes any other record. Zero-out: it is left blank. The number of records is public in both. Replace-one is the stronger promise at the same ε.",
     ),
     word(
         "intercept",
@@ -187,22 +187,22 @@ pub const WORDS: &[Word] = &[
     word(
         "label range",
         &["labels of a plan"],
-        "Between which numbers labels may lie; those beyond are moved to the nearest one. It comes from the public labels or is declared. Too wide a range needs more noise, too narrow a one cuts answers off.",
+        "The lowest and the highest label that count; labels outside are moved to the nearer of the two. It comes from the public labels, or you declare it. A range that is too wide needs more noise; one that is too narrow cuts off answers.",
     ),
     word(
         "labelled discrepancy",
         &["labelled", "with labels"],
-        "How much worse, at the most, a linear model that fits one dataset can fit the other, labels included. Less is better. Exact.",
+        "How much worse, at most, a linear model can fit one dataset than the other, labels included. Less is better. The number is exact.",
     ),
     word(
         "ledger",
         &[],
-        "The record of everything spent on private data. It is written before anything is drawn, adds all runs up, and refuses what would pass the budget. Keep it with the data.",
+        "The record of everything spent on private data. It is written before any noise is drawn, adds up all runs, and refuses a run that would exceed the budget. Keep it with the data.",
     ),
     word(
         "loss",
         &["public loss", "private loss", "loss on training records", "public hold-out loss"],
-        "What the method makes small on the records that it learns from. Falling is good. A loss that falls while the error on held-out records rises is learned by heart.",
+        "What the method minimises on the records that it learns from. Falling is good. If it falls while the error on held-out records rises, the model is learning single records by heart (overfitting).",
     ),
     word(
         "method",
@@ -212,7 +212,7 @@ pub const WORDS: &[Word] = &[
     word(
         "missing values",
         &["gaps"],
-        "What becomes of records with empty cells. Refuse: the dataset is not used. Drop: they do not count. Public mean: the mean of the public records stands in.",
+        "What happens to records with empty cells. Refuse: the dataset is not used. Drop: such records are left out. Public mean: gaps are filled with the mean of the public records.",
     ),
     word(
         "moment discrepancy",
@@ -222,12 +222,12 @@ pub const WORDS: &[Word] = &[
     word(
         "noise",
         &["noise scale", "sensitivity"],
-        "Random numbers added to what is drawn from private records. Its size is the sensitivity (how far one record can move the result) times a factor that ε and δ determine. More records need relatively less.",
+        "Random numbers added to what is drawn from private records. Its size is the sensitivity (how far one record can move the result) times a factor that depends on ε and δ. The more records there are, the less the noise matters.",
     ),
     word(
         "objective",
         &["exact objective"],
-        "The quantity that the method makes small: its error plus what keeps it stable. Falling is good; with noise it falls until the noise takes over.",
+        "The quantity that the method minimises: its error plus what keeps the model stable. Falling is good; with noise it falls until the noise takes over.",
     ),
     word(
         "outcome",
@@ -242,33 +242,38 @@ pub const WORDS: &[Word] = &[
             "abandoned",
             "recovered",
         ],
-        "Running: some program carries the run out now; paused: it waits. Died: its program is gone; it can be resumed or settled. Unseen, missing: that cannot be told from here. Reserved: a sweep holds it ready. Finished and stopped runs have a model; failed, abandoned and recovered ones may not.",
+        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model; failed, abandoned and recovered ones may not.",
     ),
     word(
         "person",
         &["persons", "unit", "person column", "rows of a person"],
-        "Whom a guarantee protects where a column says whose record a row is: a patient, a customer, a plane. All records of one person are then protected together. Their mean counts, so many records of one person weigh no more than one.",
+        "The one whom a guarantee protects, where a column says whose record a row is: a patient, a customer, a plane. All records of one person are protected together. Only their mean counts, so a person with many records has no more weight than one with a single record.",
     ),
-    word("preset", &["presets"], "A choice of ε and δ, or of usual settings, to begin with."),
+    word(
+        "preset",
+        &["presets"],
+        "A ready-made choice of ε and δ, or of usual settings, to start \
+        from.",
+    ),
     word(
         "principal angles",
         &[],
-        "How well the directions of a public dataset match those of the private one, one by one, in degrees. Low curves are good. A curve near that of noise says that the dataset is no help; one near 'more private data' could not be better.",
+        "How well the directions of a public dataset match those of the private one, one by one, in degrees. Low curves are good. A dataset whose curve is near that of noise does not help; one near 'more private data' could not be better.",
     ),
     word(
         "private data",
         &["private", "private dataset"],
-        "Records of people to whom a promise is made. What leaves them has noise and is in the ledger, or is exact, marked ◆ and for your eyes.",
+        "Records of the people whom the guarantee protects. What leaves them has noise and is in the ledger, or is exact, marked ◆ and for your eyes only.",
     ),
     word(
         "private data, no privacy",
         &["target-only", "no privacy"],
-        "A plain model of the private records without any noise, exact and for your eyes. It shows what privacy costs: no private model can be expected to do much better.",
+        "A plain model of the private records without any noise, exact and for your eyes only. It shows what privacy costs: no private model can be expected to do much better.",
     ),
     word(
         "private error",
         &["best private error", "private accuracy in %", "error on private hold-out"],
-        "The error on private records that were held out, exact and for your eyes. This is what adaptation is for: less is better. Numbers are in units of the label; for classes it is the share of wrong answers.",
+        "The error on private records that were held out, exact and for your eyes only. This is what adaptation is for: less is better. Numbers are in units of the label; for classes it is the share of wrong answers.",
     ),
     word(
         "public data",
@@ -283,17 +288,17 @@ pub const WORDS: &[Word] = &[
     word(
         "public error",
         &["best public error", "public accuracy in %"],
-        "The error on public records that were held out. It often rises while the model adapts to the private data, and that is no fault: look at the private error, or at a released score.",
+        "The error on public records that were held out. It often rises while the model adapts to the private data, which is not a fault: look at the private error or at a released score instead.",
     ),
     word(
         "public model's error",
         &["zero-shot", "as it is", "error of its own model", "public model's score"],
-        "How wrong a model of this public dataset alone is about the private records. For classes it is the share of wrong answers; for numbers how far off it is, as a share of the range that labels may have. Less is better. It says most about the error of a private model to come.",
+        "How wrong a model of this public dataset alone is on the private records. For classes it is the share of wrong answers; for numbers how far off it is, as a share of the range that labels may have. Less is better. It says most about the error of a private model to come.",
     ),
     word(
         "public weight",
         &[],
-        "How much of the training weight lies on public records. Near 1, the private records hardly count; near 0, the public ones do not help.",
+        "How much of the training weight lies on public records. Near 1, the private records have little influence; near 0, the public ones do not help.",
     ),
     word(
         "queue",
@@ -303,7 +308,7 @@ pub const WORDS: &[Word] = &[
     word(
         "ranking",
         &["rank"],
-        "Which public dataset can stand in for the private one. By exact numbers it is free and for your eyes; privately it costs ε and may be told.",
+        "Which public dataset can stand in for the private one. With exact numbers it is free and for your eyes only; done privately it costs ε and may be shared.",
     ),
     word(
         "records",
@@ -313,12 +318,12 @@ pub const WORDS: &[Word] = &[
     word(
         "rehearsal",
         &["rehearsed"],
-        "The plan is played with a public dataset in the private role. It shows which methods and which ε can be expected to pay, and costs no privacy.",
+        "The plan is tried out with a public dataset in the private role. It shows which methods and which ε can be expected to be worth it, and costs no privacy.",
     ),
     word(
         "released",
         &["release", "release of a number"],
-        "Taken out of the private data with noise, and paid for in the ledger. It may be told and used for further choices.",
+        "Computed from the private data with noise, and charged in the ledger. It may be shared, and used for further choices.",
     ),
     word(
         "role",
@@ -328,17 +333,17 @@ pub const WORDS: &[Word] = &[
     word(
         "run",
         &["runs", "run name"],
-        "One adaptation from start to end, with its own directory: model, certificate, curves. Its name holds the time at which it began.",
+        "One adaptation from start to end, with a directory of its own: model, certificate, curves. Its name contains the time at which it began.",
     ),
     word(
         "sample",
         &[],
-        "A random part of the rows, by number and seed. The choice does not depend on what the rows hold.",
+        "A random part of the rows, given by its size and a seed. Which rows are taken does not depend on their contents.",
     ),
     word(
         "score",
         &["released score", "evaluation"],
-        "How good the model is on held-out private records, released with noise and an interval. Unlike the private error it may be told. It costs nothing where the noise of training covers it, and otherwise a part of the run's ε.",
+        "How good the model is on held-out private records, released with noise and an interval. Unlike the private error it may be shared. It is free where the noise of training covers it; otherwise it costs a part of the run's ε.",
     ),
     word(
         "sealed view",
@@ -353,17 +358,17 @@ pub const WORDS: &[Word] = &[
     word(
         "settle",
         &["settled", "settles"],
-        "The end of a run in the ledger: what it really drew stays charged, and the rest of what was reserved is given back. A run settles itself. One whose program died is settled from the Ledger screen, with what it had announced.",
+        "To close a run in the ledger: what it really drew stays charged, and the rest of its reserved ε is given back. A run settles itself when it ends. If its program died, settle it on the Ledger screen; what it had announced stays charged.",
     ),
     word(
         "signal to noise of the choice",
         &["selection signal"],
-        "What the best choice of a round would gain, over what noise is expected to cost. Below 1, rounds choose by chance: ask for fewer of them, or a larger ε.",
+        "What the best choice of a round would gain, divided by what the noise is expected to cost. Below 1, rounds choose by chance: ask for fewer rounds or a larger ε.",
     ),
     word(
         "spent ε",
         &["spent", "charged"],
-        "What a run has really used of its grant. Several runs add up to less than the sum of their ε; the ledger shows the total.",
+        "What a run has really used of the ε that it was granted. Several runs together cost less than the sum of their ε; the ledger shows the total.",
     ),
     word(
         "stationarity gap",
@@ -403,12 +408,12 @@ pub const WORDS: &[Word] = &[
     word(
         "unseen",
         &["missing"],
-        "A run of another machine of which nothing can be said: the disk does not show from here who holds its lock. It may be at work or dead. Of a sweep's task the word is missing. When its file grows, it is running.",
+        "A run on another machine whose state cannot be seen: the disk does not show here who holds its lock. It may be at work or dead. For the task of a sweep the word is 'missing'. When its file grows, it is running.",
     ),
     word(
         "verdict",
         &[],
-        "Whether the model is good, in words: against public data only, against the trivial answer, and against private data without privacy. It says how certain that is for the number of held-out records.",
+        "Whether the model is good, in words: compared with public data only, with the trivial answer, and with private data without privacy. It also says how certain that is, given the number of held-out records.",
     ),
     word(
         "zCDP",

@@ -59,7 +59,7 @@ fn enough(left: Option<u64>, threads: usize) -> Result<()> {
 
 /// As people write it: `512M`, `3.2G`; without a letter it is in bytes.
 pub fn parse(text: &str) -> std::result::Result<u64, String> {
-    let wrong = || format!("'{text}' is no amount of memory: write 800M or 16G");
+    let wrong = || format!("'{text}' is not an amount of memory: write 800M or 16G");
     let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let power = match text[digits.len()..].to_ascii_uppercase().as_str() {

@@ -49,10 +49,11 @@ pub fn give_in(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-/// Stops this process until the shell lets it go on, as Ctrl-Z does. Windows has no such thing.
+/// Stops this process until the shell lets it go on, as Ctrl-Z does. Where there is no shell that
+/// could (`tmux new halflight`), the system does not stop it. Windows has no such thing.
 pub fn wait_for_shell() -> std::io::Result<()> {
     #[cfg(unix)]
-    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+    signal_hook::low_level::raise(signal_hook::consts::SIGTSTP)?;
     Ok(())
 }
 

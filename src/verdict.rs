@@ -23,7 +23,7 @@ pub struct Errors {
     /// The error of a model of the private records without any noise.
     #[serde(default)]
     pub no_privacy: Option<f64>,
-    /// The error of always answering the mean, or the commonest class.
+    /// The error of always answering with the mean, or the most common class.
     #[serde(default)]
     pub trivial: Option<f64>,
     /// How many records were held out.
@@ -129,8 +129,8 @@ impl Errors {
         }
         if let Some(trivial) = self.trivial {
             let what = match self.task {
-                Task::Regression => "always answering the mean",
-                Task::Classification => "always answering the commonest class",
+                Task::Regression => "always answering with the mean",
+                Task::Classification => "always giving the most common answer",
             };
             if self.model >= (1.0 - SAME) * trivial || !self.differ(self.model, trivial) {
                 tone = Tone::Bad;
@@ -227,7 +227,7 @@ mod tests {
             verdict.sentences,
             [
                 "Half the error of public data alone (RMSE 49 against 100 ◆).",
-                "Less than a third of the error of always answering the mean (RMSE 49 against 160 ◆).",
+                "Less than a third of the error of always answering with the mean (RMSE 49 against 160 ◆).",
                 "17 % above what private data without privacy would give (42 ◆).",
                 "400 records were held out: the error is known to ± 3.4 ◆.",
             ]
@@ -266,7 +266,7 @@ mod tests {
         let useless = Errors { model: 159.0, public_alone: Some(300.0), ..WINTER };
         let useless = useless.verdict(Standing::Exact);
         assert_eq!(useless.tone, Tone::Bad);
-        assert!(useless.sentences[0].starts_with("No better than always answering the mean"));
+        assert!(useless.sentences[0].starts_with("No better than always answering with the mean"));
         let same = Errors { model: 101.0, trivial: None, ..WINTER }.verdict(Standing::Released);
         assert_eq!(
             (same.tone, same.sentences[0].as_str()),

@@ -29,10 +29,10 @@ use crate::session::{Session, Workspace, dataset};
   halflight audit --method moment_release --runs 10000
   halflight audit session.ron --plan first --page audit.html")]
 pub struct Audit {
-    /// Session whose public data and plan are used; none takes made data and every method.
+    /// Session whose public data and plan are used [default: synthetic data and every method].
     session: Option<PathBuf>,
 
-    /// The plan of the session; the first, if none is named.
+    /// The plan of the session [default: the first].
     #[arg(long, requires = "session")]
     plan: Option<String>,
 
@@ -40,11 +40,11 @@ pub struct Audit {
     #[arg(long, value_name = "ID")]
     method: Vec<String>,
 
-    /// Two minutes at most.
+    /// A quick audit, which takes two minutes at most.
     #[arg(long)]
     quick: bool,
 
-    /// Sensitivities and noise alone, without canaries.
+    /// Check only sensitivities and noise, without canaries.
     #[arg(long)]
     no_canaries: bool,
 

@@ -22,12 +22,12 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
 /// What a choice is made under, so candidates cannot differ in it.
 const SHARED: [&str; 3] = ["epsilon", "delta", "seed"];
 
-/// Let private records choose among several plans, and public data alone, for one price.
+/// Let private records choose among several plans, and public data alone, for one ε.
 ///
-/// Few plans are trained once each, with so much noise that all together meet the target. Of
-/// many, one is drawn at random and trained, a secret number of times. Records that training does
-/// not see decide, which costs nothing more. Only the winner's model is written. Name few plans:
-/// with each of them the others get more noise. `halflight rehearse --best 3` finds good ones for
+/// A few plans are trained once each, with enough noise for all of them together to meet the
+/// target. Of many plans, some are drawn at random and trained, a secret number of times. Held-out
+/// records decide, which costs nothing more. Only the winner's model is written. Name only a few
+/// plans: each of them adds noise to the others. `halflight rehearse --best 3` finds good ones for
 /// free.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -38,7 +38,7 @@ pub struct Choose {
     /// Session file (.ron).
     session: PathBuf,
 
-    /// The candidates, by name; otherwise all plans for the private data of the first one.
+    /// The candidates, by name [default: all plans for the private data of the first one].
     #[arg(long, value_delimiter = ',', value_name = "PLANS")]
     plans: Vec<String>,
 
@@ -47,17 +47,17 @@ pub struct Choose {
     #[arg(long, value_name = "KEY=VALUES")]
     over: Vec<String>,
 
-    /// ε of all of it; otherwise that of the first plan.
+    /// ε of the whole choice [default: that of the first plan].
     #[arg(long, value_name = "EPSILON")]
     epsilon: Option<f64>,
 
-    /// δ of all of it; otherwise that of the first plan.
+    /// δ of the whole choice [default: that of the first plan].
     #[arg(long, value_name = "DELTA")]
     delta: Option<f64>,
 
-    /// How the plans are trained: each of them once, or one that is drawn at random, a secret
-    /// number of times, of which only the best leaves. The second costs less ε where there are
-    /// many, more time, and may miss the best one.
+    /// How the plans are trained: each of them once; or plans drawn at random, a secret number of
+    /// times, of which only the best is kept. The second way costs less ε if there are many plans,
+    /// takes more time, and may miss the best one.
     #[arg(long, value_enum, default_value_t)]
     way: HowTrained,
 
@@ -65,7 +65,8 @@ pub struct Choose {
     #[arg(long, value_name = "STEPS")]
     pace: Option<f64>,
 
-    /// Say what it would cost and what it could tell apart; spend and write nothing.
+    /// Print what the choice would cost and which differences it could detect; spend and write
+    /// nothing.
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
 
@@ -239,7 +240,7 @@ fn as_text(chosen: &Chosen) -> String {
     let mut lines = Vec::new();
     if let (Some(winner), Some(told)) = (chosen.winner, &chosen.told) {
         lines.push(format!("chosen: {}", chosen.placed[winner].name));
-        lines.push("  errors by which it was chosen, with noise (they may be told):".to_owned());
+        lines.push("  errors that decided the choice, with noise (they may be shared):".to_owned());
         for (index, placed) in chosen.placed.iter().enumerate() {
             let mark = if index == winner { "→" } else { " " };
             lines.push(format!("  {mark} {:<42} {}", placed.name, told.told_error(&placed.error)));

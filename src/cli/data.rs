@@ -36,14 +36,15 @@ pub struct Data {
 
 #[derive(Debug, Subcommand)]
 enum DataCommand {
-    /// What files hold, what could be their label, what is wrong with them, and how to use them.
+    /// Show what files contain, which column could be the label, what is wrong, and how to use
+    /// them.
     Inspect(Inspect),
-    /// Release how many records a private dataset has, with noise, where the number is private
+    /// Release the number of records of a private dataset, with noise, if that number is private
     /// too.
     Count(Count),
 }
 
-/// Release how many records a private dataset has, with noise, where the number is private too.
+/// Release the number of records of a private dataset, with noise, if that number is private too.
 ///
 /// Otherwise the number of private records counts as public. The count gets noise (discrete
 /// Laplace, ε as given) and stands in the ledger. With `records: N` on the dataset, N as proposed
@@ -57,11 +58,11 @@ struct Count {
     /// Session file (.ron).
     session: PathBuf,
 
-    /// The private dataset, as the session calls it.
+    /// The private dataset, by its name in the session.
     #[arg(long, value_name = "NAME")]
     dataset: String,
 
-    /// What the count may cost of the budget.
+    /// The ε that the count may cost.
     #[arg(long)]
     epsilon: f64,
 
@@ -108,13 +109,13 @@ impl Count {
     }
 }
 
-/// What files hold, what could be their label, what is wrong with them, and how to use them.
+/// Show what files contain, which column could be the label, what is wrong, and how to use them.
 ///
-/// Nothing is written, except with --show-values a line in the ledger that knows a private
-/// dataset. The counts are exact: those of a private file are for your eyes (◆), and stand in the
-/// JSON only with --include-curator. The program cannot know whether a file is private: name the
-/// public ones with --public. For several files it also says whether their columns agree; for a
-/// session, what becomes of each of its datasets.
+/// Nothing is written, except a line in the ledger if --show-values looks at a private dataset that
+/// it knows. The counts are exact: those of a private file are for your eyes only (◆), and are in
+/// the JSON only with --include-curator. The program cannot know whether a file is private: name
+/// the public ones with --public. For several files it also shows whether their columns agree; for
+/// a session, what is done with each of its datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight data inspect private.csv --public public.parquet
@@ -124,7 +125,7 @@ struct Inspect {
     #[arg(required_unless_present = "public")]
     files: Vec<PathBuf>,
 
-    /// A further data file, which is public: its numbers are for everybody. May be repeated.
+    /// A further data file that is public, so its numbers may be shared. May be repeated.
     #[arg(long, value_name = "FILE")]
     public: Vec<PathBuf>,
 

@@ -23,7 +23,7 @@ pub struct Demo {
     #[arg(default_value = "bikeshare")]
     name: String,
 
-    /// Run it here, line by line, and print its result.
+    /// Run it in this terminal, as plain lines, and print its result.
     #[arg(long)]
     plain: bool,
 

@@ -24,10 +24,10 @@ use crate::session::Workspace;
 use crate::session::preferences::UserDirectories;
 use crate::tui::theme::Glyphs;
 
-/// Say what a report of a fault needs to tell, and what this machine lacks.
+/// Check this machine, and print what a bug report should contain.
 ///
-/// Nothing private is in it: no names of datasets, files or users. Each problem comes with what
-/// to do about it; what is no problem for you, such as no terminal in a script, you may leave.
+/// It contains nothing private: no names of datasets, files or users. Each problem comes with its
+/// cure. Ignore those that do not matter to you, such as a missing terminal in a script.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight doctor
@@ -221,7 +221,7 @@ impl DoctorFindings {
         }
         match terminal.term.as_deref() {
             None if terminal.output => add(
-                "TERM is not set, so nobody knows what this terminal can do",
+                "TERM is not set, so programs do not know what this terminal can do",
                 "set it, such as: export TERM=xterm-256color",
             ),
             Some("dumb") if terminal.output => add(
@@ -259,8 +259,8 @@ impl DoctorFindings {
                 "export HOME=/home/you, or XDG_CONFIG_HOME and XDG_STATE_HOME with absolute paths",
             ),
             Some(place) if !place.writable => add(
-                "the configuration cannot be written: your secret would lie in each workspace, and \
-                 older copies of a ledger could not be told from the ledger",
+                "the configuration cannot be written: your secret would be kept in each workspace, \
+                 and an older copy of a ledger could pass for the ledger",
                 "set XDG_CONFIG_HOME to a directory that you can write, and keep that one",
             ),
             Some(_) => {}
@@ -310,8 +310,8 @@ impl DoctorFindings {
             && !is_set(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
         {
             add(
-                "there is a proxy for HTTP and none for HTTPS, by which pip and cargo fetch",
-                "export HTTPS_PROXY=http://HOST:PORT, mostly the same one; halflight itself never \
+                "there is a proxy for HTTP but none for HTTPS, which pip and cargo use",
+                "export HTTPS_PROXY=http://HOST:PORT, usually the same one; halflight itself never \
                  uses the network",
             );
         }

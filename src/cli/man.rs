@@ -17,7 +17,7 @@ use crate::files;
   halflight man run | man -l -
   halflight man --out ~/.local/share/man/man1")]
 pub struct Man {
-    /// The command, such as `ledger budget`; none for the page of halflight itself.
+    /// The command, such as `ledger budget` [default: the page of halflight itself].
     #[arg(conflicts_with = "out")]
     command: Vec<String>,
 

@@ -86,7 +86,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::numeric::parallel;
 
 /// The options that every command has stand under a head of their own in the help.
-const GLOBAL: &str = "Options of every command";
+const GLOBAL: &str = "Options for all commands";
 
 /// A terminal workbench for private domain adaptation.
 ///
@@ -109,21 +109,21 @@ struct Arguments {
     /// Session file to open (.ron), or data files to start a new session with (CSV, Parquet, NPY, IDX and others).
     files: Vec<PathBuf>,
 
-    /// Say nothing but results and errors.
+    /// Print only results and errors.
     #[arg(short, long, global = true, help_heading = GLOBAL, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Say more about what is done and why.
+    /// Print more about what is done and why.
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     verbose: bool,
 
-    /// Work on so many threads; otherwise on as many as HALFLIGHT_THREADS says, or as the
-    /// machine has. Results do not depend on it.
+    /// Number of threads [default: HALFLIGHT_THREADS, or as many as the machine has]. Results do
+    /// not depend on it.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
     threads: Option<u16>,
 
-    /// Refuse tables that would take more memory, such as 16G; otherwise four fifths of what is
-    /// free.
+    /// Refuse tables that need more memory than this, such as 16G [default: four fifths of what is
+    /// free].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "BYTES", value_parser = crate::memory::parse)]
     max_memory: Option<u64>,
 
@@ -161,7 +161,7 @@ enum Subcommands {
     Audit(audit::Audit),
     /// Repeat the papers' experiments on public data; nothing here is private.
     Reproduce(reproduce::Reproduce),
-    /// Write pictures of the screens (SVG), as they stand in the guide.
+    /// Write pictures of the screens (SVG) for the guide.
     Picture(picture::Picture),
     Completions(completions::Completions),
     Man(man::Man),

@@ -30,7 +30,7 @@ use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
 use crate::tui::view::view;
 
-/// Write pictures of the screens (SVG), as they stand in the guide.
+/// Write pictures of the screens (SVG) for the guide.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   halflight picture --out assets/screens")]

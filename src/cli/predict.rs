@@ -19,13 +19,13 @@ use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace,
 
 /// Predict the rows of a file with the model of a run.
 ///
-/// The preparation travels with the model: give it raw rows, in any format that
-/// `halflight data inspect` reads. Columns are found by name; others may be there. Where
-/// a column of the model is missing or has another shape, nothing is predicted.
+/// The model brings its preparation along, so give it raw rows, in any format that `halflight data
+/// inspect` reads. Columns are matched by name, and further columns are ignored. If a column of the
+/// model is missing or has another shape, nothing is predicted.
 ///
-/// A prediction says something about its row: those of private rows are as private as the rows. Counts and
-/// scores of rows that may be private are marked ◆, and a score of a dataset that a ledger
-/// knows is written into it.
+/// A prediction says something about its row: those of private rows are as private as the rows.
+/// Counts and scores of rows that may be private are marked ◆, and a score of a dataset that a
+/// ledger knows is written into it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight predict .halflight/runs/RUN new.csv -o predictions.csv
@@ -55,27 +55,28 @@ pub struct Predict {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     keep: Vec<String>,
 
-    /// Columns with another name in this file.
+    /// Columns that have another name in this file.
     #[arg(long, value_name = "IN_FILE=IN_MODEL", value_delimiter = ',', value_parser = pair)]
     rename: Vec<(String, String)>,
 
-    /// What becomes of rows that lack a value, instead of what the model says.
+    /// What to do with rows that lack a value [default: what the model says].
     #[arg(long, value_enum)]
     missing: Option<DecisionRule>,
 
-    /// Compare with the label column: exact, so of private rows for your eyes only.
+    /// Compare the predictions with the label column. The result is exact: for private rows it is
+    /// for your eyes only.
     #[arg(long)]
     score: bool,
 
-    /// The rows are public: what is counted about them is for everybody.
+    /// The rows are public, so counts and score may be shared.
     #[arg(long, conflicts_with = "dataset")]
     public: bool,
 
-    /// Print a summary as JSON; with the predictions themselves where no file is written.
+    /// Print a summary as JSON, and the predictions too if no file is written.
     #[arg(long)]
     json: bool,
 
-    /// Put what is counted about rows that may be private into the JSON, score included.
+    /// Put counts and score of rows that may be private into the JSON.
     #[arg(long, requires = "json")]
     include_curator: bool,
 }
@@ -89,7 +90,7 @@ enum DecisionRule {
     Refuse,
     /// Leave such rows without a prediction.
     Drop,
-    /// Put the public mean of the column in.
+    /// Fill in the public mean of the column.
     PublicMean,
 }
 
@@ -155,7 +156,7 @@ impl Predict {
 
     fn of_file(&self, model: &SavedModel) -> Result<WrittenPredictions> {
         if self.data.extension().is_some_and(|extension| extension == "ron") {
-            return Err(Error::usage("which dataset of the session is to be predicted?")
+            return Err(Error::usage("it is not clear which dataset of the session to predict")
                 .at(self.data.display().to_string())
                 .cure("name it: --dataset NAME"));
         }

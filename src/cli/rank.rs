@@ -23,9 +23,9 @@ use crate::session::{Session, Workspace, dataset};
 
 /// Rank the public datasets of a session: which can stand in for the private one?
 ///
-/// Without --private the numbers are exact (◆): for the curator's eyes, and the ledger says
-/// that they were looked at. With --private EPSILON it is released how wrong each dataset's own
-/// model is, with noise; without labels only the best dataset. --mechanism chooses another way.
+/// Without --private the numbers are exact (◆): for your eyes only, and the ledger notes that they
+/// were looked at. With --private EPSILON the error of each dataset's own model is released with
+/// noise; without labels, only the name of the best dataset. --mechanism chooses another way.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rank session.ron
@@ -39,21 +39,21 @@ pub struct Rank {
     #[arg(long, value_name = "EPSILON")]
     private: Option<f64>,
 
-    /// δ of a private ranking; that of the budget, or 1e-6.
+    /// δ of a private ranking [default: that of the budget, or 1e-6].
     #[arg(long, requires = "private")]
     delta: Option<f64>,
 
-    /// Allow a δ of 1/n or more, which publishing single records would satisfy; the ledger will
-    /// always say so.
+    /// Allow a δ of 1/n or more, which even publishing single records would satisfy; the ledger
+    /// will always say so.
     #[arg(long, requires = "private")]
     allow_large_delta: bool,
 
-    /// What is released privately, and how; otherwise errors where the data have labels, and
-    /// permute-and-flip where they have none.
+    /// What is released privately, and how [default: errors if the data have labels, else
+    /// permute-and-flip].
     #[arg(long, value_enum, requires = "private")]
     mechanism: Option<RankMechanism>,
 
-    /// Repeats, in place of the session's.
+    /// Number of repeats [default: the session's].
     #[arg(long)]
     repeats: Option<usize>,
 
@@ -68,12 +68,12 @@ pub struct Rank {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum RankMechanism {
-    /// How wrong each dataset's own model is on the private records, with Gaussian noise: what
-    /// says most about the error of a run to come. Needs labels.
+    /// The error of each dataset's own model on the private records, with Gaussian noise: the best
+    /// guide to the error of a run. Needs labels.
     Errors,
-    /// The best dataset alone, by permute-and-flip.
+    /// Only the name of the best dataset, by permute-and-flip.
     PermuteAndFlip,
-    /// The best dataset alone, by the exponential mechanism.
+    /// Only the name of the best dataset, by the exponential mechanism.
     Exponential,
     /// The scores of all, with Gaussian noise.
     Table,
@@ -225,7 +225,7 @@ fn guaranteed(guarantee: &Guarantee) -> String {
 pub fn table(comparison: &Comparison) -> String {
     let mut lines = vec![
         format!(
-            "by {}, {} repeats, m = {}, k = {}   (◆ exact, for the curator)",
+            "by {}, {} repeats, m = {}, k = {}   (◆ exact, for your eyes only)",
             comparison.order.words(),
             comparison.repeats,
             comparison.batch,

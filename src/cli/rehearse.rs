@@ -22,10 +22,10 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
 /// Find out which method to use, and what to expect, before anything is spent.
 ///
-/// Public datasets, or parts of them, play the private one: every method that fits runs on
-/// them as it would on the private records. Nothing is read of those but their number, and the
-/// ledger does not change. What was found is kept in .halflight/rehearsals: the same command
-/// goes on where it was stopped.
+/// Public datasets, or parts of them, play the private one: every method that fits runs on them as
+/// it would on the private records. Of the private data only the number of records is used, and the
+/// ledger does not change. Results are kept in .halflight/rehearsals: the same command goes on
+/// where it was stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rehearse session.ron
@@ -37,7 +37,7 @@ pub struct Rehearse {
     /// Session file (.ron).
     session: PathBuf,
 
-    /// The plan to rehearse, where the session has several.
+    /// The plan to rehearse, if the session has several.
     #[arg(long)]
     plan: Option<String>,
 
@@ -80,12 +80,12 @@ pub struct Rehearse {
     #[arg(long)]
     include_curator: bool,
 
-    /// Write the session with the advised method in this plan's place.
+    /// Write the session with this plan changed to the advised method.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// With --out: write the best so many methods, each as a plan of its own, for
-    /// `halflight choose`.
+    /// With --out: write this many of the best methods, each as a plan of its own, for `halflight
+    /// choose`.
     #[arg(long, value_name = "COUNT", requires = "out", value_parser = clap::value_parser!(u8).range(2..=20))]
     best: Option<u8>,
 

@@ -44,7 +44,7 @@ pub struct ReportCommand {
     #[arg(long)]
     force: bool,
 
-    /// Show exact numbers about private data, too; the report is stamped as the curator's.
+    /// Also show exact numbers about private data; the report is then marked as for your eyes only.
     #[arg(long)]
     include_curator: bool,
 

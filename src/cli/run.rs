@@ -24,8 +24,8 @@ use crate::verdict::Standing;
 
 /// Run the plans of a session without the interface.
 ///
-/// Each run leaves a directory in .halflight/runs beside the session: what repeats it, its
-/// model, its certificate and a report.
+/// Each run leaves a directory in .halflight/runs beside the session, with what is needed to repeat
+/// it, its model, its certificate and a report.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight run session.ron
@@ -57,12 +57,12 @@ pub struct RunCommand {
     #[arg(long, requires = "json", conflicts_with = "sealed")]
     include_curator: bool,
 
-    /// Directory of the workspace with the ledger and the runs; otherwise that of the session.
+    /// Directory of the workspace with the ledger and the runs [default: that of the session].
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     workspace: Option<PathBuf>,
 
-    /// Say on standard error how far the run is: as a line of JSON for each step (`halflight
-    /// schema run progress`), after which nothing else stands there but notes and errors.
+    /// Report progress on standard error, as a line of JSON for each step (`halflight schema run
+    /// progress`). Beside these lines there are only notes and errors.
     #[arg(long, value_name = "FORM")]
     progress: Option<StepsForm>,
 
@@ -70,7 +70,8 @@ pub struct RunCommand {
     #[arg(long, value_name = "STEPS")]
     pace: Option<f64>,
 
-    /// Noise from this seed, to find faults: the ledger charges it, and nothing is private.
+    /// Take the noise from this seed, to find faults: the ledger charges it, and nothing is
+    /// private.
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     insecure_noise_seed: Option<u64>,
 }
@@ -215,14 +216,14 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
             print_line(&as_text(&summary, &watch))?;
             if plan.evaluation.is_some() && summary.told.is_none() && summary.trouble.is_none() {
                 let why = match options.insecure_noise_seed {
-                    Some(_) => "the noise was no secret",
+                    Some(_) => "the noise was not secret",
                     None => "the run ended early; `halflight score` releases one for some ε",
                 };
                 print_line(&format!("  no released score: {why}"))?;
             }
             if let Some(seed) = options.insecure_noise_seed {
                 print_line(&format!(
-                    "  NO GUARANTEE: the noise came from the seed {seed} and is no secret; the ε \
+                    "  NO GUARANTEE: the noise came from the seed {seed} and is not secret; the ε \
                      above is what the ledger charges"
                 ))?;
             }
@@ -271,7 +272,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict(Standing::Exact).sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));
-        lines.push(format!("  {error} on private records held out (◆ exact, for the curator)"));
+        lines.push(format!("  {error} on private records held out (◆ exact, for your eyes only)"));
         for (name, score) in [
             ("public data only", errors.public_alone),
             ("private data, no privacy", errors.no_privacy),

@@ -16,7 +16,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Print the JSON Schema of what a command prints with --json.
 ///
-/// Fields are only ever added. Programs should pass over fields that they do not know.
+/// Fields are only ever added. Programs should ignore fields that they do not know.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight schema
@@ -24,11 +24,11 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
   halflight schema data inspect
   halflight schema steps --python > steps.py")]
 pub struct SchemaCommand {
-    /// The command, such as `run` or `data inspect`; none lists those that there are. `steps` is
-    /// what other trainers write.
+    /// The command, such as `run` or `data inspect` [default: list them all]. `steps` is what other
+    /// trainers write.
     command: Vec<String>,
 
-    /// Print a Python file that writes `steps`, to be put beside a trainer.
+    /// Print a Python file that writes `steps`, to put beside a trainer.
     #[arg(long)]
     python: bool,
 }

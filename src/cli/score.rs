@@ -16,9 +16,9 @@ use crate::session::{Session, Workspace};
 
 /// Release how good a model is on private records, for some ε.
 ///
-/// A plan with `evaluation` releases its score with the run, mostly at no cost. This is for a
-/// model that has none, or for other private records: those of a table with the columns of the
-/// private data, or of a dataset of a session. The ε is charged to their account.
+/// A plan with `evaluation` releases its score with the run, usually at no cost. This command is
+/// for a model that has none, or for other private records: those of a table with the columns of
+/// the private data, or of a dataset of a session. The ε is charged to their account.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight score .halflight/runs/RUN --epsilon 0.2
@@ -31,7 +31,7 @@ pub struct ScoreCommand {
     model: PathBuf,
 
     /// A table of private records, read as those of the run; or a session (.ron) with --dataset.
-    /// Without it, the records that the run held out score it.
+    /// Without it, the score is that on the records that the run held out.
     #[arg(value_name = "DATA")]
     data: Option<PathBuf>,
 
@@ -39,27 +39,27 @@ pub struct ScoreCommand {
     #[arg(long, value_name = "NAME", requires = "data")]
     dataset: Option<String>,
 
-    /// What the score may cost.
+    /// The ε that the score may cost.
     #[arg(long, value_name = "EPSILON")]
     epsilon: f64,
 
-    /// The share of wrong answers in each class, too.
+    /// Also release the share of wrong answers in each class.
     #[arg(long)]
     per_class: bool,
 
-    /// How well probabilities order the records of two classes, too.
+    /// Also release the AUC: how well the probabilities order the records of two classes.
     #[arg(long)]
     auc: bool,
 
-    /// Of numbers: tell the root mean squared error instead of the mean absolute one.
+    /// For numbers: release the root mean squared error instead of the mean absolute one.
     #[arg(long)]
     squared: bool,
 
-    /// Of numbers: larger errors count as this much, in units of the label.
+    /// For numbers: larger errors count as this much, in units of the label.
     #[arg(long, value_name = "ERROR")]
     largest_error: Option<f64>,
 
-    /// Write the score with its guarantee here, too, to be handed on; `halflight verify` checks
+    /// Also write the score with its guarantee to this file, to pass on; `halflight verify` checks
     /// it. A copy stays in .halflight/scores.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -124,8 +124,11 @@ impl ScoreCommand {
             (Some(path), None) if is_session(path) => {
                 let known = Session::open(path)?.datasets;
                 let known: Vec<String> = known.into_iter().map(|it| it.name).collect();
-                Err(Error::usage("which dataset of the session scores the model is not said")
-                    .cure(format!("add --dataset with one of: {}", known.join(", "))))
+                Err(Error::usage(
+                    "it is not clear on which dataset of the session to score the \
+                    model",
+                )
+                .cure(format!("add --dataset with one of: {}", known.join(", "))))
             }
             _ if !own.exists() => Err(Error::usage("this is not a run directory")
                 .at(self.model.display().to_string())

@@ -11,10 +11,10 @@ use crate::session::Workspace;
 use crate::session::outbox::{MAY_LEAVE, fill};
 use crate::session::report::directories;
 
-/// Copy what may leave of a run into a folder to pass on.
+/// Copy what may be shared of a run into a folder to pass on.
 ///
-/// A workspace holds exact numbers and the ledger; its files are for your eyes. This copies the
-/// model, the certificate with its signature, the report and the released numbers, and nothing
+/// A workspace holds exact numbers and the ledger; its files are for your eyes only. This copies
+/// the model, the certificate with its signature, the report and the released numbers, and nothing
 /// else, to outbox/RUN beside the workspace's .halflight.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -25,7 +25,7 @@ pub struct ShareCommand {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// The folder that gets a folder for each run; outbox beside .halflight if it is not named.
+    /// Where each run gets a folder [default: outbox, beside .halflight].
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
 

@@ -38,7 +38,7 @@ pub struct Sweep {
     #[arg(required_unless_present_any = ["collect", "go_on", "task"])]
     session: Option<PathBuf>,
 
-    /// The plan to vary, where the session has several.
+    /// The plan to vary, if the session has several.
     #[arg(long)]
     plan: Option<String>,
 
@@ -71,7 +71,7 @@ pub struct Sweep {
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
 
-    /// Carry out the tasks of this sweep that nobody has begun, here.
+    /// Carry out, on this machine, the tasks of this sweep that nobody has begun.
     #[arg(long = "continue", value_name = "DIR", conflicts_with = "session")]
     go_on: Option<PathBuf>,
 
@@ -79,7 +79,8 @@ pub struct Sweep {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "go_on"])]
     collect: Option<PathBuf>,
 
-    /// With --collect: settle the rest too; what was not begun never will be.
+    /// With --collect: also settle tasks that have not ended; those that were not begun never will
+    /// be.
     #[arg(long, requires = "collect")]
     give_up: bool,
 
@@ -310,8 +311,8 @@ impl Sweep {
         let cure = if self.give_up || tally.missing + tally.running + tally.not_begun == 0 {
             "make a new sweep for what is missing"
         } else {
-            "collect again when the rest has ended; --give-up settles what never will: dead tasks \
-             in full, tasks that were not begun at nothing"
+            "collect again when the rest has ended; --give-up settles tasks that never will: dead \
+             ones are charged in full, those that were not begun cost nothing"
         };
         Err(Error::failed(format!(
             "{} of {} tasks are not done: {tally}",

@@ -9,12 +9,12 @@ use super::{print_json, print_line};
 use crate::error::Result;
 use crate::session::{Workspace, leftovers};
 
-/// Say what programs that died left behind, and remove it with --yes.
+/// List what programs that died left behind; --yes removes it.
 ///
 /// Looks for directories of runs that were never granted, halves of files (NAME.new-PROCESS), marks
 /// of runs that are over, notes about ledgers that were not written to their end, and folders of
-/// demos and tutorials. What is younger than an hour may be in use and is not named. Whatever
-/// counts in a ledger is never removed: it is named with what to do.
+/// demos and tutorials. What is younger than an hour may be in use and is not listed. Whatever
+/// counts in a ledger is never removed, but listed with what to do about it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight tidy
@@ -25,7 +25,7 @@ pub struct Tidy {
     #[arg(long, value_name = "DIR", default_value = ".")]
     workspace: PathBuf,
 
-    /// Remove what can be removed; otherwise it is only named.
+    /// Remove what can be removed, instead of only listing it.
     #[arg(long)]
     yes: bool,
 

@@ -12,9 +12,9 @@ use crate::tui::context::Tutorial;
 
 /// Learn halflight in ten minutes, inside the interface.
 ///
-/// Seven steps on made-up records of four hospitals: add a file, rank, rehearse, plan, run, verdict,
-/// report. Each says which key to press and waits until it was done. Everything lies in a folder for
-/// temporary files, which is removed at the end; Esc leaves the tutorial.
+/// Seven steps on made-up records of four hospitals: add a file, rank, rehearse, plan, run,
+/// verdict, report. Each says which key to press and waits until that is done. Everything lies in a
+/// folder for temporary files, which is removed at the end; Esc leaves the tutorial.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight tutorial

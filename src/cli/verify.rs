@@ -8,12 +8,12 @@ use super::{print_json, print_line};
 use crate::error::{Error, Result};
 use crate::verify;
 
-/// Compute anew what a certificate or a ledger says, by a second and independent path.
+/// Check a certificate or a ledger by computing it anew, in a second and independent way.
 ///
-/// Closed forms, Rényi divergences and a contour integral over the mechanisms that the file
-/// lists; nothing is shared with the accountant that wrote it. Of a ledger the hashes of all
-/// lines are checked, and what every account comes to. Exit code 1 if a statement does not
-/// hold. assets/verify.py does the same in 200 lines of Python.
+/// Closed forms, Rényi divergences and a contour integral over the mechanisms that the file lists;
+/// nothing is shared with the accountant that wrote it. For a ledger, the hashes of all lines and
+/// the totals of all accounts are checked. Exit code 1 if a statement does not hold.
+/// assets/verify.py does the same in 200 lines of Python.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight verify .halflight/runs/RUN/certificate.json

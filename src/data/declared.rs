@@ -19,7 +19,7 @@ pub fn declared_classes(declared: &[String]) -> Result<Vec<String>> {
 pub fn class_of(name: &str, classes: &[String]) -> Result<u32> {
     let class = (0..).zip(classes).find(|(_, class)| Cell::parse(class) == Cell::parse(name));
     class.map(|(class, _)| class).ok_or_else(|| {
-        Error::usage(format!("unknown labels are to count as '{name}', which is no class"))
+        Error::usage(format!("unknown labels are to count as '{name}', which is not a class"))
             .cure(names::list("classes", classes))
     })
 }

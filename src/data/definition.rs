@@ -321,7 +321,7 @@ impl DatasetDefinition {
         let Some(unit) = &self.unit else {
             if self.most_records.is_some() || self.without_unit != WithoutUnit::default() {
                 return Err(Error::usage(
-                    "`most_records` and `without_unit` speak of persons, and no `unit` is named",
+                    "`most_records` and `without_unit` are about persons, but no `unit` is named",
                 )
                 .cure("name the column that says whose record a row is: `unit: \"patient_id\"`"));
             }
@@ -353,7 +353,7 @@ impl DatasetDefinition {
     fn check_classes(&self) -> Result<()> {
         let ruled = self.unknown_labels != UnknownLabels::Refuse;
         if self.task == Task::Regression && (ruled || !self.classes.is_empty()) {
-            return Err(Error::usage("it speaks of classes, and its task is a regression")
+            return Err(Error::usage("it lists classes, but its task is a regression")
                 .cure("set `task: classification`, or leave `classes` and `unknown_labels` out"));
         }
         if self.classes.is_empty() {

@@ -363,7 +363,7 @@ impl CellCounts {
                 Some((what, AsFeature::Fine))
             }
             Some(values) if is_text && values > MOST_VALUES => {
-                let what = format!("text with {values} different values: no category as it is");
+                let what = format!("text with {values} different values: too many for a category");
                 Some((what, AsFeature::Useless))
             }
             Some(values) if is_text && has_numbers(column) => {
@@ -391,8 +391,8 @@ impl CellCounts {
 const MAY_SAY_WHOSE: &str = "may say whose record a row is";
 
 /// What the guarantee is without such a column.
-const WITHOUT_UNIT: &str = "Without it the guarantee is for single rows: somebody with k rows has \
-                            k times the ε";
+const WITHOUT_UNIT: &str = "Without it the guarantee is for single rows: for somebody with k rows, \
+                            ε is k times as large";
 
 /// What looks by its values as if it said whose record a row is.
 fn proposed(table: &Table, found: &Identifier) -> DataProblem {

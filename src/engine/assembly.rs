@@ -91,8 +91,8 @@ fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> 
         found = found.or_else(|| {
             differs.map(|column| {
                 format!(
-                    "'{column}' holds numbers in one of '{}' and '{}' and text in the other, so \
-                     nobody can tell whether a person has records in both",
+                    "'{column}' holds numbers in one of '{}' and '{}' and text in the other, so it \
+                     cannot be checked whether a person has records in both",
                     private.definition.name, public.definition.name
                 )
             })
@@ -101,7 +101,7 @@ fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> 
     Ok(found)
 }
 
-const NOTHING_HELD_OUT: &str = "no private record is held out, so nothing will say how good the \
+const NOTHING_HELD_OUT: &str = "no private record is held out, so the run cannot show how good the \
     model is on private records; `halflight score RUN TABLE` scores it on others";
 
 /// Independent streams from one public seed.
@@ -233,8 +233,8 @@ pub fn propose(
     let named = publics.iter().find_map(|public| public.definition.unit.as_ref());
     if let (None, Some(unit)) = (&private.definition.unit, named) {
         warnings.push(format!(
-            "the public data say whose record a row is ('{}'), and '{}' does not: the guarantee is \
-             for single records",
+            "the public data name persons ('{}'), but '{}' does not: the guarantee is for single \
+             records",
             unit.words(),
             plan.private
         ));
@@ -481,7 +481,8 @@ fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     let lacking: Vec<_> = lacking.collect();
     let first = lacking.first().filter(|_| definition.columns == Columns::All)?;
     Some(format!(
-        "'{}' has features that are not used, for the public records lack them: '{}'{} ({} in all)",
+        "'{}' has features that are not used, because the public records lack them: '{}'{} ({} in \
+         all)",
         definition.name,
         first.name,
         if lacking.len() > 1 { " and others" } else { "" },
@@ -576,8 +577,8 @@ fn clipping(public: &Dataset, settings: &PreparationSettings) -> Option<String> 
     let share = public.clipped as f64 / public.len() as f64;
     ((declared && public.clipped > 0) || share > 0.15).then(|| {
         format!(
-            "{} of {} public training records ({:.1} %) are clipped to the bounds; so are \
-             private ones that reach as far",
+            "{} of {} public training records ({:.1} %) are clipped to the bounds, and so are \
+             private ones that exceed them",
             public.clipped,
             public.len(),
             100.0 * share

@@ -106,7 +106,7 @@ fn copies(table: &Table) -> Option<String> {
     (copies > 0).then(|| {
         format!(
             "{copies} of {} private rows are copies of others: a person in several rows is \
-             protected as that many persons, with a multiple of ε",
+             protected less, with a multiple of ε",
             table.rows()
         )
     })

@@ -351,8 +351,8 @@ fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     let mut list: Vec<String> = NOT_COVERED.map(str::to_owned).to_vec();
     if account.gaps().iter().any(|gap| !gap.hides_spending()) {
         list.push(
-            "anything: a run's noise came from a seed that is no secret (see `gaps`), so no \
-             total holds; nothing of that run may be passed on"
+            "anything: a run's noise came from a seed that is not secret (see `gaps`), so no total \
+             holds; nothing of that run may be passed on"
                 .to_owned(),
         );
     }

@@ -39,7 +39,7 @@ pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -
         }
         // Which row it is would tell about that person.
         Err(Error::refused(format!(
-            "a row of {} is private in '{name}' and stands among the public rows too",
+            "a row of {} is private in '{name}' and is among the public rows, too",
             rows.origin
         ))
         .cure("change the row filters so that no row is on both sides"))
@@ -112,7 +112,7 @@ pub(super) fn between(
         ));
     }
     Ok(Some(format!(
-        "about {} rows of '{ours}' stand in '{name}' too, perhaps by chance: they would be used \
+        "about {} rows of '{ours}' are in '{name}' too, perhaps by chance: they would be used \
          without protection",
         overlap.rows
     )))
@@ -167,7 +167,7 @@ fn with_accounts(
             return refused(&account, &overlap);
         }
         notes.push(format!(
-            "about {} rows of '{name}' stand in the private account {} too, perhaps by chance",
+            "about {} rows of '{name}' are in the private account {} too, perhaps by chance",
             overlap.rows, account.0
         ));
     }

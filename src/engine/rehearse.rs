@@ -74,7 +74,7 @@ impl RehearsalJob {
                 plan.settings.clone_from(settings);
                 Ok(session)
             }
-            _ => Err(Error::refused("public data alone are advised, which no plan is needed for")
+            _ => Err(Error::refused("public data alone are advised, and they need no plan")
                 .cure("spend nothing, or choose a larger ε")),
         }
     }
@@ -96,7 +96,7 @@ impl RehearsalJob {
             .collect();
         if plans.is_empty() {
             return Err(Error::refused("no method could be rehearsed")
-                .cure("nothing is to be chosen: use public data alone"));
+                .cure("there is nothing to choose: use public data alone"));
         }
         let mut session = self.session.clone();
         let place = session.plans.iter().position(|plan| plan.name == self.plan.name);

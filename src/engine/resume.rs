@@ -46,7 +46,7 @@ impl Resumable {
             && !(has("run.ron") && has(resumption::FILE))
         {
             // It had ended and the ledger lost the line that said so, or a disk lost the file.
-            return Err(Error::refused("what the run began with is not there any more")
+            return Err(Error::refused("the files that the run began with are gone")
                 .at(directory.display().to_string())
                 .cure(format!(
                     "settle it with `halflight ledger settle {}`, which keeps what it announced \
@@ -86,10 +86,10 @@ pub fn once_only(method: &str) -> Option<&'static str> {
 fn once(what: &str, known: &RunRecord) -> Error {
     let run = &known.grant.run.0;
     if known.state != RunState::Open {
-        return Error::refused(format!("{what} is not taken up again, and this one has ended"))
+        return Error::refused(format!("{what} cannot be resumed, and this one has ended"))
             .cure("`halflight ledger` shows what it cost; start it anew for another one");
     }
-    Error::refused(format!("{what} is not taken up again; {}", known.announced_words()))
+    Error::refused(format!("{what} cannot be resumed; {}", known.announced_words()))
         .cure(format!("settle it with `halflight ledger settle {run}`; then start it anew"))
 }
 

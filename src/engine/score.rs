@@ -147,7 +147,7 @@ fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<Datas
 /// By the records that the model's own run held out.
 fn of_holdout(model: &SavedModel, records: &ScoredRecords, asked: Evaluation) -> Result<Told> {
     let [plan] = records.session.plans.as_slice() else {
-        return Err(Error::usage("which records are meant is not said")
+        return Err(Error::usage("it is not clear which records are meant")
             .cure("name a run directory, or a session and a dataset of it"));
     };
     let plan = plan.resolved(records.workspace);

@@ -77,10 +77,11 @@ impl Scoring {
             .cure("leave them out of `evaluation`"));
         }
         if classes == 0 && !comparable && asked.largest_error.is_none() {
-            return Err(Error::usage("no public record says how large an error may be").cure(
-                "declare it, in units of the label: `largest_error` in the plan, or \
+            return Err(Error::usage("the public records do not show how large an error may be")
+                .cure(
+                    "declare it, in units of the label: `largest_error` in the plan, or \
                        `--largest-error`",
-            ));
+                ));
         }
         let gaps = private.missing == Missing::Drop || private.records.is_some();
         let laplace = matches!(asked.pay, Pay::Epsilon(_));
@@ -125,8 +126,8 @@ impl Scoring {
     pub fn caution(&self, training: &[PlannedRelease]) -> Option<String> {
         let covered = training.iter().any(covers);
         (self.asked.pay != Pay::Covered && covered).then(|| {
-            "the score is paid for, and need not be: the noise of this method's training hides it \
-             as well; `evaluation: ()` costs nothing and is mostly more precise"
+            "this score costs ε, and need not: the noise of this method's training covers it; \
+             `evaluation: ()` is free and usually more precise"
                 .to_owned()
         })
     }
@@ -142,9 +143,9 @@ impl Scoring {
         let (name, count) = expected.min_by(|one, other| one.1.total_cmp(&other.1))?;
         (count < FEW_OF_A_CLASS).then(|| {
             format!(
-                "class '{name}' is rare among the public records: were it as rare among the {} \
-                 held-out ones, about {count:.0} of them had it, too few to tell its share of wrong \
-                 answers or an AUC",
+                "class '{name}' is rare among the public records: if it is as rare among the {} \
+                 held-out ones, about {count:.0} of them belong to it, too few for its share of \
+                 wrong answers or an AUC",
                 self.tally.rows
             )
         })
@@ -228,11 +229,12 @@ impl Scoring {
         let rows = self.tally.rows;
         match self.tally.kind {
             Kind::Classes { .. } if half > 35.0 => format!(
-                "{rows} held-out records will say next to nothing: ± {half:.0} percentage points"
+                "a score from {rows} held-out records will be very imprecise: ± {half:.0} \
+                 percentage points"
             ),
             Kind::Classes { .. } => format!(
-                "the share of wrong answers on {rows} held-out records will be told to about \
-                 ± {half:.1} percentage points"
+                "the released share of wrong answers on {rows} held-out records will be accurate to \
+                 about ± {half:.1} percentage points"
             ),
             Kind::Numbers { .. } => {
                 let (mean, _) = USUAL_LOSS;
@@ -242,8 +244,8 @@ impl Scoring {
                     Loss::Squared => ("root mean squared error", 0.5 * half / mean),
                 };
                 format!(
-                    "the {verb} on {rows} held-out records will be told to about ± {half:.0} % \
-                     of itself"
+                    "the released {verb} on {rows} held-out records will be accurate to about ± \
+                     {half:.0} %"
                 )
             }
         }
@@ -329,7 +331,7 @@ impl<'a> Judges<'a> {
         if largest > 0.0 && largest.is_finite() {
             return Ok(largest);
         }
-        Err(Error::refused("no public record says how large an error may be").cure(
+        Err(Error::refused("the public records do not show how large an error may be").cure(
             "declare it, in units of the label: `largest_error` in the plan, or \
                    `--largest-error`",
         ))

@@ -7,8 +7,9 @@ use super::score::{Elsewhere, Score, Scored};
 use crate::privacy::accountant::round_up;
 
 /// What is said wherever a score stands.
-pub const RELEASED: &str = "In brackets the range that holds the truth in 95 of 100 releases: it \
-                            counts the noise and the chance of which records were held out.";
+pub const RELEASED: &str = "In brackets: a range that contains the true value in 95 of 100 \
+                            releases. It allows for the noise and for which records happened to be \
+                            held out.";
 
 /// Enough decimals to show two digits of the uncertainty.
 fn decimals(score: &Score) -> usize {
@@ -95,7 +96,7 @@ impl Scored {
     pub fn verdict(&self) -> Option<String> {
         if self.says_nothing() {
             return Some(
-                "told too roughly to judge: hold out more records, or give it a larger ε"
+                "too imprecise to judge: hold out more records, or give the score a larger ε"
                     .to_owned(),
             );
         }
@@ -157,7 +158,7 @@ impl Scored {
             let digits = (2.0 - largest.log10().floor()).clamp(0.0, 6.0) as usize;
             let _ = write!(note, "; errors above {largest:.digits$} count as {largest:.digits$}");
             if self.error.low > 0.8 * largest {
-                note += ", as most of them are: a larger `largest_error` would tell more";
+                note += ", as most of them do: a larger `largest_error` would show more";
             }
         }
         note
@@ -165,7 +166,7 @@ impl Scored {
 
     /// All of it, a line each.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("released score, which may be told: {}", self.note())];
+        let mut lines = vec![format!("released score, may be shared: {}", self.note())];
         lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:<44} {value}")));
         lines.extend(self.verdict().map(|verdict| format!("  The model is {verdict}.")));
         lines.push(format!("  {RELEASED}"));

@@ -31,7 +31,7 @@ pub const TOPICS: &[Topic] = topics! {
     "methods": "choosing a method: which one for which data, and what to expect",
     "ranking": "reading the ranking: which public data fit",
     "rehearsals": "trying methods on public data, for free",
-    "scores": "how good a model is, told with noise; choosing among plans",
+    "scores": "how good a model is, released with noise; choosing among plans",
     "budgets": "budgets over months: the ledger, accounts, settling, repairing",
     "guarantee": "what is and is not guaranteed, and who is trusted with what",
     "persons": "people and rows: protecting all records of one person together",
@@ -79,7 +79,7 @@ pub const PROOFS: &[Topic] = topics! {
     "proofs/gep": "gep: noise where public gradients point",
     "proofs/pretraining": "pretraining: public first, then private",
     "proofs/ranking": "private rankings: errors, the winner, the table, a direction",
-    "proofs/scores": "scores that may be told",
+    "proofs/scores": "scores that may be shared",
     "proofs/choices": "choosing among plans",
     "proofs/count": "the number of records",
 };

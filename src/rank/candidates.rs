@@ -106,7 +106,7 @@ impl Lineup {
                 .cure("add one on the Data screen, or to the session"));
         }
         if classes.is_some_and(|classes| classes < 2) {
-            return Err(Error::failed("there is only one class: random labels would say nothing")
+            return Err(Error::failed("there is only one class: random labels would show nothing")
                 .cure("declare the `classes`, or make the task a regression"));
         }
         for candidate in &mut candidates {
@@ -425,7 +425,7 @@ fn equal_batch(
         } else {
             "two batches of private records are compared with each other".to_owned()
         };
-        remarks.push(format!("m is {batch} for all in place of {wish}: {reason}"));
+        remarks.push(format!("m is {batch} for all datasets instead of {wish}: {reason}"));
     }
     Ok(batch)
 }

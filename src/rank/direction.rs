@@ -193,7 +193,8 @@ impl PrivateRanking for PrivateDirection {
         if share < 0.5 * (1.0 + chance) {
             remarks.push(
                 "this direction is mostly noise: a larger ε, or fewer `directions` or datasets, \
-                 make it less; the best dataset alone, or the table, tell more at the same ε"
+                 would leave less of it; at the same ε, the name of the best dataset or the table \
+                 says more"
                     .to_owned(),
             );
         }

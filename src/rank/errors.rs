@@ -93,7 +93,7 @@ impl PrivateErrors {
             if data.target.is_some() || data.classes.is_some() {
                 return Ok((Arc::clone(data), Vec::new()));
             }
-            Err(Error::usage("the private dataset has no label, so nobody can tell who is wrong")
+            Err(Error::usage("the private dataset has no label, so there are no errors to compare")
                 .cure(OTHERWISE))
         })?;
         let (models, elsewhere) = (Vec::new(), Vec::new());

@@ -117,7 +117,7 @@ impl RankingSettings {
         found.ok_or_else(|| {
             let what = match self.image {
                 Some(volume) => format!("images of {volume} have {} numbers", volume.size()),
-                None => "they are no square image with one or three channels".to_owned(),
+                None => "they do not make a square image with one or three channels".to_owned(),
             };
             Error::usage(format!("the records have {features} features, and {what}")).cure(
                 "set `image: Some((channels: …, height: …, width: …))` of the ranking, or choose a model without convolutions",
@@ -170,11 +170,11 @@ pub fn directions(wish: usize, classes: Option<usize>, most: usize) -> (usize, O
         None
     } else if near > most {
         Some(format!(
-            "k is {fitting} in place of {wish}: half of the batch and of the parameters is {most}"
+            "k is {fitting} instead of {wish}: half of the batch and of the parameters is {most}"
         ))
     } else {
         Some(format!(
-            "k is {fitting} in place of {wish}: with {} classes eigenvalues come in groups of {copies}",
+            "k is {fitting} instead of {wish}: with {} classes eigenvalues come in groups of {copies}",
             copies + 1
         ))
     };

@@ -25,7 +25,7 @@ pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
         CandidatePlace::Best if line.as_floor => "best; as good as more private records".to_owned(),
         CandidatePlace::Best => "best".to_owned(),
         CandidatePlace::Tied(Some(more)) => {
-            format!("as good as the best; {more} more repeats would tell")
+            format!("as good as the best; {more} more repeats would decide")
         }
         CandidatePlace::Tied(None) => "as good as the best".to_owned(),
         CandidatePlace::Behind => "behind the best".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn of_private(repeats: &[&Repeat], directions: usize) -> Option<Strin
     let rank = repeats.iter().map(|repeat| repeat.rank).min()?;
     if repeats.iter().all(|repeat| repeat.alike) {
         return Some(
-            "all private records that were drawn are the same: whatever has a record like it looks equally good; check the private features and its filter".to_owned(),
+            "all private records that were drawn are the same, so every dataset with such a record looks equally good; check the private features and the filter".to_owned(),
         );
     }
     (rank < directions).then(|| {
@@ -71,10 +71,10 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
             let more: Option<Vec<usize>> = more.collect();
             let would = match more.and_then(|more| more.into_iter().max()) {
                 _ if order == CandidateOrder::Error => String::new(),
-                None => " (and more repeats would hardly help)".to_owned(),
-                Some(most) => format!(" ({most} more repeats would)"),
+                None => " (more repeats would probably not change that)".to_owned(),
+                Some(most) => format!(" ({most} more repeats would decide)"),
             };
-            parts.push(format!("{} cannot be told apart from it{would}", listed(&tied)));
+            parts.push(format!("{} may be as good{would}", listed(&tied)));
         }
         let noise = named(&|line| line.place != CandidatePlace::Broken && line.as_noise);
         if !noise.is_empty() {
@@ -97,7 +97,7 @@ pub(super) fn by_energy(lines: &[CandidateLine]) -> Option<String> {
     (most.name != first.name).then(|| {
         format!(
             "energy, which does not look at labels, would put {} first; the error of a dataset's \
-             own model says more about the error to come",
+             own model is the better guide to the error of a run",
             most.name
         )
     })
@@ -141,12 +141,12 @@ mod tests {
         ];
         assert_eq!(
             of_all(&lines, CandidateOrder::Energy),
-            "use hospital_b; hospital_c cannot be told apart from it (12 more repeats would); \
+            "use hospital_b; hospital_c may be as good (12 more repeats would decide); \
              cifar is no better than noise; cells was left out"
         );
         assert_eq!(
             of_line(&lines[1], CandidateOrder::Energy),
-            "as good as the best; 12 more repeats would tell"
+            "as good as the best; 12 more repeats would decide"
         );
         assert_eq!(
             of_line(&lines[3], CandidateOrder::Energy),
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(of_line(&differing, CandidateOrder::Energy), "left out: its columns do not go");
         assert_eq!(
             of_all(&lines, CandidateOrder::Error),
-            "use hospital_b; hospital_c cannot be told apart from it; cifar is no better than the \
+            "use hospital_b; hospital_c may be as good; cifar is no better than the \
              same answer for everybody; cells was left out"
         );
         let useless = [line("noise", CandidatePlace::Best, true)];
@@ -178,6 +178,6 @@ mod tests {
             .chain((0..8).map(|i| line(&format!("b{i}"), CandidatePlace::Tied(None), false)))
             .collect();
         let words = of_all(&lines, CandidateOrder::Energy);
-        assert!(words.contains("b0, b1, b2, b3 and 4 more cannot be told apart"), "{words}");
+        assert!(words.contains("b0, b1, b2, b3 and 4 more may be as good"), "{words}");
     }
 }

@@ -457,7 +457,7 @@ impl Advice {
             format!("Its settings can stay as they are ({}).", all.join("; "))
         } else {
             format!(
-                "Change its settings: {} than as it is, better in {} of {} rehearsals.",
+                "Change its settings: {} than with the present ones, better in {} of {} rehearsals.",
                 words(best),
                 best.standing.best_in,
                 best.standing.scenes
@@ -551,8 +551,8 @@ impl Advice {
         said.extend(repeated(standing));
         if player.spends() && self.grown > 1.0 + NOTICEABLE {
             said.push(format!(
-                "Fewer records play than are private. So ε was up to {} times as large in these \
-                 rehearsals, which keeps the noise in proportion to the number of records.",
+                "The rehearsals have fewer records than the private data. So ε was up to {} times \
+                 as large in them, which keeps the noise in proportion to the number of records.",
                 compact((10.0 * self.grown).round() / 10.0)
             ));
         }
@@ -708,8 +708,8 @@ fn doubt(standing: PlayerStanding) -> Vec<String> {
         );
     }
     said.push(
-        "This holds as far as the private data differ from the public ones as these do from each \
-         other. Ratios and orders carry over; errors themselves do not."
+        "This holds if the private data differ from the public ones as these differ from each \
+         other. Ratios and the order of the methods carry over; the errors themselves do not."
             .to_owned(),
     );
     said

@@ -11,7 +11,7 @@ pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
         let named = session.datasets.iter().map(|it| (it.name.clone(), it.clone()));
         named.collect::<Vec<_>>()
     };
-    let about = |_: &_, _: &_| "is described otherwise".to_owned();
+    let about = |_: &_, _: &_| "is described differently".to_owned();
     found.extend(named("dataset", &datasets(ours), &datasets(theirs), about));
     let plans = |session: &Session| {
         let named = session.plans.iter().map(|it| (it.name.clone(), it.clone()));

@@ -168,8 +168,8 @@ pub fn load_watched(
         (private, &definition.unit, names.find(|name| persons::seems_to_name_persons(name)))
     {
         warnings.push(format!(
-            "'{name}' sounds as if it said whose record a row is. The guarantee is for single \
-             rows: somebody with k rows has k times the ε. `unit: \"{name}\"` protects all rows of \
+            "the column '{name}' seems to name persons. The guarantee is for single rows: for \
+             somebody with k rows, ε is k times as large. `unit: \"{name}\"` protects all rows of \
              one person together"
         ));
     }
@@ -328,7 +328,7 @@ impl Reader<'_> {
             for part in further {
                 // One person's record would stand in the dataset twice.
                 if parts.iter().any(|known| known.content == part.content) {
-                    return Err(Error::usage("these rows are named twice")
+                    return Err(Error::usage("the same rows are named twice")
                         .at(part.origin)
                         .cure("name every file once: copies multiply what a person risks"));
                 }

@@ -384,12 +384,12 @@ mod tests {
     #[test]
     fn definitions_that_contradict_themselves_are_refused_by_name() {
         let error = refusal("", ", classes: [\"no\", \"yes\"]");
-        assert!(error.contains("dataset 'theirs': it speaks of classes"), "{error}");
+        assert!(error.contains("dataset 'theirs': it lists classes"), "{error}");
         let error = refusal(", unknown_labels: count_as(\"no\")", "");
-        assert!(error.contains("dataset 'ours': it speaks of classes"), "{error}");
+        assert!(error.contains("dataset 'ours': it lists classes"), "{error}");
         let task = ", task: classification, classes: [\"no\", \"yes\"]";
         let error = refusal(&format!("{task}, unknown_labels: count_as(\"never\")"), "");
-        assert!(error.contains("count as 'never', which is no class"), "{error}");
+        assert!(error.contains("count as 'never', which is not a class"), "{error}");
         let error = refusal(", task: classification, classes: [\"no\"]", "");
         assert!(error.contains("only one class"), "{error}");
     }

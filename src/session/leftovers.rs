@@ -68,8 +68,8 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
         let id = &run.grant.run;
         if run.state == RunState::Open && !ledger.is_alive(id) {
             let advice = format!(
-                "it counts in the ledger and stays: `halflight ledger` says how it goes on, and \
-                 `halflight ledger settle {}` gives it up",
+                "it counts in the ledger, so it stays: `halflight ledger` says how to go on with \
+                 it, and `halflight ledger settle {}` gives it up",
                 id.0
             );
             let what = "a run whose program died, or that another machine carries out";

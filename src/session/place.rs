@@ -51,7 +51,7 @@ impl Place {
 
 fn unknown(path: &Path) -> Error {
     let why = if path.is_file() {
-        "there is nothing to watch: the file is no session, and its first line is not that of a \
+        "there is nothing to watch: the file is not a session, and its first line is not that of a \
          trainer's steps, such as {\"halflight\": \"steps 1\", …}"
     } else {
         "there is nothing to watch"

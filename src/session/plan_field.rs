@@ -125,7 +125,7 @@ pub fn count(text: &str) -> Result<Option<usize>> {
     }
     let count = text.parse().ok().filter(|count| *count > 0).map(Some);
     count.ok_or_else(|| {
-        Error::usage(format!("'{text}' is no number of records"))
+        Error::usage(format!("'{text}' is not a number of records"))
             .cure("give a whole number above 0, or all")
     })
 }

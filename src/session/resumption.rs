@@ -126,8 +126,8 @@ impl Origin {
         if self.private.key != now.private.key {
             let key = |record: &DatasetRecord| record.key.clone().unwrap_or_default();
             return Err(Error::refused(format!(
-                "the private records are known under another secret ({}) than this user's ({}): \
-                 whether they are the same cannot be told",
+                "the private records are known under another secret ({}) than this user's ({}): so \
+                 nobody can say whether they are the same",
                 key(&self.private),
                 key(&now.private)
             ))

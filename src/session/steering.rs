@@ -94,7 +94,7 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
     let also = unheard(directory, &to).into_iter().filter(|it| !wish.is_like(*it)).collect();
     let control = ControlFile { to, wish, also, by: Process::this().to_string() };
     let text = serde_json::to_string(&control)
-        .map_err(|error| Error::failed(format!("the wish cannot be written: {error}")))?;
+        .map_err(|error| Error::failed(format!("the request cannot be written: {error}")))?;
     files::write_private(&directory.join(CONTROL), (text + "\n").as_bytes())?;
     Ok(process)
 }

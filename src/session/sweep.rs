@@ -225,7 +225,7 @@ impl TaskDirectory {
     pub fn workspace(&self) -> Result<Workspace> {
         let sweep = self.path.parent().and_then(Path::parent);
         let sweep = sweep.filter(|sweep| sweep.join("sweep.json").is_file()).ok_or_else(|| {
-            Error::usage("this is no task of a sweep")
+            Error::usage("this is not a task of a sweep")
                 .at(self.path.display().to_string())
                 .cure("name a directory like SWEEP/tasks/0007")
         })?;

@@ -566,7 +566,7 @@ fn flaw(error: &serde_json::Error) -> String {
 fn judge(claim: f64, ours: &Guarantee) -> (String, bool) {
     let (least, most) = (ours.epsilon_lower, ours.epsilon);
     if !claim.is_finite() || claim < 0.0 {
-        return ("the claim is no ε".to_owned(), true);
+        return ("the claim is not an ε".to_owned(), true);
     }
     if claim < least * (1.0 - AGREES) {
         let text = format!("the claim is too low: these draws leak at least ε {least:.4}");
@@ -647,7 +647,7 @@ mod tests {
         };
         for (claim, words, is_too_low) in [
             (0.1, "too low", true),
-            (-1.0, "no ε", true),
+            (-1.0, "not an ε", true),
             (40.0, "safe side", false),
             (1.1318, "agrees", false),
         ] {

@@ -228,6 +228,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         (count, selected): (usize, Option<usize>),
         row: impl Fn(usize) -> Cells<'r>,
     ) -> (Rect, usize) {
+        let (header, widths) = snug(area.width, (header, widths), count, &row);
         let headed = u16::from(!header.is_empty());
         let visible = area.height.saturating_sub(headed);
         let first = scrolled(selected.unwrap_or(0), visible, count);
@@ -235,6 +236,11 @@ impl<'a, 'b> Canvas<'a, 'b> {
         let fitted = |cells: Cells<'r>| {
             let cells = cells.into_iter().zip(columns.iter());
             Row::new(cells.map(|(cell, column)| Cell::from(shortened(cell, column.width))))
+        };
+        // A selected row is one bar: colours of its own would tear it to pieces.
+        let row = |place: usize| match selected {
+            Some(selected) if selected == place => plain(row(place)),
+            _ => row(place),
         };
         let rows = (first..count).take(usize::from(visible)).map(|place| fitted(row(place)));
         let widths = columns.iter().map(|column| Constraint::Length(column.width));
@@ -256,6 +262,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         (pane, count, selected): (Pane, usize, Option<usize>),
         row: impl Fn(usize) -> Cells<'r>,
     ) {
+        let columns = snug(area.width, columns, count, &row);
         let places = Layout::horizontal(&columns.1).flex(Flex::Start).spacing(1).split(area);
         for (head, place) in columns.0.iter().zip(places.iter()) {
             let area = Rect { height: 1, ..*place };
@@ -369,6 +376,57 @@ const PLAIN: [(&str, char); 14] = [
 
 /// A value is not squeezed into less than this.
 const SHORTEST_VALUE: usize = 12;
+
+/// Cells without colours of their own.
+fn plain(cells: Cells<'_>) -> Cells<'_> {
+    let plain = |line: Line| Line {
+        spans: line.spans.iter().map(|span| Span::raw(span.content.to_string())).collect(),
+        style: Style::new(),
+        alignment: line.alignment,
+    };
+    cells.into_iter().map(plain).collect()
+}
+
+/// Longer tables are not measured for each frame.
+const MOST_MEASURED: usize = 200;
+
+/// Columns that share what the others leave, only as wide as what they hold, if all of it fits: then
+/// the parts of a row stand beside each other.
+fn snug<'r>(
+    room: u16,
+    (header, widths): ColumnWidths<'r>,
+    count: usize,
+    row: &impl Fn(usize) -> Cells<'r>,
+) -> ColumnWidths<'r> {
+    if count > MOST_MEASURED || !widths.iter().any(|it| matches!(it, Constraint::Fill(_))) {
+        return (header, widths);
+    }
+    let mut longest = vec![0; widths.len()];
+    let mut measure = |cells: &Cells| {
+        for (cell, longest) in cells.iter().zip(&mut longest) {
+            *longest = (*longest).max(cell.width());
+        }
+    };
+    measure(&header);
+    (0..count).for_each(|place| measure(&row(place)));
+    let needed: Vec<Constraint> = widths
+        .iter()
+        .zip(longest)
+        .map(|(width, longest)| match width {
+            Constraint::Fill(_) => Constraint::Length(longest.min(usize::from(u16::MAX)) as u16),
+            other => *other,
+        })
+        .collect();
+    let lengths = needed.iter().map(|width| match width {
+        Constraint::Length(length) => usize::from(*length) + 1,
+        _ => usize::from(u16::MAX),
+    });
+    if lengths.sum::<usize>() <= usize::from(room) + 1 {
+        (header, needed)
+    } else {
+        (header, widths)
+    }
+}
 
 /// The lines of a text, broken between words, and within one that is longer than a line; at
 /// least one.

@@ -41,7 +41,7 @@ const REST: Bindings = &[
     also(&["z"], "maximise", "show only the part that has the focus, or everything again", |app| app.maximised = !app.maximised),
     also(&["/"], "filter", "filter the list: rows with all of the words", App::start_filter),
     also(&["u"], "undo", "undo the last change of the session", |app| restore(app, Context::undo)),
-    also(&["ctrl-r"], "redo", "do again what was undone", |app| restore(app, Context::redo)),
+    also(&["ctrl-r"], "redo", "redo what was undone", |app| restore(app, Context::redo)),
     also(&["X"], "export", "write what is shown to a file: CSV or SVG", export::ask),
     also(&["C"], "copy", "copy what is shown to the clipboard, also over SSH (OSC 52)", export::copy),
     also(&["ctrl-s"], "save", "save the session", |app| app.context.save()),

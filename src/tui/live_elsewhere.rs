@@ -83,7 +83,7 @@ impl LiveRun {
             seen: None,
         });
         if let Some(told) = run.told.as_ref().filter(|_| self.ended.is_none()) {
-            self.say(format!("released score, it may be told: {}", told.sentence()));
+            self.say(format!("released score, may be shared: {}", told.sentence()));
         }
         if let Some(trouble) = &run.trouble {
             self.say(trouble.clone());

@@ -84,13 +84,13 @@ fn add(context: &Context) -> &'static str {
              you see its columns. Press Enter to take it."
         }
         Some(OpenPopup::Dataset(_)) => {
-            "Its columns are those of the others, so the form is filled in like theirs: public, \
+            "It has the same columns as the others, so the form is filled in like theirs: public, \
              with the label days. Role and label decide everything else. Press Enter to add it."
         }
         _ if context.tab != Tab::Data => "Press 1 to go to the Data screen.",
         _ => {
-            "Made-up stays in hospital, in days. The city's are private: what is asked of them is \
-             counted. Coast and children are public. County is still missing: press a to add a file."
+            "Made-up hospital stays, in days. The city's are private: every question to them costs \
+             ε. Coast and children are public. County is still missing: press a to add a file."
         }
     }
 }
@@ -110,11 +110,11 @@ fn rank(context: &Context) -> &'static str {
     if context.tab != Tab::Rank {
         "Four tables are read. Which hospital can stand in for the city's? Press 2 for the Rank screen."
     } else if context.ranking.work.is_some() {
-        "Small models at random ask each hospital in which directions it would change them. Those \
-         that answer like the city's can stand in for it. Wait for the table."
+        "Small random models are tried on every hospital. Hospitals from which they would learn the \
+         same as from the city's can stand in for it. Wait for the table."
     } else {
-        "Press r to rank by exact numbers. They are marked ◆: for your eyes, not to be told. (p \
-         ranks with noise, for some ε; not needed now.)"
+        "Press r to rank by exact numbers. They are marked ◆: for your eyes only, not to be shared. \
+         (p ranks with noise, for some ε; not needed now.)"
     }
 }
 
@@ -127,11 +127,12 @@ fn rehearse(context: &Context) -> &'static str {
     if context.tab != Tab::Plan && rehearsal.work.is_some() {
         "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
     } else if context.tab != Tab::Plan {
-        "Energy near 1 is good. The two strokes on the right are noise and more private data: a \
-         hospital no better than noise is no help. When you have read the table, press 3."
+        "Energy near 1 is good. The two marks on the right stand for noise and for more private \
+         data: a hospital no better than noise does not help. When you have read the table, press \
+         3."
     } else if rehearsal.work.is_some() {
-        "Each public hospital plays the city's in turn, and every method that fits is run on it. \
-         This takes some seconds and costs no privacy. Wait for the end."
+        "Each public hospital plays the city's part in turn, and every method that fits is tried on \
+         it. This takes some seconds and costs no privacy. Wait for the end."
     } else if rehearsal.progress.is_some() {
         "The rehearsal was stopped. Press R to go on with it."
     } else {
@@ -194,8 +195,8 @@ fn run(context: &Context) -> &'static str {
              run begins."
         }
         _ if under_way => {
-            "Each step draws noise, after it was entered in the ledger. (Space would pause, s would \
-             stop the run.) Wait for the end."
+            "Each step is entered in the ledger, and then its noise is drawn. (Space would pause, s \
+             would stop the run.) Wait for the end."
         }
         _ if context.tab != Tab::Plan => "Press 3 to go back to the Plan screen, then l to launch.",
         _ => {
@@ -217,7 +218,7 @@ fn verdict(context: &Context) -> &'static str {
              and how sure is that? When you have read it, press 6 to see what it cost."
         }
         _ => {
-            "The run has ended. Its log tells the released score, which may be told, and exact \
+            "The run has ended. Its log has the released score, which may be shared, and exact \
              errors (◆), which may not. Press 5: Compare says in words how good the model is."
         }
     }
@@ -231,13 +232,13 @@ fn knows_the_verdict(context: &Context) -> bool {
 fn report(context: &Context) -> &'static str {
     match (&context.popup, context.tab) {
         (Some(OpenPopup::Prompt(_)), _) => {
-            "The page holds public and released numbers alone. Press Enter to write it beside the \
+            "The page holds only public and released numbers. Press Enter to write it beside the \
              session, here in the tutorial's own folder."
         }
         (_, Tab::Compare) => "Press R to write a page about this run that you could pass on.",
         _ => {
-            "The ledger keeps what the run has spent, for good; the budget has that much less \
-             left. At last, press 5 and then R: a page for others, without exact numbers."
+            "The ledger keeps what the run has spent, for good; the budget has that much less left. \
+             Last of all, press 5 and then R: a page for others, without exact numbers."
         }
     }
 }

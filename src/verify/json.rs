@@ -20,18 +20,18 @@ pub fn field<'a>(value: &'a Value, name: &str) -> Result<&'a Value> {
 }
 
 pub fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
-    field(value, name)?.as_str().ok_or_else(|| odd(name, "is no text"))
+    field(value, name)?.as_str().ok_or_else(|| odd(name, "is not text"))
 }
 
 pub fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
-    field(value, name)?.as_array().map(Vec::as_slice).ok_or_else(|| odd(name, "is no list"))
+    field(value, name)?.as_array().map(Vec::as_slice).ok_or_else(|| odd(name, "is not a list"))
 }
 
 pub fn number(value: &Value, name: &str) -> Result<f64> {
     field(value, name)?
         .as_f64()
         .filter(|number| number.is_finite())
-        .ok_or_else(|| odd(name, "is no number"))
+        .ok_or_else(|| odd(name, "is not a number"))
 }
 
 fn within(value: &Value, name: &str, low: f64, high: f64) -> Result<f64> {
@@ -44,7 +44,7 @@ fn within(value: &Value, name: &str, low: f64, high: f64) -> Result<f64> {
 
 pub fn count(value: &Value, name: &str) -> Result<u64> {
     let found = within(value, name, 0.0, MOST)?;
-    if found.fract() == 0.0 { Ok(found as u64) } else { Err(odd(name, "is no whole number")) }
+    if found.fract() == 0.0 { Ok(found as u64) } else { Err(odd(name, "is not a whole number")) }
 }
 
 /// (ε, δ) of an object that has both.

@@ -73,7 +73,7 @@ pub fn check(file: &Path, bytes: &[u8]) -> Result<FileReport> {
             }
         };
         let body: Value = serde_json::from_slice(&body)
-            .map_err(|error| Error::failed(format!("{at} is no JSON: {error}")).cure(REPAIR))?;
+            .map_err(|error| Error::failed(format!("{at} is not JSON: {error}")).cure(REPAIR))?;
         if count(&body, "seq")? != lines + 1 {
             report.faults.push(format!("{at} has another number: a line is missing or repeated"));
         }
@@ -166,7 +166,8 @@ impl RecountedBook {
                 let run = text(entry, "run")?;
                 let used = list(entry, "used")?.iter().map(|it| {
                     it.as_u64().ok_or_else(|| {
-                        Error::failed("`used` holds what is no whole number").cure(REPAIR)
+                        Error::failed("`used` holds something that is not a whole number")
+                            .cure(REPAIR)
                     })
                 });
                 let used = used.collect::<Result<Vec<u64>>>()?;

@@ -44,7 +44,7 @@ pub fn verify(path: &Path) -> Result<FileReport> {
         }
         Ok(value) if value.get("seq").is_none() => Err(neither("it has no list of mechanisms")),
         _ if is_ledger(&bytes) => ledger::check(&file, &bytes),
-        Err(error) => Err(neither(&format!("it is no JSON: {error}"))),
+        Err(error) => Err(neither(&format!("it is not JSON: {error}"))),
         Ok(_) => Err(neither("it has no list of mechanisms")),
     };
     checked.map_err(|error| error.at(name))

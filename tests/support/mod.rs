@@ -36,10 +36,27 @@ impl Screen {
         rows: u16,
         environment: &[(&str, &str)],
     ) -> Self {
-        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
-        let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_halflight"));
         command.args(arguments);
+        Self::spawn(command, directory, columns, rows, environment)
+    }
+
+    /// In a shell with job control, which runs the script; in it, `"$0" demo` is the program.
+    pub fn start_in_shell(directory: &Path, script: &str, columns: u16, rows: u16) -> Self {
+        let mut command = CommandBuilder::new("bash");
+        command.args(["-m", "-c", script, env!("CARGO_BIN_EXE_halflight")]);
+        Self::spawn(command, directory, columns, rows, &[])
+    }
+
+    fn spawn(
+        mut command: CommandBuilder,
+        directory: &Path,
+        columns: u16,
+        rows: u16,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
         command.cwd(directory);
         command.env("TERM", "xterm-256color");
         command.env("LC_ALL", "C.UTF-8");

@@ -410,7 +410,7 @@ fn public_rows_that_are_private_too_are_refused() {
     edit(directory.path(), "file(\"public.csv\")", "file(\"private.csv\")");
     let output = halflight(directory.path(), &["run", "session.ron"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("stands among the public rows"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is among the public rows"), "{}", stderr(&output));
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn a_file_among_several_shares_the_account_of_the_whole_and_is_not_public_too() 
     let loaded = load_all(&whole, directory.path());
     assert_eq!(loaded[0].rows, 400);
     let error = assembled(&whole, 0, &loaded).unwrap_err().to_string();
-    assert!(error.contains("is private in 'ours' and stands among the public rows too"), "{error}");
+    assert!(error.contains("is private in 'ours' and is among the public rows, too"), "{error}");
 
     let part = load_all(&session("source: file(\"b.csv\")", &[several]), directory.path());
     for order in [[&loaded[0], &part[0]], [&part[0], &loaded[0]]] {
@@ -296,7 +296,7 @@ fn a_file_among_several_shares_the_account_of_the_whole_and_is_not_public_too() 
         &["source: file(\"b.csv\")"],
     );
     let error = dataset::load(&twice.datasets[0], &workspace(directory.path())).unwrap_err();
-    assert!(error.to_string().contains("these rows are named twice"), "{error}");
+    assert!(error.to_string().contains("the same rows are named twice"), "{error}");
 }
 
 #[test]

@@ -430,7 +430,10 @@ fn an_unprotected_use_survives_and_is_said_beside_every_total_without_an_epsilon
     assert_eq!(what, ["a ranking", "a second ranking"]);
     assert!(account.spent(1e-5).unwrap().is_none());
     let beside = account.beside_the_total().unwrap();
-    assert!(beside.starts_with("2 choices by exact numbers, which no ε covers: a second ranking"));
+    assert!(
+        beside.starts_with("Exact numbers were looked at 2 times, which no ε covers; last on 2")
+    );
+    assert!(beside.ends_with(": a second ranking."), "{beside}");
     ledger.grant(grant("r", &a, 0.05, 1)).unwrap();
 
     // Another account that turns out to hold the same records brings its own along.

@@ -96,8 +96,8 @@ fn a_ranking_prints_a_table_and_is_in_the_ledger_as_unprotected() {
 
     let ledger = text(&halflight(directory.path(), &["ledger"]).stdout);
     assert!(ledger.contains("spent ε 0") || ledger.contains("no budget"), "{ledger}");
-    assert!(ledger.contains("by exact numbers, which no ε covers"), "{ledger}");
-    assert!(ledger.contains("unprotected selection"), "{ledger}");
+    assert!(ledger.contains("Exact numbers were looked at once, which no ε covers"), "{ledger}");
+    assert!(ledger.contains(": public datasets ranked by exact numbers."), "{ledger}");
     let again = halflight(directory.path(), &["rank", "session.ron", "--json"]);
     let value = json(&again);
     assert!(value["curator_only"].is_null(), "{value}");

@@ -350,7 +350,7 @@ fn private_records_choose_one_plan_and_the_ledger_counts_all() {
     verified(at, ".halflight/ledger.jsonl");
     let predicted = halflight(at, &["score", folder, "--epsilon", "0.1"]);
     let said = String::from_utf8_lossy(&predicted.stderr).into_owned();
-    assert!(said.contains("which records are meant is not said"), "{said}");
+    assert!(said.contains("it is not clear which records are meant"), "{said}");
 }
 
 #[test]
@@ -481,7 +481,7 @@ fn killed_choice(way: &str) {
         std::fs::read_dir(at.join(".halflight/runs")).unwrap().next().unwrap().unwrap().path();
     let resumed = halflight(at, &["run", "--resume", run.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&resumed.stderr).into_owned();
-    assert!(said.contains("is not taken up again") && said.contains("ledger settle"), "{said}");
+    assert!(said.contains("cannot be resumed") && said.contains("ledger settle"), "{said}");
     let name = run.file_name().unwrap().to_str().unwrap();
     let settled = halflight(at, &["ledger", "settle", name]);
     assert!(settled.status.success(), "{}", String::from_utf8_lossy(&settled.stderr));

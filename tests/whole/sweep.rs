@@ -252,7 +252,7 @@ fn what_does_not_fit_is_refused_before_anything_is_reserved() {
     refused(&["--over", "steps=20,2.5"], 2, "a whole number up to");
     refused(&["--over", "stepz=20"], 2, "has no setting 'stepz'");
     refused(&["--over", "epsilon=0"], 2, "above 0");
-    refused(&["--over", "private_records=0"], 2, "is no number of records");
+    refused(&["--over", "private_records=0"], 2, "is not a number of records");
     refused(&["--over", "private_records=321"], 2, "320 are left for training");
     refused(&["--over", "public_records=481"], 2, "480 are left for training");
     refused(&["--over", "delta=1e-6,0.5"], 3, "δ = 0.5 is not below 1/n");

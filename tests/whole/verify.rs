@@ -265,14 +265,14 @@ fn what_cannot_be_read_is_an_error_with_file_and_cure() {
         said.to_string()
     };
     for (text, expected) in [
-        ("{".to_owned(), "no JSON"),
+        ("{".to_owned(), "not JSON"),
         ("{}".to_owned(), "neither a certificate nor a ledger"),
         ("[1, 2]".to_owned(), "neither a certificate nor a ledger"),
-        (String::new(), "no JSON"),
-        ("{\"mechanisms\": NaN}".to_owned(), "no JSON"),
-        (with(&|it| it["mechanisms"] = json!(7)), "`mechanisms` is no list"),
+        (String::new(), "not JSON"),
+        ("{\"mechanisms\": NaN}".to_owned(), "not JSON"),
+        (with(&|it| it["mechanisms"] = json!(7)), "`mechanisms` is not a list"),
         (with(&|it| it["mechanisms"][0]["count"] = json!(-1)), "`count` is -1"),
-        (with(&|it| it["mechanisms"][0]["count"] = json!(1.5)), "no whole number"),
+        (with(&|it| it["mechanisms"][0]["count"] = json!(1.5)), "not a whole number"),
         (with(&|it| it["mechanisms"][0]["adjacency"] = json!("other")), "which is not known"),
         (with(&|it| it["mechanisms"][0]["mechanism"] = json!({"magic": {}})), "'magic'"),
         (
@@ -283,7 +283,7 @@ fn what_cannot_be_read_is_an_error_with_file_and_cure() {
             with(&|it| it["mechanisms"][0]["mechanism"] = json!({"gaussian": {"sigma": 1}})),
             "`sensitivity` is missing",
         ),
-        (with(&|it| it["guarantee"]["epsilon"] = json!("0.5")), "`epsilon` is no number"),
+        (with(&|it| it["guarantee"]["epsilon"] = json!("0.5")), "`epsilon` is not a number"),
         (with(&|it| it["guarantee"]["delta"] = json!(7)), "`delta` is 7"),
     ] {
         let path = written(&place, "odd.json", &text);

@@ -17,11 +17,11 @@ const DEFAULT_DELTA: f64 = 1e-6;
 /// Noise is sought within this factor of what is written.
 const LARGEST_FACTOR: f64 = 1e9;
 
-/// What does this noise guarantee? An accountant by itself.
+/// Compute which ε some noise guarantees, or which noise an ε needs.
 ///
-/// One mechanism by options, or a list of them in a file. Noise is relative to the
-/// sensitivity: the largest change between neighbours, or for a sample (--q below 1)
-/// the largest norm of one record's part.
+/// One mechanism by options, or a list of them in a file. Noise is relative to the sensitivity: the
+/// largest change between neighbours, or for a sample (--q below 1) the largest norm of one
+/// record's part.
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
@@ -56,7 +56,7 @@ pub struct AccountCommand {
     #[arg(long, default_value = "1", value_delimiter = ',')]
     steps: Vec<u64>,
 
-    /// The plan's, or 1e-6.
+    /// δ of the guarantee [default: the plan's, or 1e-6].
     #[arg(long)]
     delta: Option<f64>,
 

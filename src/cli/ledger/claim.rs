@@ -27,27 +27,26 @@ pub struct ClaimCommand {
     #[arg(long, conflicts_with_all = ["account", "workspace"])]
     session: Option<PathBuf>,
 
-    /// Which one, where the session has several private datasets.
+    /// The private dataset, if the session has several.
     #[arg(long, value_name = "NAME", requires = "session")]
     dataset: Option<String>,
 
-    /// What this training is called, where its first line has no id: any words, and the same
-    /// each time.
+    /// A name for this training, if its first line has no id: any words, but the same each time.
     #[arg(long)]
     id: Option<String>,
 
-    /// The file was mended since it was charged: of each draw the larger number of both versions
-    /// counts.
+    /// The file was corrected after it was charged: for each draw, the larger number of the two
+    /// versions counts.
     #[arg(long)]
     mended: bool,
 
-    /// What was charged for this training was wrong, for this reason: the file counts alone, even
-    /// where it says less. The ledger keeps both, and says so beside every total.
+    /// What was charged for this training was wrong, for this reason: from now on only this file
+    /// counts, even if it says less. The ledger keeps both, and says so beside every total.
     #[arg(long, value_name = "WHY", conflicts_with = "mended")]
     instead: Option<String>,
 }
 
-/// Count nothing for a claim that was charged in error.
+/// Withdraw a claim that was charged in error.
 #[derive(Debug, Args)]
 pub struct WithdrawCommand {
     /// Its name in the ledger.

@@ -43,8 +43,8 @@ enum LedgerAction {
     /// Accounts, budgets and entries (the default).
     #[command(after_help = "Example:\n  halflight ledger show --json")]
     Show,
-    /// Check every line's hash, and the run directories against the lines; exit code 1 where the
-    /// ledger is damaged, was rolled back or replaced.
+    /// Check the hash of every line, and compare the run directories with the lines. The exit code
+    /// is 1 if the ledger is damaged, or was rolled back or replaced.
     #[command(after_help = "Example:\n  halflight ledger verify --json")]
     Verify,
     /// Set the budget of an account; δ must be below 1/n.
@@ -53,38 +53,37 @@ enum LedgerAction {
         account: String,
         epsilon: f64,
         delta: f64,
-        /// Allow a δ of 1/n or more, which publishing single records would satisfy; ledger and
-        /// certificates will always say so.
+        /// Allow a δ of 1/n or more, which even publishing single records would satisfy; the ledger
+        /// and all certificates will always say so.
         #[arg(long)]
         allow_large_delta: bool,
     },
-    /// Close a run whose process is gone: what it had entered in the ledger is charged.
+    /// Close a run whose program died: what it had entered in the ledger stays charged.
     #[command(after_help = "Example:\n  halflight ledger settle 20260131-235959-moment_release-00")]
     Settle { run: String },
-    /// Set a damaged ledger aside and go on with the lines that can be read. It will always be
-    /// said that lines are missing; what certificates of lost runs prove is charged.
+    /// Set a damaged ledger aside and go on with the lines that can be read. The ledger will always
+    /// say that lines are missing. Runs that were lost are charged what their certificates prove.
     #[command(after_help = "Example:\n  halflight ledger repair")]
     Repair,
-    /// Charge an account with what another trainer says that it drew from the same records.
+    /// Charge an account with what another trainer says it drew from the same records.
     ///
     /// FILE holds the steps that the trainer writes (`halflight schema steps`). What it claims is
     /// kept apart from what was drawn here, and counts against the budget as if it were true. A
-    /// file that was charged before counts once; of one that has grown, the new lines count. Exit
-    /// code 3 where the budget is overspent with it: it is entered all the same.
+    /// file that was charged before is not charged again; if it has grown, its new lines are. The
+    /// exit code is 3 if this overspends the budget; the claim is entered all the same.
     #[command(after_help = "Examples:
   halflight ledger claim events.jsonl --session session.ron
   halflight ledger claim events.jsonl --account acc-0123456789
   halflight ledger claim events.jsonl --account acc-0123456789 --id cifar-1
   halflight ledger claim events.jsonl --session session.ron --mended")]
     Claim(claim::ClaimCommand),
-    /// Count nothing for what another trainer claims: it was charged in error, for instance to
-    /// the wrong account. The ledger keeps the claim and the reason, and says so beside every
-    /// total.
+    /// Withdraw what was charged for another trainer: it was charged in error, for instance to the
+    /// wrong account. The ledger keeps the claim and the reason, and says so beside every total.
     #[command(after_help = "Example:
   halflight ledger withdraw claim-0123456789abcdef 'it was trained on other records'")]
     Withdraw(claim::WithdrawCommand),
     /// Allow further runs although the total of an account is not known: lines or a secret were
-    /// lost, or noise came from a known seed. It will always be said beside its numbers.
+    /// lost, or noise came from a known seed. Its numbers will always carry this remark.
     #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
     Accept { account: String },
 }
@@ -219,7 +218,7 @@ fn dead_runs(book: &Book, ledger: &Ledger) -> Vec<String> {
         let (run, directory) = (&grant.run.0, runs.join(&grant.run.0));
         let settle = format!("`halflight ledger settle {run}` gives it up");
         if let Some(what) = once_only(&grant.method) {
-            return Some(format!("{run} died, and {what} is not taken up again: {settle}"));
+            return Some(format!("{run} died, and {what} cannot be resumed: {settle}"));
         }
         let resume = format!("`halflight run --resume {}`", directory.display());
         let goes_on = directory.join(TRANSCRIPT).is_file();
@@ -264,7 +263,7 @@ fn as_text(account: &Account) -> Result<String> {
     });
     lines.extend(total.remark.map(|remark| format!("  {remark}")));
     lines.extend(account.large_delta().map(|words| format!("  note: {words}")));
-    lines.extend(account.beside_the_total().map(|words| format!("  and {words}")));
+    lines.extend(account.beside_the_total().map(|words| format!("  {words}")));
     lines.extend(account.gaps().iter().map(|gap| format!("  gap: {}", gap.words())));
     for run in &account.runs {
         let delta = run.grant.target.delta;

@@ -57,7 +57,7 @@ enum Which {
     Labelled(Labelled),
     /// Which public images can stand in: orders, their certainty, private selection.
     Ranking(RankingCommand),
-    /// Scores that may be told: how often their intervals hold the truth.
+    /// Released scores: how often their intervals contain the true value.
     Scores(ScoresCommand),
     /// A private choice among rehearsed plans, against the default plan with the same ε.
     Choose(choose::ChooseStudy),
@@ -84,7 +84,7 @@ impl Reproduce {
     }
 }
 
-/// What all studies are asked.
+/// What all studies take.
 #[derive(Debug, Args)]
 struct StudyOptions {
     /// Repetitions, each with data and noise of its own; 10, or 2 with --quick.

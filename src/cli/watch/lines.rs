@@ -74,7 +74,7 @@ pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
     let (runs_so_far, told, boards) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut out = Lines { options, tasks, runs: runs_so_far, told, boards };
     if runs.is_empty() {
-        messages::tell("no run so far; the first one will be told");
+        messages::tell("no run so far; the first one will be shown");
     }
     for run in runs {
         if out.whole(&run)?.is_break() {

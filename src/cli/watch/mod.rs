@@ -39,7 +39,7 @@ use crate::session::trainer;
 #[expect(clippy::struct_excessive_bools, reason = "each is a word on the command line")]
 pub struct WatchCommand {
     /// A session, a directory with runs, a sweep, a run or its name, or the steps of another
-    /// trainer (`halflight schema steps`); none is this directory.
+    /// trainer (`halflight schema steps`) [default: this directory].
     places: Vec<PathBuf>,
 
     /// Print a line for each change.
@@ -50,7 +50,7 @@ pub struct WatchCommand {
     #[arg(long, conflicts_with = "plain")]
     json: bool,
 
-    /// Print how everything stands, and end.
+    /// Print the state of everything once, and end.
     #[arg(long)]
     once: bool,
 
@@ -58,11 +58,11 @@ pub struct WatchCommand {
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
 
-    /// Let the run wait; the tasks of a sweep that are at work, all of them.
+    /// Pause the run, or all tasks of a sweep that are at work.
     #[arg(long, group = "steer")]
     pause: bool,
 
-    /// Let a run that waits go on.
+    /// Let a paused run go on.
     #[arg(long, group = "steer")]
     go_on: bool,
 
@@ -70,7 +70,7 @@ pub struct WatchCommand {
     #[arg(long, group = "steer")]
     stop: bool,
 
-    /// At most this many steps per second; 0 is as fast as it can.
+    /// At most this many steps per second; 0 is as fast as possible.
     #[arg(long, group = "steer", value_name = "STEPS")]
     pace: Option<f64>,
 }
@@ -91,7 +91,7 @@ impl WatchCommand {
                 named.iter().map(PathBuf::as_path).partition(|path| trainer::is_one(path));
             if !trainers.is_empty() {
                 if let Some(other) = others.first() {
-                    return Err(Error::usage("this is no trainer's file")
+                    return Err(Error::usage("this is not a trainer's file")
                         .at(other.display().to_string())
                         .cure(
                             "follow runs and the files of other trainers by commands of their own",

@@ -34,7 +34,7 @@ impl OnnxNetwork {
         };
         let read = || onnx().model_for_read(&mut &*bytes);
         let mut model = unless_it_panics(read).map_err(|error| {
-            broken("this is no ONNX network", &error)
+            broken("this is not an ONNX network", &error)
                 .cure("give an ONNX file, opset 9 to 18; a git-lfs pointer must be fetched first")
         })?;
         if let Some(output) = output {

@@ -176,7 +176,7 @@ impl CellComparison {
                     // Numbers with a few gaps are no text in the eyes of the user.
                     Some(row) if !cells.iter().all(is_text) => {
                         let place = table.place(row);
-                        let cure = format!("{place} is no number: clean the file, or {quoted}");
+                        let cure = format!("{place} is not a number: clean the file, or {quoted}");
                         Err(self.mismatch(&what, cure).quoting(&cells[row]))
                     }
                     _ => Err(self.mismatch(&what, quoted)),

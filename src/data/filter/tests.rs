@@ -138,7 +138,7 @@ fn unknown_columns_and_mixed_types_are_refused_with_a_cure() {
         ("age == '30'", 8, "write age == 30"),
         ("age == 'old'", 8, "compare it with a number"),
         ("sex == 1", 8, "write sex == \"1\""),
-        ("`blood group` != 0", 18, "people.csv:2 is no number"),
+        ("`blood group` != 0", 18, "people.csv:2 is not a number"),
         ("`2nd` == '4'", 10, "write 2nd == 4"),
         ("age in [29, 'x']", 13, "compare it with a number"),
         ("agee is missing", 1, "did you mean 'age'?"),

@@ -373,7 +373,7 @@ fn an_unknown_class_is_refused_unless_a_rule_says_what_it_counts_as() {
     };
     assert_eq!(ruled("yes").apply(&other, "d", true).unwrap().classes.unwrap().of, [0, 1]);
     let error = ruled("perhaps").apply(&other, "d", true).unwrap_err().to_string();
-    assert!(error.contains("which is no class"), "{error}");
+    assert!(error.contains("which is not a class"), "{error}");
     // A missing label is no unknown class.
     let gap = table("x,y\n1,?\n");
     let error = ruled("yes").apply(&gap, "d", true).unwrap_err().to_string();

@@ -194,7 +194,7 @@ impl<'i, 'a> Blocks<'i, 'a> {
         if before > LONGEST {
             return Err(self
                 .error(self.line, &format!("a row of more than {} MiB", LONGEST >> 20))
-                .cure("this is no text table, or a quote is never closed: check the file"));
+                .cure("this is not a text table, or a quote is never closed: check the file"));
         }
         let mut end = before;
         bytes.resize((2 * before).max(BLOCK), 0);

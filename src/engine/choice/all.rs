@@ -143,7 +143,7 @@ fn together(
         return Ok((best.0, best.1));
     }
     if best.2 > most {
-        return Err(Error::refused("so many candidates do not fit into this ε")
+        return Err(Error::refused("these candidates are too many for this ε")
             .cure("choose among fewer plans"));
     }
     while high - low > CLOSE * high {

@@ -330,9 +330,9 @@ impl ChoiceJob {
         let prospect = advice.prospect(&players, self.target.epsilon)?;
         (!prospect.pays()).then(|| {
             format!(
-                "the choice is not expected to pay: in rehearsals the best of these plans had {:.2} \
-                 times the error of public data alone with the ε that a choice leaves to each plan, \
-                 and one plan with all of the ε had {:.2} times that error",
+                "the choice is not expected to be worth it: in rehearsals the best of these plans \
+                 had {:.2} times the error of public data alone with the ε that a choice leaves to \
+                 each plan, and one plan with all of the ε had {:.2} times that error",
                 prospect.choice, prospect.single
             )
         })
@@ -627,8 +627,8 @@ fn chosen(winner: Option<usize>, candidates: &[String], how: &str) -> Winner {
     let among = format!("among {} candidates ({})", candidates.len(), candidates.join(", "));
     let sentence = match &winner {
         Some(winner) => format!(
-            "'{winner}' was chosen {among} by its error on private records that training did not \
-             see, told with noise. {how} The guarantee counts all of it."
+            "'{winner}' was chosen {among} by its error on held-out private records, released with \
+             noise. {how} The guarantee counts all of it."
         ),
         None => format!("Nothing was chosen {among}: it ended early."),
     };

@@ -76,7 +76,7 @@ impl Repeating {
             }
         }
         best.ok_or_else(|| {
-            Error::refused("so many candidates would take too many trainings")
+            Error::refused("these candidates are too many: they would take too many trainings")
                 .cure("choose among fewer plans")
         })
     }

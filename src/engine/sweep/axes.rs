@@ -45,7 +45,7 @@ impl SweepAxis {
                     values.extend((first..=last).map(|value: u64| value.to_string()));
                 }
                 Some(_) => {
-                    return Err(wrong(format!("'{part}' is no range of whole numbers")));
+                    return Err(wrong(format!("'{part}' is not a range of whole numbers")));
                 }
             }
         }
@@ -111,7 +111,7 @@ fn varied(base: &PlanDefinition, values: &[(String, String)]) -> Result<PlanDefi
 
 fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) -> Result<()> {
     let wrong = |range: &str| {
-        Error::usage(format!("'{text}' is no value of {key}")).cure(format!("give {range}"))
+        Error::usage(format!("'{text}' is not a value of {key}")).cure(format!("give {range}"))
     };
     match key {
         "method" => {}
@@ -174,7 +174,7 @@ mod tests {
         assert!(refusal(&["steps=20,2.5"]).contains("a whole number up to"));
         assert!(refusal(&["stepz=20"]).contains("steps"));
         assert!(refusal(&["method=unheard_of"]).contains("choose one of"));
-        assert!(refusal(&["seed=3..1"]).contains("no range"));
+        assert!(refusal(&["seed=3..1"]).contains("not a range"));
         assert!(refusal(&["seed=0..99999"]).contains("more than 10000"));
         assert!(
             refusal(&["seed=0..199", "epsilon=1,2", "delta=1e-5,1e-6,1e-7", "alpha=2..20"])

@@ -341,19 +341,21 @@ impl Account {
     pub fn beside_the_total(&self) -> Option<String> {
         if self.units().len() > 1 {
             return Some(
-                "some of its runs protect persons and some single records, and turned out to have \
-                 the same records: the total holds for single records alone"
+                "Some runs on these records protect persons and some protect single records, so \
+                 the total holds for single records only."
                     .to_owned(),
             );
         }
         let last = self.unprotected.last()?;
-        let choices = match self.unprotected.len() {
-            1 => "one choice".to_owned(),
-            many => format!("{many} choices"),
+        let times = match self.unprotected.len() {
+            1 => "once".to_owned(),
+            many => format!("{many} times"),
         };
+        // Entries begin with the kind of look: `unprotected selection: …`.
+        let what = last.what.split_once(": ").map_or(last.what.as_str(), |(_, what)| what);
         Some(format!(
-            "{choices} by exact numbers, which no ε covers: {} (last {})",
-            last.what, last.time
+            "Exact numbers were looked at {times}, which no ε covers; last on {}: {what}.",
+            last.time
         ))
     }
 

@@ -66,7 +66,7 @@ impl Book {
             None => Ok(()),
             Some(other) => Err(Error::refused(format!(
                 "the ledger knows its datasets under another secret ({other}) than this user's \
-                 ({mine}): whether this dataset is one of them cannot be told"
+                 ({mine}): so nobody can say whether this dataset is one of them"
             ))
             .at(secret.place().display().to_string())
             .cure(format!(
@@ -144,7 +144,7 @@ impl Book {
             Entry::Budget { account, budget } => {
                 self.place(account)?;
                 if !(budget.epsilon > 0.0 && budget.epsilon.is_finite()) {
-                    return Err(Error::usage(format!("{} is no budget for ε", budget.epsilon))
+                    return Err(Error::usage(format!("{} is not a budget for ε", budget.epsilon))
                         .cure("give a positive number"));
                 }
                 check_delta(budget.delta)?;

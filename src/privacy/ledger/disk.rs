@@ -37,7 +37,7 @@ impl Disk {
         let kind = fs::metadata(directory)
             .map_err(|e| Error::io("open the directory of the ledger", directory, &e))?;
         if !kind.is_dir() {
-            return Err(Error::usage("the ledger belongs in a directory, and this is none")
+            return Err(Error::usage("the ledger belongs in a directory, and this is not one")
                 .at(directory.display().to_string()));
         }
         let (directory, ledger) = (directory.to_owned(), directory.join("ledger.jsonl"));

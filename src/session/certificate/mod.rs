@@ -198,9 +198,9 @@ pub struct Certificate {
     pub person: Option<String>,
     /// What was asked for.
     pub target: Target,
-    /// What the noise guarantees on which the outputs depend: that of this run, and that of
-    /// the runs on the same account that its model started from. Nothing where the noise was
-    /// no secret.
+    /// What the noise guarantees on which the outputs depend: that of this run, and that of the
+    /// runs on the same account that its model started from. Nothing where the noise was not
+    /// secret.
     pub guarantee: Option<Guarantee>,
     /// That of this run's own noise, where `guarantee` counts more.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -82,7 +82,7 @@ impl Report {
     /// Reads the runs in these directories.
     pub fn read(directories: &[PathBuf], watch: Watch) -> Result<Self> {
         if directories.is_empty() {
-            return Err(Error::usage("there is no run to report on")
+            return Err(Error::usage("there is no run to report on yet")
                 .cure("name run directories, or a workspace that has runs"));
         }
         let runs = directories.iter().enumerate().map(|(index, directory)| {

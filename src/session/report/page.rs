@@ -34,7 +34,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
     let curators = report.is_curators();
     let (stamp, class) = if curators { (CURATORS, "curator") } else { (RELEASED, "released") };
     let promise = section("The guarantee in words", &guarantee(report));
-    let seen = section("What was seen on the way", &plots(report, figures));
+    let seen = section("Charts", &plots(report, figures));
     let page = html! {
         (DOCTYPE)
         html lang="en" class=(class) {
@@ -194,7 +194,7 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
             @if let Some(certificate) = &only.certificate {
                 @if let Some(guarantee) = &certificate.guarantee {
                     @let delta = html! { i { "δ" } (format!(" {:e}", guarantee.delta)) };
-                    (tile(delta, "chance that ε says nothing", "main"))
+                    (tile(delta, "chance that the promise of ε does not hold", "main"))
                     (tile(word(guarantee.adjacency.words()), "neighbouring data", "word"))
                 }
                 @let records = match certificate.person {
@@ -421,9 +421,9 @@ fn plots(report: &Report, figures: &[Figure]) -> Markup {
             @for figure in figures { figure { (PreEscaped(figure.svg())) } }
         }
         p.note {
-            "Errors on public records cost no privacy, so they are shown. The model is made for \
-             the private ones: where the two kinds differ, this error may well grow while the \
-             model gets better."
+            "Errors on public records cost no privacy, so they are shown. But the model is made for \
+             the private records: where the two differ, this error may well grow while the model \
+             gets better."
         }
     }
 }
@@ -470,7 +470,7 @@ fn datasets(report: &Report) -> Markup {
         }
     }
     if known.is_empty() {
-        return html! { p { "The sessions of these runs cannot be read." } };
+        return html! { p { "The plans of these runs cannot be read." } };
     }
     let rows: Vec<_> = known.iter().map(|dataset| description(dataset)).collect();
     table(&["dataset", "standing", "from", "rows", "label", "features", "gaps"], &rows)

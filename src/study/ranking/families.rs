@@ -265,7 +265,8 @@ fn images(table: &Table, columns: &[&Column], rows: usize) -> Result<Matrix> {
     let raw = numbers(columns, rows);
     let width = raw.first().map_or(0, Vec::len);
     let from = square(width).ok_or_else(|| {
-        Error::failed(format!("{width} numbers are no square image")).at(table.origin.clone())
+        Error::failed(format!("{width} numbers do not make a square image"))
+            .at(table.origin.clone())
     })?;
     let largest = raw.iter().flatten().fold(0.0_f64, |most, pixel| most.max(*pixel)).max(1.0);
     // NumPy's layout of colours is pixel by pixel, CIFAR's channel by channel.

@@ -19,14 +19,18 @@ impl Context {
             let text = format!("'{name}' is still being read");
             return self.say(Level::Warning, text);
         }
-        self.say(Level::Info, "the noise of all candidates is worked out…");
+        self.say(Level::Info, "working out the noise for all candidates…");
         self.ask(Request::OfferChoice { session: self.for_disk(), plans, target });
     }
 
     /// Asks whether to pay for a choice; for a budget where there is none.
     pub(super) fn ask_to_choose(&mut self, offer: Offer) {
         if self.popup.is_some() {
-            return self.say(Level::Info, "the choice is worked out: b on Plan asks again");
+            return self.say(
+                Level::Info,
+                "the cost of the choice is known now: press b on Plan to \
+                go on",
+            );
         }
         self.notice = None;
         let Some(private) = offer.plans.first().map(|plan| plan.private.clone()) else { return };

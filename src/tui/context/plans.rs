@@ -103,7 +103,7 @@ impl Context {
     pub fn take_advice(&mut self) {
         let advice = self.shown_plan().and_then(|plan| self.advice(plan)).cloned();
         let Some(advice) = advice else {
-            return self.say(Level::Info, "nothing is advised yet: r rehearses the plan, for free");
+            return self.say(Level::Info, "there is no advice yet: r rehearses the plan, for free");
         };
         match advice.to_take() {
             Some(Player::Method { id, settings }) => {
@@ -116,7 +116,7 @@ impl Context {
             }
             _ => self.say(
                 Level::Warning,
-                "at this ε the rehearsal advises public data alone: a private run would not be worth its ε",
+                "at this ε the rehearsal advises public data alone: a private run is not worth its ε",
             ),
         }
     }
@@ -228,7 +228,7 @@ impl Context {
             plan.target.epsilon,
             plan.target.delta,
             plan.private,
-            lost.map_or(String::new(), |lost| format!(" But mind: {lost}"))
+            lost.map_or(String::new(), |lost| format!(" Warning: {lost}"))
         );
         self.confirm(text, "launch", |context| {
             if let Some(plan) = context.shown_plan().cloned() {

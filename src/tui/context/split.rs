@@ -30,15 +30,19 @@ impl Context {
         // A split by the label comes last: nothing is left to learn after it.
         columns.sort_by_key(|divider| Some(&divider.column) == label.as_ref());
         if columns.is_empty() {
-            return self.say(Level::Info, "no column has few values, or numbers, to split by");
+            return self.say(
+                Level::Info,
+                "there is no column to split by: none has numbers or only \
+                a few values",
+            );
         }
         let items = columns.into_iter().map(|Divider { column, by }| {
             let detail = match &by {
                 By::Values(values) => {
                     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-                    format!("a part for each: {}", values.join(", "))
+                    format!("one part for each: {}", values.join(", "))
                 }
-                By::Numbers => "you say at which numbers".to_owned(),
+                By::Numbers => "you choose the numbers".to_owned(),
             };
             let (dataset, title) = (dataset.to_owned(), column.clone());
             let value: Then<Self> = Box::new(move |context| match by {

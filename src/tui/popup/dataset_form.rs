@@ -72,7 +72,7 @@ impl DatasetForm {
             LineKind::Role,
             "Space changes it. private: protected by a budget; public: free to use",
         ),
-        line("name", LineKind::Text(NAME), "how the session calls it"),
+        line("name", LineKind::Text(NAME), "its name in the session"),
         line("label column", LineKind::Text(LABEL), "the column to predict; empty: unlabelled"),
         line(
             "task",
@@ -93,7 +93,7 @@ impl DatasetForm {
         line(
             "sample",
             LineKind::Text(SAMPLE),
-            "a random sample of so many rows: 5000   or with a seed: 5000 7. Empty: all rows",
+            "use a random sample of this many rows: 5000   or with a seed: 5000 7. Empty: all rows",
         ),
         line(
             "missing values",
@@ -110,13 +110,13 @@ impl DatasetForm {
         line(
             "person column",
             LineKind::Text(UNIT),
-            "whose record a row is: patient_id, or ward + bed. All rows of one person are then \
-             protected together. Empty: every row is protected on its own",
+            "the column that names the person: patient_id, or ward + bed. All rows of one person \
+             are then protected together. Empty: every row is protected on its own",
         ),
         line(
             "rows of a person",
             LineKind::Text(MOST_RECORDS),
-            "so many are used at most, taken by chance. Empty: 32",
+            "use at most this many of each person, picked at random. Empty: 32",
         ),
         line(
             "rows of nobody",
@@ -291,8 +291,8 @@ impl DatasetForm {
         unit.iter().flat_map(Unit::columns).try_for_each(|name| self.check_column(name))?;
         let most_records = text(MOST_RECORDS).map(|text| {
             text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
-                Error::usage(format!("'{text}' is no number of rows"))
-                    .cure("write how many rows of one person are used at most, such as 32")
+                Error::usage(format!("'{text}' is not a number of rows"))
+                    .cure("give the largest number of rows for one person, such as 32")
             })
         });
         let definition = DatasetDefinition {
@@ -379,7 +379,7 @@ fn parse_columns(text: &str) -> Result<Columns> {
         ("" | "all", names) if names.is_empty() => Ok(Columns::All),
         ("only", names) if !names.is_empty() => Ok(Columns::Only(names)),
         ("except", names) if !names.is_empty() => Ok(Columns::Except(names)),
-        _ => Err(Error::usage(format!("columns '{text}' are not understood"))
+        _ => Err(Error::usage(format!("'{text}' is not a list of columns"))
             .cure("write: all, or: only a, b, or: except a, b")),
     }
 }
@@ -391,8 +391,8 @@ fn parse_sample(text: &str) -> Result<Sample> {
     let seed = words.next().map_or(Some(0), |seed| seed.parse().ok());
     match (rows, seed, words.next()) {
         (Some(rows), Some(seed), None) => Ok(Sample { rows, seed }),
-        _ => Err(Error::usage(format!("a sample of '{text}' is not understood"))
-            .cure("write a number of rows: 5000, or rows and a seed: 5000 7")),
+        _ => Err(Error::usage(format!("'{text}' is not the size of a sample"))
+            .cure("give a number of rows: 5000, or rows and a seed: 5000 7")),
     }
 }
 

@@ -82,9 +82,9 @@ impl ExportForm {
             ExportFormat::Svg => "SVG: a picture of the screen",
         };
         let exact = match self.exact {
-            None => "sealed: none",
+            None => "none: the view is sealed",
             Some(false) => "left out",
-            Some(true) => "written too: never pass this file on",
+            Some(true) => "included: never pass this file on",
         };
         for (index, label) in Self::LABELS.iter().enumerate() {
             let row = Rect { y: inner.y + index as u16, height: 1, ..inner };

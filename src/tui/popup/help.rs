@@ -65,7 +65,11 @@ impl Help {
         }
         if self.search.is_empty() {
             for (mark, words) in [
-                ("◆", "an exact number about private data: for your eyes, never exported"),
+                (
+                    "◆",
+                    "an exact number about private data: for your eyes only, never exported \
+                    unless asked for",
+                ),
                 ("*", "a setting that differs from its default"),
             ] {
                 lines.push(Line::from(vec![

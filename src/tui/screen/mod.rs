@@ -71,6 +71,11 @@ pub trait Screen {
     /// What somebody who is new here would do next.
     fn next_step(&self, context: &Context) -> Option<String>;
 
+    /// Whether the key with this name does anything now; the hint bar leaves others out.
+    fn is_of_use(&self, _name: &str, _context: &Context) -> bool {
+        true
+    }
+
     /// Leaves one layer of its own; false when there was none.
     fn step_out(&mut self, _context: &mut Context) -> bool {
         false

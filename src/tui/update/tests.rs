@@ -461,7 +461,7 @@ fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
 #[test]
 fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     let mut app = fixtures::priced();
-    assert!(press(&mut app, "t").is_empty(), "nothing is advised yet");
+    assert!(press(&mut app, "t").is_empty(), "there is no advice yet");
     let effects = press(&mut app, "r");
     assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 1, .. })));
     let news = |id: u64, done: usize| {

@@ -184,7 +184,8 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
     let mut used = 1;
     // Help and quit must survive a narrow terminal: they come first.
     let keys = keymap::everywhere().chain(keymap::of(app.context.tab));
-    for (command, key) in keys.filter(|(_, key)| key.hint) {
+    let of_use = |key: &keys::Key| key.hint && app.screen().is_of_use(key.name, &app.context);
+    for (command, key) in keys.filter(|(_, key)| of_use(key)) {
         let shown = keys::shown(key.keys[0]);
         let width = shown.chars().count() + key.name.chars().count() + 3;
         if used + width > usize::from(area.width) {

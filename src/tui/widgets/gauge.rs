@@ -25,10 +25,19 @@ pub struct BudgetGauge<'a> {
     label: &'a str,
     spent: f64,
     budget: f64,
-    /// Of one run, which is granted as much and uses all of it.
-    of_run: bool,
+    of: Of,
     theme: &'a Theme,
     glyphs: &'a Glyphs,
+}
+
+/// Whose spending it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Of {
+    Account,
+    /// A run that is granted as much and uses all of it.
+    Run,
+    /// An account, once a plan has been carried out.
+    Plan,
 }
 
 /// What the numbers mean; it decides the words, the style and the bar.
@@ -51,12 +60,17 @@ impl<'a> BudgetGauge<'a> {
         theme: &'a Theme,
         glyphs: &'a Glyphs,
     ) -> Self {
-        Self { label, spent, budget, of_run: false, theme, glyphs }
+        Self { label, spent, budget, of: Of::Account, theme, glyphs }
     }
 
     /// What a run has spent of its own grant: to use all of it is what it is for.
     pub fn of_run(self) -> Self {
-        Self { of_run: true, ..self }
+        Self { of: Of::Run, ..self }
+    }
+
+    /// What will have been spent with the plan that is shown.
+    pub fn with_plan(self) -> Self {
+        Self { of: Of::Plan, ..self }
     }
 
     fn state(&self) -> GaugeState {
@@ -86,12 +100,17 @@ impl<'a> BudgetGauge<'a> {
 
     /// The verdict in words, from the longest form to the shortest.
     fn verdicts(&self, state: GaugeState) -> Vec<String> {
-        if let (true, GaugeState::Within(share)) = (self.of_run, state)
+        if let (Of::Run, GaugeState::Within(share)) = (self.of, state)
             && share > ALL
         {
             let budget = number::compact_down(self.budget);
             let whole = format!("all of this run's {} {budget} is used", self.label);
             return vec![whole, "all of it is used".into(), "all".into()];
+        }
+        if let (Of::Plan, GaugeState::Within(share)) = (self.of, state)
+            && share > FULL
+        {
+            return vec!["all of it, with this run".into(), "all of it".into(), "all".into()];
         }
         if matches!(state, GaugeState::Within(share) if share > FULL) {
             return vec!["used up".into(), "full".into()];
@@ -99,12 +118,12 @@ impl<'a> BudgetGauge<'a> {
         // The tolerance keeps 0.16 · 100 = 16.000000000000004 from becoming 17 %.
         let percent = |share: f64| (share * 100.0 - 1e-9).ceil().max(0.0);
         match state {
-            GaugeState::Within(share) if share >= NEARLY => {
+            GaugeState::Within(share) if share >= NEARLY && self.of == Of::Account => {
                 vec![format!("{} % nearly spent", percent(share)), format!("{} %", percent(share))]
             }
             GaugeState::Within(share) => vec![format!("{} %", percent(share))],
             GaugeState::Over(share) if share < 100.0 => vec![
-                format!("{} % over budget", percent(share)),
+                format!("{} % over budget", percent(share - 1.0)),
                 "over budget".into(),
                 "over".into(),
             ],
@@ -117,7 +136,9 @@ impl<'a> BudgetGauge<'a> {
     fn style(&self, state: GaugeState) -> Style {
         match state {
             GaugeState::Over(_) | GaugeState::Unknown => self.theme.error,
-            GaugeState::Within(share) if share >= NEARLY && !self.of_run => self.theme.warning,
+            GaugeState::Within(share) if share >= NEARLY && self.of == Of::Account => {
+                self.theme.warning
+            }
             GaugeState::Within(_) | GaugeState::Unlimited => self.theme.good,
         }
     }
@@ -199,7 +220,7 @@ mod tests {
             (0.0001, 8.0, 24, "ε 1e-4 of 8 █░░░░░░░ 1 %"),
             (7.9, 8.0, 40, "ε 7.9 of 8 ██████████░ 99 % nearly spent"),
             (8.0, 8.0, 32, "ε 8 of 8 ███████████████ used up"),
-            (9.1, 8.0, 36, "ε 9.1 of 8 ███████ 114 % over budget"),
+            (9.1, 8.0, 36, "ε 9.1 of 8 ████████ 14 % over budget"),
             (1.0, 0.0, 28, "ε 1 of 0 ███████ over budget"),
             (f64::INFINITY, 8.0, 28, "ε ∞ of 8 ███████ over budget"),
             (1.24, f64::INFINITY, 28, "ε 1.24, no budget set"),
@@ -213,9 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn all_of_a_grant_and_a_plan_that_takes_the_rest_are_no_alarm() {
+        let (theme, glyphs) = (Theme::monochrome(), Glyphs::unicode());
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
+        let gauge = BudgetGauge::new("ε", 1.0, 1.0, &theme, &glyphs);
+        for (gauge, words) in [
+            (gauge.of_run(), "all of this run's ε 1 is used"),
+            (gauge.with_plan(), "all of it, with this run"),
+        ] {
+            assert_eq!(gauge.style(gauge.state()), theme.good);
+            gauge.render(buffer.area, &mut buffer);
+            let text: String = buffer.content.iter().map(Cell::symbol).collect();
+            assert!(text.trim_end().ends_with(words), "{text}");
+        }
+    }
+
+    #[test]
     fn the_verdict_outlives_the_bar_where_space_is_short() {
         let unicode = Glyphs::unicode();
-        assert_eq!(drawn(9.1, 8.0, 27, &unicode), "ε 9.1 of 8 over budget");
+        assert_eq!(drawn(9.1, 8.0, 27, &unicode), "ε 9.1 of 8 14 % over budget");
+        assert_eq!(drawn(9.1, 8.0, 22, &unicode), "ε 9.1 of 8 over budget");
         assert_eq!(drawn(9.1, 8.0, 16, &unicode), "ε 9.1 of 8 over");
         assert_eq!(drawn(9.1, 8.0, 10, &unicode), "ε 9.1 of 8");
         assert_eq!(drawn(9.1, 8.0, 4, &unicode), "ε 9.");

@@ -121,12 +121,12 @@ fn image(chosen: NetworkSettings, features: usize) -> Result<Volume> {
     let constant = volume.size() + 1 == features;
     let cure = if constant {
         "set `intercept: false` in the plan's preparation if one of them is the constant, which is \
-         no pixel; or the number of channels and the height"
+         not a pixel; or set the number of channels and the height"
     } else {
         "set the number of channels and the height, or choose another model"
     };
     Err(Error::usage(format!(
-        "records of {features} features are no images of {volume} ({} pixels)",
+        "records of {features} features are not images of {volume} ({} pixels)",
         volume.size()
     ))
     .cure(cure))

@@ -12,6 +12,9 @@ use crate::tui::theme::SERIES;
 use crate::tui::widgets::viewport::Viewport;
 
 /// Archived runs.
+/// Of the first column, until the user changes it.
+pub const USUAL_WIDTH: u16 = 24;
+
 pub const ARCHIVE: Pane = Pane::list("archive");
 /// The selected run, or what differs between the pinned ones.
 pub const DETAILS: Pane = Pane::scrolled("details");
@@ -44,7 +47,7 @@ impl Default for CompareScreen {
             viewport: Viewport::default(),
             quantity: Quantity::Series(Series::PrivateError),
             detail: 0,
-            width: 24,
+            width: USUAL_WIDTH,
             is_board: false,
         }
     }

@@ -21,12 +21,12 @@ const WIDTHS: [u16; 2] = [10, 60];
 pub const KEYS: Keys<CompareScreen> = &[
     show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
     show(&["s"], "sort", "sort by the next column", sort),
-    show(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = !screen.reverse),
+    show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
     show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
     show(&["t"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
     also(&["p"], "take settings", "copy the settings of this run into the plan on the Plan screen; u undoes it", take_settings),
-    show(&["R"], "report", "write a page to pass on about the pinned runs, or the selected one", report),
+    show(&["R"], "report", "write a report to pass on: on the pinned runs, or on the selected one", report),
     also(&["P"], "predict", "predict: write the answers of the run's model for the rows of a file", predict),
     also(&["r", "o"], "go on", "go on with a run whose program died", go_on),
     also(&["c"], "clear pins", "unpin every run", |screen, _| screen.pins = Default::default()),
@@ -78,7 +78,7 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
     let Some(ArchivedRun { id, .. }) = selected(screen, context) else { return };
     let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
     if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
-        context.say(Level::Warning, "this run is under way: stop it first");
+        context.say(Level::Warning, "this run is still under way: stop it first");
         return;
     }
     // A run of another process is refused by whoever deletes: it knows of it.
@@ -94,9 +94,10 @@ fn report(screen: &mut CompareScreen, context: &mut Context) {
     let runs: Vec<_> =
         screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
     if runs.is_empty() {
-        return context.say(Level::Info, "there is no run to report on");
+        return context.say(Level::Info, "there is no run to report on yet");
     }
-    let help = "an HTML page of public and released numbers, relative to the session";
+    let help = "an HTML page with public and released numbers only; the path is relative to the \
+        session";
     context.prompt(Prompt::new(
         "Write a report",
         help,
@@ -111,7 +112,7 @@ fn report(screen: &mut CompareScreen, context: &mut Context) {
 /// Asks for the rows, then for the file that gets the answers.
 fn predict(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
-    let help = "a file with the columns that the model knows, relative to the session";
+    let help = "a file with the columns of the model's data; the path is relative to the session";
     let title = "Predict the rows of which file?";
     context.prompt(Prompt::new(title, help, "", move |context: &mut Context, data| {
         let (run, data) = (run.id.clone(), PathBuf::from(data));

@@ -3,7 +3,7 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity};
+use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, best_of_all, curve, epsilon, tally};
@@ -63,7 +63,11 @@ fn archive(
         });
         format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
     } else {
-        format!("Runs · {} of {}", order.len(), context.archived().len())
+        format!(
+            "Runs · {} of {} · errors on held-out records",
+            order.len(),
+            context.archived().len()
+        )
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
@@ -73,22 +77,24 @@ fn archive(
     }
 }
 
-/// What a column needs; the first one is as wide as the user made it, and a number is whole.
-fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn) -> u16 {
-    let numbers = |least: u16| {
+/// What a column needs; a number is whole. Names are cut at `names` letters.
+fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names: u16) -> u16 {
+    let longest = |least: u16| {
         let texts = context.archived().iter().map(|run| column.text(run, &context.watch));
         texts.map(|text| text.chars().count() as u16).fold(least, u16::max)
     };
     match column {
-        RunColumn::Plan => screen.width,
-        RunColumn::Method | RunColumn::Time => 18,
-        RunColumn::Epsilon | RunColumn::Delta => numbers(6),
-        RunColumn::Score
-        | RunColumn::PublicLast
-        | RunColumn::PublicBest
-        | RunColumn::PrivateBest => numbers(8),
-        RunColumn::PrivateLast | RunColumn::Steps | RunColumn::Outcome => numbers(9),
-        RunColumn::Tag => 14,
+        // The user can make it wider or narrower.
+        RunColumn::Plan if screen.width != USUAL_WIDTH => screen.width,
+        RunColumn::Plan => longest(4).min(names.max(USUAL_WIDTH)),
+        RunColumn::Method => longest(6).min(names.max(18)),
+        RunColumn::Time => 16,
+        RunColumn::Epsilon | RunColumn::Delta => longest(6),
+        RunColumn::Score | RunColumn::PublicLast => longest(8),
+        RunColumn::PublicBest => longest(11),
+        RunColumn::PrivateBest => longest(14),
+        RunColumn::PrivateLast | RunColumn::Steps | RunColumn::Outcome => longest(9),
+        RunColumn::Tag => longest(4).min(14),
         RunColumn::Run => 42,
     }
 }
@@ -102,38 +108,62 @@ const OF_A_TASK: [RunColumn; 5] = [
     RunColumn::Steps,
 ];
 
-/// The columns that fit, chosen by weight, in the order of the table.
-fn columns_that_fit(screen: &CompareScreen, context: &Context, room: u16) -> Vec<RunColumn> {
+/// The columns that fit, chosen by weight, in the order of the table, and how wide they are.
+fn columns_that_fit(
+    screen: &CompareScreen,
+    context: &Context,
+    room: u16,
+) -> (Vec<RunColumn>, Vec<u16>) {
     const BY_WEIGHT: [RunColumn; 14] = [
         RunColumn::Plan,
         RunColumn::Epsilon,
         RunColumn::Score,
         RunColumn::PublicLast,
-        RunColumn::PublicBest,
         RunColumn::PrivateLast,
-        RunColumn::PrivateBest,
         RunColumn::Outcome,
         RunColumn::Method,
+        RunColumn::Time,
         RunColumn::Steps,
         RunColumn::Tag,
-        RunColumn::Time,
+        RunColumn::PublicBest,
+        RunColumn::PrivateBest,
         RunColumn::Delta,
         RunColumn::Run,
     ];
     let shown = RunColumn::shown(!context.watch.is_sealed());
-    let scored = context.archived().iter().any(|run| run.told.is_some());
+    let has = |column: RunColumn| match column {
+        RunColumn::Score => context.archived().iter().any(|run| run.told.is_some()),
+        RunColumn::Tag => context.archived().iter().any(|run| !run.tag.is_empty()),
+        _ => true,
+    };
     let first = if screen.is_board { &OF_A_TASK[..] } else { &[] };
     let others = BY_WEIGHT.into_iter().filter(|column| !first.contains(column));
-    let by_weight = first
+    let by_weight: Vec<RunColumn> = first
         .iter()
         .copied()
         .chain(others)
-        .filter(|column| shown.contains(column) && (scored || *column != RunColumn::Score));
-    let width = |column| width_of(screen, context, column);
-    let mut columns = fitting(by_weight, width, room.saturating_sub(2));
+        .filter(|column| shown.contains(column) && has(*column))
+        .collect();
+    let fitted = |names: u16| {
+        let width = |column| width_of(screen, context, column, names);
+        fitting(by_weight.iter().copied(), width, room.saturating_sub(2))
+    };
+    // Whole names, unless that costs one of the columns that say most.
+    let most = fitted(0);
+    let needed = most.len().min(FIRST_IN_WEIGHT);
+    let names = [LONGEST_NAME, 0].into_iter().find(|names| fitted(*names).len() >= needed);
+    let names = names.unwrap_or(0);
+    let mut columns = fitted(names);
     columns.sort_by_key(|column| RunColumn::ALL.iter().position(|other| other == column));
-    columns
+    let widths = columns.iter().map(|column| width_of(screen, context, *column, names)).collect();
+    (columns, widths)
 }
+
+/// How many of the columns by weight are wanted before names are whole.
+const FIRST_IN_WEIGHT: usize = 8;
+
+/// Of a plan or a method.
+const LONGEST_NAME: u16 = 48;
 
 fn runs_table(
     screen: &CompareScreen,
@@ -143,7 +173,7 @@ fn runs_table(
     order: &[usize],
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let columns = columns_that_fit(screen, context, area.width);
+    let (columns, mut cells) = columns_that_fit(screen, context, area.width);
     let mut header = vec![Line::raw("")];
     header.extend(columns.iter().map(|column| {
         let mark = sort_mark(*column == screen.sort, screen.reverse);
@@ -151,8 +181,6 @@ fn runs_table(
         let line = Line::styled(format!("{}{mark}", column.title()), style);
         if column.is_number() { line.right_aligned() } else { line }
     }));
-    let mut cells: Vec<u16> =
-        columns.iter().map(|column| width_of(screen, context, *column)).collect();
     // What is left goes to names that are cut.
     let taken = cells.iter().map(|cell| cell + 1).sum::<u16>() + 1;
     let mut left = area.width.saturating_sub(taken);
@@ -260,7 +288,7 @@ fn chart(
     let mut chart = Chart::new(&title, theme, glyphs)
         .log(log)
         .x_axis("step", true)
-        .empty("no numbers of this kind: b shows others");
+        .empty("no run has numbers of this kind: b shows others");
     for (slot, run, points, curator) in &curves {
         chart = chart.series(SeriesView {
             name: run.plan.as_ref().map_or("run", |plan| &plan.name),
@@ -290,7 +318,7 @@ fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, a
     }
     let differences = screen.differences(context.archived());
     if differences.is_empty() {
-        canvas.empty(inner, &["The same settings in every pinned run."]);
+        canvas.empty(inner, &["All pinned runs have the same settings."]);
         return;
     }
     let names = differences.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -335,8 +363,8 @@ fn selected<'a>(
     }
     let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
         (true, _) => "computed ◆",
-        (false, true) => "none: sealed",
-        (false, false) => "none so far",
+        (false, true) => "not computed (sealed view)",
+        (false, false) => "none yet",
     };
     facts.push(("exact numbers", seen.to_owned()));
     if !run.is_settled()

@@ -76,8 +76,12 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     let visible = DataScreen::visible(context);
     // Names have what they need, as long as the filters keep some room.
     let name = |index: &usize| context.session.datasets[*index].name.chars().count() as u16;
-    let least = if wide { 28 } else { 15 };
-    let names = visible.iter().map(name).fold(least, u16::max).min((area.width / 3).max(least));
+    let names = visible.iter().map(name).fold(4, u16::max).min((area.width / 3).max(15));
+    let label = |index: &usize| {
+        let label = context.session.datasets[*index].label.as_ref();
+        label.map_or(4, |label| label.chars().count() as u16)
+    };
+    let labels = visible.iter().map(label).fold(5, u16::max).min(if wide { 16 } else { 9 });
     let row = |place: usize| {
         let dataset = &context.session.datasets[visible[place]];
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
@@ -120,7 +124,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         Constraint::Length(7),
         Constraint::Length(7),
         Constraint::Length(7),
-        Constraint::Length(if wide { 16 } else { 9 }),
+        Constraint::Length(labels),
         Constraint::Fill(1),
         Constraint::Length(7),
     ];

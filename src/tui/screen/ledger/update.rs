@@ -16,7 +16,7 @@ use crate::tui::screen::Keys;
 pub const KEYS: Keys<LedgerScreen> = &[
     show(&["b"], "budget", "set the budget of the private dataset", set_budget),
     show(&["w"], "certificate", "write a certificate of everything spent", certify),
-    show(&["s"], "settle", "settle a run whose process is gone", settle),
+    show(&["s"], "settle", "settle a run whose program died", settle),
     also(&["enter"], "unfold", "show every run of a sweep, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
     also(&["c"], "collect", "gather the results of a sweep and settle its runs", collect),
     also(&["A"], "accept", "go on although the total is not known: lines were lost, or noise \
@@ -56,7 +56,7 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
 
 fn certify(screen: &mut LedgerScreen, context: &mut Context) {
     let Some(account) = screen.account(context).map(|account| account.id.clone()) else {
-        context.say(Level::Info, "nothing was spent yet: there is nothing to certify");
+        context.say(Level::Info, "nothing has been spent yet, so there is nothing to certify");
         return;
     };
     let path = format!("certificate-{}.json", account.0);
@@ -72,7 +72,7 @@ fn certify(screen: &mut LedgerScreen, context: &mut Context) {
 }
 
 fn collect(_: &mut LedgerScreen, context: &mut Context) {
-    let help = "the directory of the sweep, as `halflight sweep` told it";
+    let help = "the directory of the sweep, as printed by `halflight sweep`";
     let take = |context: &mut Context, path: &str| {
         context.ask(Request::Collect(path.into()));
         Ok(())
@@ -84,14 +84,14 @@ fn collect(_: &mut LedgerScreen, context: &mut Context) {
 fn accept(screen: &mut LedgerScreen, context: &mut Context) {
     let account = screen.account(context).filter(|account| account.waits_for_acceptance());
     let Some(account) = account else {
-        context.say(Level::Info, "nothing waits to be accepted here");
+        context.say(Level::Info, "there is nothing to accept here");
         return;
     };
     let waiting = account.gaps().iter().filter(|gap| gap.accepted.is_none());
     let missing: Vec<String> = waiting.map(Gap::missing).collect();
     let text = format!(
-        "What was spent on '{}' is not known in full: {}. Go on all the same? This will be said \
-         beside every number from now on.",
+        "What was spent on '{}' is not known in full: {}. Go on all the same? Every number will \
+         carry this remark from now on.",
         account.id.0,
         missing.join("; and ")
     );
@@ -114,14 +114,15 @@ fn settle(screen: &mut LedgerScreen, context: &mut Context) {
     };
     let text = format!(
         "Settle {}? Only what it had entered in the ledger stays charged. It cannot be resumed \
-         afterwards; to go on with it, press r on Compare (5) instead.",
+         afterwards. To resume it, press r on Compare (5) instead.",
         id.0
     );
     context.confirm(text, "settle", |context| context.ask(Request::AbandonRun(id)));
 }
 
 fn repair(_: &mut LedgerScreen, context: &mut Context) {
-    let text = "If the ledger is damaged: set it aside and go on with the lines that can be read? It \
-                will always be said that lines were lost. A sound ledger is left as it is.";
+    let text = "If the ledger is damaged: set it aside and go on with the lines that can be read? A \
+                remark that lines were lost will stay for good. A ledger without damage is left as \
+                it is.";
     context.confirm(text, "repair", |context| context.ask(Request::RepairLedger));
 }

@@ -222,23 +222,28 @@ fn totals<'a>(
     };
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
-            format!("One more run of up to ε {} at δ {delta:e} fits.", round_down(left))
+            format!(
+                "There is room for one more run of up to ε {} at δ {delta:e}.",
+                round_down(left)
+            )
         }
         Some(_) => "The budget has no room for another run.".to_owned(),
         None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
         None if account.waits_for_acceptance() => {
-            "No run is allowed until that is accepted: A.".to_owned()
+            "No run is allowed until you accept that (A).".to_owned()
         }
         None => String::new(),
     };
     let what_if = match &context.plan.preview {
         Some(Ok(preview)) if preview.account == account.id => match preview.fits {
             Some(runs) if runs >= MOST_RUNS => {
-                format!(" Of the plan '{}', {MOST_RUNS} runs and more.", preview.plan.name)
+                format!(" The plan '{}' can be run {MOST_RUNS} times and more.", preview.plan.name)
             }
-            Some(1) => format!(" Of the plan '{}', one run.", preview.plan.name),
-            Some(runs) => format!(" Of the plan '{}', {runs} runs.", preview.plan.name),
-            None => String::new(),
+            Some(1) => format!(" The plan '{}' can be run once.", preview.plan.name),
+            Some(runs @ 2..) => {
+                format!(" The plan '{}' can be run {runs} times.", preview.plan.name)
+            }
+            Some(0) | None => String::new(),
         },
         _ => String::new(),
     };
@@ -248,14 +253,14 @@ fn totals<'a>(
     });
     let other_delta = other_delta.then(|| {
         let words = format!(
-            "A run asks for an ε at its own δ. Here all of them count at the budget's δ {delta:e}, \
-             where the same noise is worth another ε."
+            "Each run asks for an ε at a δ of its own. Here all runs are counted at the budget's δ \
+             {delta:e}, where the same noise amounts to another ε."
         );
         Line::styled(words, theme.muted)
     });
     let beside = account.beside_the_total().map(|words| {
         let sign = canvas.glyphs.curator;
-        Line::styled(format!("{sign} And {words}."), theme.warning)
+        Line::styled(format!("{sign} {words}"), theme.warning)
     });
     let remark = digest.total.as_ref().and_then(|total| total.remark.clone());
     let remark = remark.into_iter().chain(account.large_delta());
@@ -263,10 +268,9 @@ fn totals<'a>(
     let doubts: Vec<Line> =
         remark.chain(gaps).map(|words| Line::styled(words, theme.warning)).collect();
     let total = Line::styled(total, theme.text);
-    let fits = Line::styled(
-        format!("{fits}{what_if} A run counts in full until it has ended."),
-        theme.muted,
-    );
+    let is_open = account.runs.iter().any(|run| run.state == RunState::Open);
+    let open = if is_open { " A run counts in full until it has ended." } else { "" };
+    let fits = Line::styled(format!("{fits}{what_if}{open}"), theme.muted);
     std::iter::once(total)
         .chain(claims)
         .chain(doubts)
@@ -319,9 +323,10 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
         None => lines.push(Line::styled(
             match &run.claim {
                 Some(_) => {
-                    "another trainer's file says so: it was drawn elsewhere, unseen from here"
+                    "taken from another trainer's file: the draws were made elsewhere and nobody \
+                     here saw them"
                 }
-                None => "no run directory: rankings have none, and a run's can be deleted",
+                None => "no run directory: rankings have none, and those of runs can be deleted",
             },
             theme.muted,
         )),

@@ -30,7 +30,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
     let rehearsal = &context.rehearsal;
     let Some(RehearsalProgress { done, total, advice }) = &rehearsal.progress else {
         let inner = canvas.boxed(area, "What to expect · preparing…");
-        canvas.empty(inner, &["The public data are prepared to stand in for the private ones…"]);
+        canvas.empty(inner, &["Preparing the public data to stand in for the private ones…"]);
         return;
     };
     let title = match (rehearsal.work.is_some(), done == total) {
@@ -78,7 +78,7 @@ fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
         .x_axis("ε", false)
         .reference(1.0, "public data alone")
         .legend(true)
-        .empty("no method has been tried yet");
+        .empty("no method has been tried so far");
     for (slot, (name, points)) in curves.iter().enumerate() {
         chart = chart.series(SeriesView {
             name,

@@ -53,22 +53,22 @@ impl PlanField {
                               error: 0.05 to 0.9, or 0 for none"
                 .to_owned(),
             Self::Score => format!(
-                "how good the model is on records that training does not see, told with noise: {FORM}. Free: the noise of training hides it as well"
+                "how good the model is on held-out records, released with noise: {FORM}. Free costs no ε: the noise of training covers it"
             ),
             Self::Test => {
-                "a private dataset of other records that scores the model; it pays the ε \
-                           of the score from its own account"
+                "another private dataset to score the model on; the ε of the score is charged to \
+                           its own account"
                     .to_owned()
             }
-            Self::Seed => "fixes the random split and start, so that a run can be repeated; \
+            Self::Seed => "fixes the random split and start, so that a run can be repeated; the \
                            noise is always new"
                 .to_owned(),
             Self::LargeDelta => "allows a δ of 1/n or more, which promises little; the \
                                  certificate says so"
                 .to_owned(),
             Self::PrivateRecords | Self::PublicRecords => {
-                "how many of the records that are not held out train, chosen by the seed: a whole \
-                 number, or all; to see what more records would bring"
+                "how many records to train on, picked by the seed from those that are not held out: \
+                 a whole number, or all. Use it to see what more records would bring"
                     .to_owned()
             }
         }

@@ -28,11 +28,11 @@ pub const KEYS: Keys<PlanScreen> = &[
     show(&["x"], "default", "back to the field's default", reset),
     show(&["s"], "sweep", "queue this plan once for each of several values of the field", sweep),
     show(&["a"], "queue", "append this plan to the queue", enqueue),
-    show(&["w"], "run queue", "run the queue, one after the other; again: halt it", |_, context| context.ask_to_start_queue()),
+    show(&["w"], "run queue", "run the queue, one plan after the other; press again to halt it", |_, context| context.ask_to_start_queue()),
     also(&["m"], "mark", "mark this plan as a candidate of a choice, or not", mark),
-    also(&["b"], "choose best", "let private records choose among the marked plans, or all for these data: paid for once", choose_best),
-    show(&["r"], "rehearse", "try this plan on public data, for free; then: show what to \
-                              expect, or what it costs", rehearse),
+    also(&["b"], "choose best", "let private records choose among the marked plans, or among all for these data; costs ε once", choose_best),
+    show(&["r"], "rehearse", "rehearse this plan on public data, for free; afterwards switch \
+                              between results and costs", rehearse),
     also(&["R"], "stop rehearsal", "stop the rehearsal, or go on with it", stop_rehearsal),
     show(&["t"], "take advice", "take the method that the rehearsal advises", |_, context| context.take_advice()),
     show(&["p"], "preset", "take a preset for this plan", preset),

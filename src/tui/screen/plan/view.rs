@@ -46,7 +46,7 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
         Some(QUEUE) => queued(screen, context, canvas, area),
         Some(COST) => cost_or_expectations(screen, context, canvas, area, plan),
         _ => {
-            let form_width = if area.width >= 120 { 62 } else { 42 };
+            let form_width = form_width(screen, plan, area.width);
             let third = if area.width >= WIDE { (area.width / 3).min(72) } else { 0 };
             let widths = [form_width, 0, third].map(|width| match width {
                 0 => Constraint::Fill(1),
@@ -73,6 +73,26 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
             }
         }
     }
+}
+
+/// Long values get more room where there is some.
+fn form_width(screen: &PlanScreen, plan: &PlanDefinition, room: u16) -> u16 {
+    let least = if room >= 120 { 62 } else { 42 };
+    let lines = screen.lines(plan);
+    let fields = lines.iter().flatten();
+    let names = fields.clone().map(|field| field.name().chars().count()).max().unwrap_or(0);
+    let values = fields.map(|field| value_of(*field, plan).chars().count()).max().unwrap_or(0);
+    // Marks, arrows and borders take eight.
+    ((names + values + 8) as u16).clamp(least, least.max(room * 2 / 5))
+}
+
+/// The value of a field as the form shows it.
+fn value_of(field: PlanField, plan: &PlanDefinition) -> String {
+    let value = match field {
+        PlanField::Method => adapt::name_of(&plan.method).to_owned(),
+        field => field.value(plan),
+    };
+    format!("{value} {}", field.unit(&value)).trim().to_owned()
 }
 
 /// On a wide terminal: what to expect, and the plans of the session.
@@ -192,15 +212,14 @@ fn form(
             canvas.render(view, value);
             continue;
         }
-        let value_now = match field {
-            PlanField::Method => adapt::name_of(&plan.method).to_owned(),
-            field => field.value(plan),
-        };
-        let text = format!("{value_now} {}", field.unit(&value_now));
+        let text = value_of(*field, plan);
         let style = if chosen { theme.selection } else { theme.text };
         let arrows = chosen && matches!(field.way(&context.session), FieldChange::Choose(_));
-        let text = if arrows { format!("← {} →", text.trim()) } else { text.trim().to_owned() };
         let room = usize::from(value.width);
+        let text = match format!("← {text} →") {
+            between if arrows && between.chars().count() <= room => between,
+            _ => text,
+        };
         let text = if text.chars().count() > room {
             text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
         } else {
@@ -218,7 +237,7 @@ fn about_method(plan: &PlanDefinition) -> String {
         Ok(method) => {
             let spec = method.spec();
             format!(
-                "{} In sessions: {}; in papers: {}. Enter shows what fits your data.",
+                "{} Enter shows what fits your data. In sessions: {}; in papers: {}.",
                 spec.summary, spec.id, spec.paper
             )
         }
@@ -257,7 +276,7 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
             let mut names = plan.iter().flat_map(|plan| plan.public.iter().chain([&plan.private]));
             let words = match names.find(|name| context.is_loading(name)) {
                 Some(name) => format!("'{name}' is still being read…"),
-                None => "The data are prepared and the noise is worked out…".to_owned(),
+                None => "Preparing the data and working out the noise…".to_owned(),
             };
             let line = Line::styled(words, theme.muted);
             return canvas.text_pane(area, title, COST, vec![line], screen.cost);
@@ -275,7 +294,7 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
         inner.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
     let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
     let gauge_of = BudgetGauge::new("ε", after(preview), budget, theme, canvas.glyphs);
-    canvas.render(gauge_of, gauge);
+    canvas.render(gauge_of.with_plan(), gauge);
     canvas.scrolled_text(text, COST, lines, first);
 }
 
@@ -346,6 +365,10 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         Some(None) => Line::styled("rehearsed on public data: r shows the result", theme.good),
         Some(Some(lost)) => Line::styled(format!("note: {lost}"), theme.warning),
     });
+    // What may spoil the result is read before what it costs.
+    for warning in &preview.warnings {
+        lines.push(Line::styled(format!("note: {warning}"), theme.warning));
+    }
     let at = preview.budget.map_or(guarantee.delta, |budget| budget.delta);
     let budget_words = match preview.budget {
         Some(budget) => {
@@ -374,16 +397,18 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         facts.push(("released score", score.clone()));
     }
     if let Some(runs) = preview.fits {
-        let more = if runs >= MOST_RUNS { " and more" } else { "" };
-        facts.push(("runs that fit", format!("{runs}{more}, this one included")));
+        let words = match runs {
+            0 => "none".to_owned(),
+            runs if runs >= MOST_RUNS => format!("{runs} and more, this one included"),
+            runs => format!("{runs}, this one included"),
+        };
+        facts.push(("runs that fit", words));
     }
     lines.extend(canvas.pairs(&facts, room));
-    for warning in &preview.warnings {
-        lines.push(Line::styled(format!("note: {warning}"), theme.warning));
-    }
     if at != guarantee.delta && preview.budget.is_some() {
         let words = format!(
-            "The budget counts every run at its own δ {at:e}, where the same noise has another ε."
+            "The budget counts every run at its own δ {at:e}, where the same noise amounts to \
+             another ε."
         );
         lines.push(Line::styled(words, theme.muted));
     }
@@ -411,10 +436,6 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     facts.push(("features", shape.dimension.to_string()));
     facts.push(("time", time_estimate(context, preview)));
     lines.extend(canvas.pairs(&facts, room));
-    let method = adapt::method(&preview.plan.method).map(|method| method.spec().summary);
-    if let Ok(summary) = method {
-        lines.push(Line::styled(summary, theme.muted));
-    }
     lines
 }
 

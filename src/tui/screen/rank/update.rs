@@ -15,7 +15,7 @@ use crate::tui::tab::Tab;
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RankScreen> = &[
     show(&["r"], "rank", "rank the public datasets by exact numbers (◆); the ledger notes it", rank),
-    show(&["p"], "privately", "release how wrong each dataset's model is, or without labels the best one's name, under differential privacy", rank_by_labels),
+    show(&["p"], "privately", "release each dataset's error under differential privacy; without labels, only the name of the best", rank_by_labels),
     also(&["n"], "name only", "release the best dataset's name under differential privacy", select_privately),
     show(&["t"], "noisy table", "release every dataset's scores under differential privacy", release_table),
     also(&["d"], "direction", "release one leading direction of the private gradients under differential privacy", release_direction),
@@ -24,14 +24,15 @@ pub const KEYS: Keys<RankScreen> = &[
     show(&["s"], "sort", "sort by the next column", sort),
     also(&["m"], "like the plan", "rank with the model and the scaling of the plan", follow_plan),
     also(&["b"], "other result", "switch between the exact and the released ranking", |screen, _| screen.released_in_front = !screen.released_in_front),
-    also(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = !screen.reverse),
+    also(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
 ];
 
 fn rank(_: &mut RankScreen, context: &mut Context) {
     if context.watch.is_sealed() {
         context.say(
             Level::Warning,
-            "sealed: a ranking by exact numbers computes nothing; p selects privately, v unseals",
+            "the view is sealed, so exact numbers are not computed: p selects privately, v opens \
+             the view",
         );
     } else {
         context.rank(Manner::Curator);
@@ -92,7 +93,7 @@ fn cancel(_: &mut RankScreen, context: &mut Context) {
     }
     context.ranking.stop();
     let words = match &context.ranking.work {
-        Some(_) => "stopping before anything is spent",
+        Some(_) => "stopping; nothing has been spent",
         None => "stopped; the table keeps the repeats so far",
     };
     context.say(Level::Info, words);
@@ -125,11 +126,11 @@ fn follow_plan(_: &mut RankScreen, context: &mut Context) {
 /// Takes the selected dataset into the plan: alone, in place of what was there.
 fn take(screen: &mut RankScreen, context: &mut Context) {
     let Some(name) = screen.chosen(context) else {
-        context.say(Level::Info, "rank first: r by exact numbers, p privately");
+        context.say(Level::Info, "rank first: r uses exact numbers, p is private");
         return;
     };
     if !context.names_with(Role::Public).contains(&name) {
-        context.say(Level::Warning, format!("'{name}' is not in the session any more"));
+        context.say(Level::Warning, format!("'{name}' is no longer in the session"));
         return;
     }
     if let Err(error) = context.ensure_plan() {

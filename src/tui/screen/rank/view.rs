@@ -41,8 +41,8 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             body,
             "Rank · sealed",
             &[
-                "The ranking is made of exact numbers, and the view is sealed.",
-                "v unseals it; p selects the best dataset privately.",
+                "This ranking consists of exact numbers, and the view is sealed.",
+                "v opens the view; p selects the best dataset privately.",
             ],
         ),
         None => nothing(context, canvas, body),
@@ -56,8 +56,8 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 Line::raw(""),
                 Line::styled(
                     format!(
-                        "Released at ε {}, δ {}: its name only. By how much it won is not \
-                         known. Enter takes it into the plan.",
+                        "Released at ε {}, δ {}: its name only. How far it is ahead is not known. \
+                         Enter takes it into the plan.",
                         round_up(guarantee.epsilon, 4),
                         delta_words(guarantee.delta)
                     ),
@@ -92,12 +92,12 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             let about = matches!(shown, RankingSoFar::Errors(..)).then(|| OF_ERRORS.to_owned());
             let about = about.into_iter().map(|text| Line::styled(text, theme.muted));
             let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
-            canvas.paragraph(notes, false, below);
+            canvas.paragraph(notes, true, inset(below));
         }
     }
 }
 
-const OF_ERRORS: &str = " The error of a model of this dataset alone on the private records, from 0 \
+const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records, from 0 \
     to 1: the share of wrong answers, or how far off it is as a share of the range of labels. It \
     says most about the error of a private model to come. Enter takes the selected dataset into \
     the plan.";
@@ -142,7 +142,7 @@ fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = Str
     let sure = records.filter(|_| candidates > 1).map(|records| {
         let most = energy_behind(guarantee.epsilon, candidates, records);
         if most >= 1.0 {
-            return "The noise at this ε is so large that any of them may have won.".to_owned();
+            return "At this ε the noise is so large that any of them might have won.".to_owned();
         }
         format!(
             "With 95 % certainty it captures at most {} less of the private gradients' energy \
@@ -150,8 +150,8 @@ fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = Str
             compact(most)
         )
     });
-    let useless = "It is the best of these datasets, which does not say that it is a good one: a \
-                   winner can be no better than noise. A noisy table (t) would tell.";
+    let useless = "It is the best of these datasets, but it need not be a good one: a winner can be \
+                   no better than noise. A noisy table (t) would show that.";
     sure.into_iter().chain([useless.to_owned()])
 }
 
@@ -166,9 +166,9 @@ fn energy_behind(epsilon: f64, candidates: usize, records: usize) -> f64 {
 
 /// Remarks on a private ranking, and what was left out.
 fn notes(context: &Context, theme: &Theme) -> impl Iterator<Item = Line<'static>> {
-    let remarks = context.ranking.remarks.iter().map(|remark| format!(" note: {remark}"));
+    let remarks = context.ranking.remarks.iter().map(|remark| format!("note: {remark}"));
     let left_out = context.ranking.left_out.iter();
-    let left_out = left_out.map(|(name, error)| format!(" left out: {name}: {}", error.what()));
+    let left_out = left_out.map(|(name, error)| format!("left out: {name}: {}", error.what()));
     remarks.chain(left_out).map(|text| Line::styled(text, theme.muted))
 }
 
@@ -188,7 +188,7 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
 fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let inner = canvas.boxed(area, "Rank");
     if context.ranking.work.is_some() {
-        canvas.empty(inner, &["The table begins with the second repeat."]);
+        canvas.empty(inner, &["The table appears after the second repeat."]);
         return;
     }
     let settings = &context.session.ranking.settings;
@@ -201,7 +201,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     );
     let sign = canvas.glyphs.curator;
     let ways = [
-        format!("  r   by exact numbers ({sign}): for your eyes; the ledger notes it"),
+        format!("  r   by exact numbers ({sign}): for your eyes only; the ledger notes it"),
         if context.session.ranking.has_labels(&context.session) {
             "  p   privately: releases how wrong each dataset's own model is, with noise".to_owned()
         } else {
@@ -211,9 +211,9 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         "  d   privately: releases one direction of the private gradients".to_owned(),
     ];
     let lines = [
-        "Which public dataset can stand in for the private one? Two things tell: how",
-        "wrong a model of that dataset alone is about the private records (its error),",
-        "and how much of what these would teach can be learned from it (its energy).",
+        "Which public dataset can stand in for the private one? Two numbers show it: how wrong a \
+         model of that dataset alone is on the private records (its error), and how much of what \
+         they would teach can be learned from it (its energy).",
         "",
         &ways[0],
         &ways[1],
@@ -235,11 +235,11 @@ fn exact(
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let rows = comparison.lines.len() as u16 + 3;
     let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
-    let mut verdict = vec![Line::styled(format!(" {}", comparison.verdict), theme.curator)];
+    let mut verdict = vec![Line::styled(comparison.verdict.clone(), theme.curator)];
     verdict.extend(
-        comparison.remarks.iter().map(|it| Line::styled(format!(" note: {it}"), theme.muted)),
+        comparison.remarks.iter().map(|it| Line::styled(format!("note: {it}"), theme.muted)),
     );
-    let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), area.width));
+    let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
     let most = if area.height >= 28 { 6 } else { 2 };
     let alone = canvas.alone.is_some();
     let [above, words, below] = area.layout(&Layout::vertical([
@@ -264,7 +264,7 @@ fn exact(
         ),
     };
     candidates(screen, context, canvas, inner, bar, marks);
-    canvas.paragraph(verdict, false, words);
+    canvas.paragraph(verdict, true, inset(words));
     if alone {
         return;
     }
@@ -276,16 +276,25 @@ fn exact(
     details(screen, context, canvas, right, comparison);
 }
 
+/// Text without a box begins where that in boxes does.
+fn inset(area: Rect) -> Rect {
+    Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
+}
+
 /// The width of a column; the bar and the verdict take the rest.
-fn width_of(column: RankColumn) -> u16 {
+fn width_of(column: RankColumn, rows: &[CandidateRow]) -> u16 {
     match column {
         RankColumn::Rank => 2,
-        RankColumn::Name => 18,
+        RankColumn::Name => longest(rows.iter().map(|row| &row.name)).clamp(8, 28),
         RankColumn::Energy | RankColumn::Distance | RankColumn::Error => 13,
         RankColumn::Unlabelled | RankColumn::Labelled => 14,
         RankColumn::Elsewhere => 12,
         RankColumn::Verdict => 0,
     }
+}
+
+fn longest<'t>(texts: impl Iterator<Item = &'t String>) -> u16 {
+    texts.map(|text| text.chars().count() as u16).max().unwrap_or(0)
 }
 
 /// The columns that fit beside a bar and a verdict; those that hold nothing are left out.
@@ -302,7 +311,14 @@ fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<
     by_weight.sort_by_key(|column| *column != first);
     by_weight.retain(|column| rows.iter().any(|row| column.number(row).is_some()));
     let by_weight = [RankColumn::Rank, RankColumn::Name].into_iter().chain(by_weight);
-    let mut columns = fitting(by_weight, width_of, room.saturating_sub(14 + 20));
+    // The verdict is whole wherever the score that it judges keeps its place beside it.
+    let verdict = longest(rows.iter().map(|row| &row.verdict));
+    let first =
+        [RankColumn::Rank, RankColumn::Name, first].map(|column| width_of(column, rows) + 1);
+    let most = room.saturating_sub(first.iter().sum::<u16>() + 16).max(20);
+    let taken = 16 + verdict.clamp(20, most);
+    let width = |column| width_of(column, rows);
+    let mut columns = fitting(by_weight, width, room.saturating_sub(taken));
     columns.push(RankColumn::Verdict);
     columns.sort_by_key(|column| RankColumn::ALL.iter().position(|other| other == column));
     columns
@@ -336,7 +352,7 @@ fn candidates(
         header.push(Line::raw(format!("{}{mark}", column.title())));
         widths.push(match column {
             RankColumn::Verdict => Constraint::Fill(1),
-            column => Constraint::Length(width_of(*column)),
+            column => Constraint::Length(width_of(*column, &rows)),
         });
         if *column == barred {
             header.push(Line::raw(""));
@@ -412,7 +428,7 @@ fn spectrum(
     }
     curves.push(("more private data", points(&comparison.floor)));
     curves.push(("noise", points(&comparison.ceiling)));
-    let mut chart = Chart::new("principal angles, in degrees, of directions 1 to k", theme, glyphs)
+    let mut chart = Chart::new("principal angles, in degrees", theme, glyphs)
         .x_axis("no.", true)
         .empty("no angles");
     for (slot, (name, points)) in curves.iter().enumerate() {
@@ -443,14 +459,15 @@ fn details(
     let mut facts = vec![("dataset", line.name.clone()), ("records", line.records.to_string())];
     if let Some(summary) = &line.summary {
         facts.push(("energy", with_deviation(summary.energy)));
-        facts.push(("distance", with_deviation(summary.distance)));
     }
+    let (noise, private) = (comparison.ceiling.energy.mean, comparison.floor.energy.mean);
+    facts.push(("  of noise", format!("{noise:.3}")));
+    facts.push(("  of more private", format!("{private:.3}")));
+    facts.extend(line.summary.as_ref().map(|it| ("distance", with_deviation(it.distance))));
     if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
         let text = format!("{:.4} ± {:.4} (95 %)", behind.mean, behind.half_width);
         facts.push(("behind the best", text));
     }
-    let (noise, private) = (comparison.ceiling.energy.mean, comparison.floor.energy.mean);
-    facts.push(("beside", format!("{noise:.3} of noise, {private:.3} of private data")));
     let alongside = line.alongside.clone().unwrap_or_default();
     facts.extend(alongside.error().map(|error| ("its model's error", with_deviation(error))));
     for (name, number) in

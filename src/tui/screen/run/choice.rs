@@ -107,7 +107,7 @@ pub fn verdict(chosen: &Chosen) -> String {
     let winner = chosen.winner.and_then(|winner| chosen.placed.get(winner));
     match (winner, &chosen.told) {
         (Some(winner), Some(told)) => {
-            format!("Chosen: {}. It may be told: {}.", winner.name, told.sentence())
+            format!("Chosen: {}. Its score may be shared: {}.", winner.name, told.sentence())
         }
         _ => "Nothing was chosen: it ended early. What was drawn is charged.".to_owned(),
     }

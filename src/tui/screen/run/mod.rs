@@ -53,7 +53,7 @@ impl Screen for RunScreen {
     fn next_step(&self, context: &Context) -> Option<String> {
         let run = self.run(context)?;
         if run.trained.is_some() {
-            return Some("its ε is computed here from the noise that its file names".to_owned());
+            return Some("its ε is computed here from the noise that its file states".to_owned());
         }
         if run.state() == DIED {
             return Some("this run died: r goes on with it, 6 settles it".to_owned());
@@ -64,6 +64,15 @@ impl Screen for RunScreen {
             );
         }
         Some("it goes on while you look elsewhere; s stops it and keeps its model".to_owned())
+    }
+
+    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        match name {
+            "pause" | "stop" | "slower" | "faster" => {
+                self.run(context).is_some_and(|run| !run.has_ended() && run.trained.is_none())
+            }
+            _ => true,
+        }
     }
 
     fn words(&self, context: &Context) -> Vec<Explained> {

@@ -32,7 +32,7 @@ pub const KEYS: Keys<RunScreen> = &[
 ];
 
 /// Why a run of another trainer cannot be steered.
-const NOT_OURS: &str = "another trainer cannot be steered from here";
+const NOT_OURS: &str = "another trainer's run cannot be paused or stopped from here";
 
 fn pause(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };

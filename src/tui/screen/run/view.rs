@@ -90,7 +90,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
                 canvas.wrapped(choice::guarantee(chosen), theme.good, area);
             }
             Some(Ended::Refused(error)) => {
-                let text = format!("Nothing was spent. {}", one_line(error));
+                let text = format!("Nothing was spent: {}", one_line(error));
                 canvas.wrapped(text, theme.error, results);
             }
             Some(Ended::Elsewhere) | None => {}
@@ -107,7 +107,7 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
     if let Some(Ended::Summary(summary)) = &run.ended {
         if let Some(told) = &summary.told {
             lines.extend(told.alarm().map(|alarm| Line::styled(alarm, bold(theme.error))));
-            let text = format!("Released score, it may be told: {}.", told.sentence());
+            let text = format!("Released score, may be shared: {}.", told.sentence());
             lines.push(Line::styled(text, bold(theme.text)));
         }
         if let Some(errors) = summary.scores.exact(&context.watch) {

@@ -12,6 +12,9 @@ use super::{Chart, FittedCurves, Layout, Reference, SeriesView};
 use crate::plot::axis::Axis;
 use crate::plot::number::compact;
 
+/// Fewer letters of a name say little.
+const LEGIBLE: u16 = 8;
+
 impl Chart<'_> {
     /// What the title line says, for the border of a box around the chart.
     pub fn heading(&self) -> String {
@@ -64,31 +67,39 @@ impl Chart<'_> {
             .collect();
         let names: Vec<_> =
             self.series.iter().map(|series| self.glyphs.spell(series.name)).collect();
-        // Numbers and markers stay whole; where space is short, names shrink.
-        let fixed: u16 = (self.series.iter().zip(&readings))
-            .map(|(series, reading)| {
-                let mark = if series.curator { 2 } else { 0 };
-                2 + 1 + mark + width(reading) + 2
-            })
-            .fold(0, u16::saturating_add);
+        // Numbers and markers stay whole; where space is short, names shrink. Where too little
+        // would be left of them, they stand without numbers: those can be had by the cursor.
         let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
-        let fits = |limit: &u16| {
-            let names: u16 =
-                names.iter().map(|name| width(name).min(*limit)).fold(0, u16::saturating_add);
-            fixed.saturating_add(names) <= room.width.saturating_add(2)
+        let limit = |with_readings: bool| {
+            let fixed: u16 = (self.series.iter().zip(&readings))
+                .map(|(series, reading)| {
+                    let mark = if series.curator { 2 } else { 0 };
+                    let reading = if with_readings { 1 + width(reading) } else { 0 };
+                    2 + mark + reading + 2
+                })
+                .fold(0, u16::saturating_add);
+            let fits = |limit: &u16| {
+                let names: u16 =
+                    names.iter().map(|name| width(name).min(*limit)).fold(0, u16::saturating_add);
+                fixed.saturating_add(names) <= room.width.saturating_add(2)
+            };
+            (1..=longest.min(room.width)).rev().find(fits).unwrap_or(1)
         };
-        let limit = (1..=longest.min(room.width)).rev().find(fits).unwrap_or(1);
+        let with_readings = self.cursor.is_some() || limit(true) >= longest.min(LEGIBLE);
+        let limit = limit(with_readings);
         let mut line = Line::default();
         for (index, (series, reading)) in self.series.iter().zip(readings).enumerate() {
             let name = shortened(&names[index], limit, self.glyphs.clipped_right);
             line.push_span(Span::styled(self.glyphs.series(series.slot), series.style));
-            line.push_span(Span::styled(format!(" {name} "), self.theme.text));
+            line.push_span(Span::styled(format!(" {name}"), self.theme.text));
             let mut style = self.theme.text;
             if series.curator {
                 style = self.theme.curator;
-                line.push_span(Span::styled(format!("{} ", self.glyphs.curator), style));
+                line.push_span(Span::styled(format!(" {}", self.glyphs.curator), style));
             }
-            line.push_span(Span::styled(reading, style));
+            if with_readings {
+                line.push_span(Span::styled(format!(" {reading}"), style));
+            }
             line.push_span(Span::raw("  "));
         }
         buffer.set_line(room.x, row, &line, room.width);
