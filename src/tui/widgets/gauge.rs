@@ -116,7 +116,7 @@ impl<'a> BudgetGauge<'a> {
             return vec!["used up".into(), "full".into()];
         }
         // The tolerance keeps 0.16 · 100 = 16.000000000000004 from becoming 17 %.
-        let percent = |share: f64| (share * 100.0 - 1e-9).ceil().max(0.0);
+        let percent = |share: f64| (share * 100.0 - 1e-9).ceil().max(0.0) + 0.0;
         match state {
             GaugeState::Within(share) if share >= NEARLY && self.of == Of::Account => {
                 vec![format!("{} % nearly spent", percent(share)), format!("{} %", percent(share))]
