@@ -311,9 +311,10 @@ fn stage_from(
         paid: paid_score(plan, &declared, definition.classes.len())?,
     };
     let owners = (owners.as_slice(), plan.public.as_slice());
+    let protects_persons = private.unit.is_some();
     let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
     if stage.scenes().is_empty() {
-        let by_person = private.unit.is_some() && !stage.lacks_persons();
+        let by_person = protects_persons && !stage.lacks_persons();
         let persons =
             if by_person { format!(" of {FEWEST_PERSONS} persons") } else { String::new() };
         return Err(Error::refused(format!(
