@@ -257,7 +257,7 @@ fn persons_that_only_public_rows_name_or_that_are_named_otherwise_are_said() {
     assert_ne!(named, text);
     fs::write(here.join("s.ron"), named).unwrap();
     let told = done(here, &["run", "s.ron"]);
-    assert!(told.contains("the public data say whose record a row is ('patient_id')"), "{told}");
+    assert!(told.contains("the public data name persons ('patient_id')"), "{told}");
     assert!(told.contains("the guarantee is for single records"), "{told}");
     fs::remove_dir_all(here.join(".halflight")).unwrap();
     // Numbers in one file and text in the other.

@@ -64,7 +64,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("by error of its own model");
     screen.wait_for("use spring");
     screen.press("6");
-    screen.wait_for("unprotected");
+    screen.wait_for("Exact numbers were looked at once");
 
     // Compare: the run is in the archive; sealed, its exact numbers are nowhere.
     screen.press("5");
