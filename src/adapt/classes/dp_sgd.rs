@@ -318,7 +318,7 @@ mod tests {
         let error = refusal(&[("projection", 7.0)], "softmax");
         assert!(error.contains("7 features where the records have 6"), "{error}");
         let error = refusal(&[], "probe_cnn");
-        assert!(error.contains("6 features are no images of 2×2 (4 pixels)"), "{error}");
+        assert!(error.contains("6 features are not images of 2×2 (4 pixels)"), "{error}");
         let error = refusal(&[("height", 5.0)], "probe_cnn");
         assert!(error.contains("6 features") && error.contains("5×1"), "{error}");
         let none = ProblemShape { classes: vec!["one".to_owned()], ..shape.clone() };
