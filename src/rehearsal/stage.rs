@@ -362,6 +362,7 @@ mod tests {
     /// there are, and what the session declares.
     #[test]
     fn a_stage_is_made_of_public_tables_and_of_what_is_declared() {
+        type Sides = (StageSide, StageSide);
         type Rows = (Option<Vec<usize>>, Vec<usize>);
         type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Scene>, Vec<String>, Rows);
         let _: fn(Stage) -> Whole = |stage| {
@@ -380,8 +381,8 @@ mod tests {
         };
         let _: fn(Declared) -> (usize, usize, DatasetDefinition) =
             |Declared { rows, records, definition }| (rows, records, definition);
-        let _: fn(Set) -> (StageSide, StageSide, Vec<Vec<usize>>) =
-            |Set { plain, wide, acting }| (plain, wide, acting);
+        let _: fn(Set) -> (Sides, Vec<Vec<usize>>) =
+            |Set { plain, wide, acting }| ((plain, wide), acting);
         let _: fn(StageSide) -> (Preparation, PublicRecords) =
             |StageSide { preparation, public }| (preparation, public);
     }
