@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A third opinion on a certificate.json or ledger.jsonl of halflight: python3 verify.py FILE
 
-The epsilon of the listed mechanisms is computed anew, by closed forms, Renyi divergences and a contour integral. What
+The epsilon of the listed mechanisms is computed again, by closed forms, Renyi divergences and a contour integral. What
 is more than 0.1 % too small does not hold; the exit code is then 1. Of a ledger the hash of every line is checked, too."""
 import hashlib, json, math, sys, numpy as np
 TOLERANCE, LOOSE, NORMAL = 1e-3, 0.02, ("gaussian", "sampled", "repeated")

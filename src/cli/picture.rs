@@ -231,7 +231,7 @@ mod tests {
             let kept = std::fs::read_to_string(&path).unwrap_or_default();
             assert!(
                 kept == picture,
-                "{} is stale: `cargo run --release -- picture` draws it anew",
+                "{} is stale: `cargo run --release -- picture` draws it again",
                 path.display()
             );
             assert!(pages.contains(&format!("../screens/{name}.svg")), "{name} is not shown");

@@ -8,7 +8,7 @@ use super::{print_json, print_line};
 use crate::error::{Error, Result};
 use crate::verify;
 
-/// Check a certificate or a ledger by computing it anew, in a second and independent way.
+/// Check a certificate or a ledger by computing it a second time, in an independent way.
 ///
 /// Closed forms, Rényi divergences and a contour integral over the mechanisms that the file lists;
 /// nothing is shared with the accountant that wrote it. For a ledger, the hashes of all lines and
@@ -42,6 +42,6 @@ impl Verify {
         }
         Err(Error::failed(format!("this {} does not hold", report.kind))
             .at(report.file)
-            .cure("do not rely on it: ask whoever gave it to you for the original"))
+            .cure("do not rely on it: ask for the original where you got it"))
     }
 }

@@ -50,7 +50,7 @@ impl Resumable {
                 .at(directory.display().to_string())
                 .cure(format!(
                     "settle it with `halflight ledger settle {}`, which keeps what it announced \
-                     charged; then start it anew",
+                     charged; then start it again",
                     run.0
                 )));
         }
@@ -87,10 +87,10 @@ fn once(what: &str, known: &RunRecord) -> Error {
     let run = &known.grant.run.0;
     if known.state != RunState::Open {
         return Error::refused(format!("{what} cannot be resumed, and this one has ended"))
-            .cure("`halflight ledger` shows what it cost; start it anew for another one");
+            .cure("`halflight ledger` shows what it cost; start it again for another one");
     }
     Error::refused(format!("{what} cannot be resumed; {}", known.announced_words()))
-        .cure(format!("settle it with `halflight ledger settle {run}`; then start it anew"))
+        .cure(format!("settle it with `halflight ledger settle {run}`; then start it again"))
 }
 
 /// Goes on with `run`; `job` is made of the session in its directory. A run that was

@@ -30,7 +30,7 @@ const LEAST_COLUMNS: usize = 64;
 const RUN: usize = 32;
 
 thread_local! {
-    /// What is packed: memory that is asked for anew would be cleared every time.
+    /// What is packed: memory that is asked for again would be cleared every time.
     static PACKED: RefCell<(Vec<f64>, Vec<f64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 

@@ -270,7 +270,7 @@ impl<T> Private<T> {
         spender.gaussian(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// Releases a sum over a Poisson sample of the records, drawn here and anew each time, at
+    /// Releases a sum over a Poisson sample of the records, drawn here and again each time, at
     /// the rate that the plan announced. `records` counts them; `query` adds the contributions
     /// of the sample's members to a sum that clips each. The sample is secret, like the data.
     pub(crate) fn release_sampled_sum(

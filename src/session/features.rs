@@ -49,7 +49,7 @@ fn file_of(folder: &Path, key: &str, secret: &Secret) -> PathBuf {
     let file = folder.join(format!("{digits}.npy"));
     let plain = folder.join(format!("{key}.npy"));
     if plain.exists() && step::rename(&plain, &file).is_err() {
-        // They can be made anew; the name says too much to stay.
+        // They can be made again; the name says too much to stay.
         let _ = step::remove(&plain);
     }
     file

@@ -50,7 +50,7 @@ pub struct RunNews {
     /// Runs that were not there before.
     pub added: Vec<ArchivedRun>,
     pub grown: Vec<GrownRun>,
-    /// Runs that are read anew: they have ended, or their files are others.
+    /// Runs that are read again: they have ended, or their files are others.
     pub changed: Vec<ArchivedRun>,
     pub gone: Vec<RunId>,
 }

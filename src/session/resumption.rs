@@ -230,7 +230,7 @@ pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
     #[derive(Deserialize)]
     struct Index {
         step: u64,
-        /// Of the end, which will come anew.
+        /// Of the end, which will come again.
         errors: Option<IgnoredAny>,
     }
     let fail = |error: &std::io::Error| Error::io("cut back", path, error);
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(Recorded::read(&path).unwrap().steps(), 3);
         keep_until(&path, 0).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"");
-        // The end comes anew.
+        // The end comes again.
         let end = "{\"step\":5,\"values\":{},\"errors\":{\"model\":1.0}}\n";
         std::fs::write(&path, format!("{whole}{end}")).unwrap();
         keep_until(&path, u64::MAX).unwrap();

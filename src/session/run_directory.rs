@@ -137,7 +137,7 @@ impl RunDirectory {
         Process::parse(&std::fs::read_to_string(path.join(PROCESS)).ok()?)
     }
 
-    /// Forgets the steps after `step`: they are about to be taken anew.
+    /// Forgets the steps after `step`: they are about to be taken again.
     pub fn keep_until(&self, step: u64) -> Result<()> {
         keep_until(&self.path.join("events.jsonl"), step)?;
         keep_until(&self.path.join("curator.jsonl"), step)

@@ -90,7 +90,7 @@ impl Workspace {
         let secret = self.secret()?.secret;
         let mut ledger = self.existing_ledger()?;
         if ledger.is_plain()? {
-            // The runs first: a program that dies in between begins anew.
+            // The runs first: a program that dies in between begins again.
             let book = ledger.book()?;
             let is_settled = |run: &RunId| {
                 book.run(run).is_some_and(|run| matches!(run.state, RunState::Settled { .. }))

@@ -78,7 +78,7 @@ impl Terminal {
         rung.map_err(|error| Error::failed(format!("cannot ring: {error}")))
     }
 
-    /// Draws every cell anew with the next frame.
+    /// Draws every cell again with the next frame.
     pub fn repaint(&mut self) -> Result<()> {
         // Not `Terminal::clear`: it asks the terminal where the cursor is, and
         // the thread that reads keys would take the answer.

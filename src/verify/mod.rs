@@ -1,4 +1,4 @@
-//! A second opinion: what a certificate or a ledger says, computed anew by another path.
+//! A second opinion: what a certificate or a ledger says, computed again by another path.
 //!
 //! | module | holds |
 //! |---|---|

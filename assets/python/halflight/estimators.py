@@ -1,7 +1,7 @@
 """Estimators for scikit-learn that learn from private records, with public ones beside them.
 
 Each `fit` is a run of the program under the ledger that `ledger` names: its ε is charged to the
-account of these records, and fitting again adds to it. Noise is drawn anew in every fit, from the
+account of these records, and fitting again adds to it. Every fit draws new noise, from the
 operating system's random numbers, so two fits differ.
 """
 

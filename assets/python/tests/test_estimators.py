@@ -176,7 +176,7 @@ class Fits(Case):
 
 #: What scikit-learn asks of estimators and no private one can do, and why.
 EXCEPTIONS = {
-    "check_fit_idempotent": "noise is drawn anew in every fit, or it would protect nobody",
+    "check_fit_idempotent": "every fit draws new noise, or it would protect nobody",
     "check_supervised_y_2d": "it compares the predictions of two fits, whose noise differs",
     "check_n_features_in_after_fitting": "it has 15 records, and 20 are needed",
     "check_fit2d_1feature": "it has 10 records, and 20 are needed",

@@ -102,7 +102,7 @@ settings! {
         refresh: u64 = Setting {
             name: "refresh",
             unit: "steps",
-            help: "The subspace is computed anew after so many steps.",
+            help: "The subspace is computed again after so many steps.",
             kind: whole(1, 1000, 1),
         },
         clip_embedding: f64 = Setting {

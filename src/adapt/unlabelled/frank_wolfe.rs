@@ -363,7 +363,7 @@ struct FrankWolfeSearch {
     rounds: u64,
     printed: bool,
     steps: StepSizes,
-    /// The model is fitted anew instead of moved.
+    /// The model is fitted again instead of moved.
     best_model: bool,
     vertex: Release<Selection>,
     /// Of the iterate with the least gap, where that is what is delivered.

@@ -136,7 +136,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// A run that is there from the beginning, or read anew.
+    /// A run that is there from the beginning, or read again.
     fn whole(&mut self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
         if self.stands(run)?.is_break() {
             return Ok(ControlFlow::Break(()));

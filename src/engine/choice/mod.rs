@@ -253,7 +253,7 @@ impl ChoiceJob {
             }
             if plan.start.is_some() {
                 return Err(at(Error::usage("it starts from an earlier model")
-                    .cure("choose among plans that start anew")));
+                    .cure("choose among plans that start from no model")));
             }
             let plan = PlanDefinition {
                 target: Target { epsilon: each, delta: self.target.delta },
@@ -432,7 +432,7 @@ impl ChoiceJob {
                 return error;
             }
             let told = Error::new(error.kind(), error.what());
-            told.cure(format!("settle it: `halflight ledger settle {}`; then choose anew", run.0))
+            told.cure(format!("settle it: `halflight ledger settle {}`; then choose again", run.0))
         })?;
         let mut spender = Spender::new(ledger, run.clone(), &prepared.all, generator)?
             .watched(&Watch::sealed(), false)?;

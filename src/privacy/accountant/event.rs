@@ -83,7 +83,7 @@ pub enum QueryKind {
     /// ℓ₂ change.
     Gaussian,
     /// A sum over a Poisson sample with Gaussian noise: every record is in the sample with
-    /// probability `rate`, independently of the others and anew in every draw. The sensitivity
+    /// probability `rate`, independently of the others and again in every draw. The sensitivity
     /// is the largest ℓ₂ norm of what one record of the sample adds.
     SampledSum {
         /// The probability of each record.

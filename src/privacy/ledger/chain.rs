@@ -143,7 +143,7 @@ impl ChainReading {
         Ok(Link { text, head: LedgerLine { seq: seq + 1, hash } })
     }
 
-    /// The same lines anew, each entry after `change`, behind a first one that names the old
+    /// The same lines again, each entry after `change`, behind a first one that names the old
     /// chain. `bytes` is the good prefix.
     pub fn rewritten(
         &self,

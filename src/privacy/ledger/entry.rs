@@ -360,7 +360,7 @@ pub enum Entry {
         /// What was computed.
         what: String,
     },
-    /// The first line of a ledger whose earlier lines were all written anew, under the
+    /// The first line of a ledger whose earlier lines were all written again, under the
     /// user's secret: `lines` of them, ending in `head`.
     Rewritten {
         /// How many.

@@ -538,7 +538,7 @@ impl Ledger {
         Ok(turn)
     }
 
-    /// Writes the whole ledger anew with keyed fingerprints in the place of plain ones, behind
+    /// Writes the whole ledger again with keyed fingerprints in the place of plain ones, behind
     /// a first line that says so. The old file is replaced by one rename, and no copy of it
     /// stays; whoever is killed in between leaves either the old chain or the new one.
     fn rewrite(&mut self, turn: &mut Turn, secret: &Secret) -> Result<()> {

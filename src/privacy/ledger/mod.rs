@@ -69,7 +69,7 @@
 //! `content` and `view` of a dataset are HMACs under the user's secret, `key` says under which
 //! one, and `sketch` holds digests of some rows ([`crate::data::overlap`]), so that a file is
 //! known again by its rows and nobody without the secret can test a guess about one. A ledger
-//! of an earlier version, whose fingerprints are plain, is written anew by the first change:
+//! of an earlier version, whose fingerprints are plain, is written again by the first change:
 //! its first line then says so, and names the end of the old chain.
 //!
 //! # Why nothing is drawn that is not charged

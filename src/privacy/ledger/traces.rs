@@ -2,7 +2,7 @@
 //!
 //! A run is granted before anything comes of it. So a run directory with results whose run is
 //! not in the ledger, or whose certificate names a line that the ledger does not have, shows
-//! that lines were lost: the ledger was rolled back, written anew or replaced. What such a
+//! that lines were lost: the ledger was rolled back, written again or replaced. What such a
 //! certificate says was drawn is the least that was spent.
 
 use std::collections::HashMap;

@@ -381,7 +381,7 @@ impl Spender {
                      program died; they stay spent, and none is left",
                     self.lost[index]
                 ))
-                .cure("start the run anew: it needs a budget of its own"));
+                .cure("start the run again: it needs a budget of its own"));
             }
             return Err(Error::refused(format!(
                 "release '{label}' was planned {planned} times and is asked for once more"

@@ -174,7 +174,7 @@ pub enum Change {
     Opened,
     /// Undo or redo put another state of the session in place.
     Restored,
-    /// This dataset is new or was described anew.
+    /// This dataset is new or was described again.
     Described(String),
     Removed,
     /// A ranking has begun.

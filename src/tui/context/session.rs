@@ -125,7 +125,7 @@ impl Context {
         self.restore(after, "done again", "nothing to do again")
     }
 
-    /// Puts another state of the session in place; datasets that differ are read anew.
+    /// Puts another state of the session in place; datasets that differ are read again.
     fn restore(&mut self, session: Option<Session>, done: &str, nothing: &str) -> bool {
         let Some(session) = session else {
             self.say(Level::Info, nothing);

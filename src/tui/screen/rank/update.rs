@@ -116,7 +116,7 @@ fn follow_plan(_: &mut RankScreen, context: &mut Context) {
             let model = context.session.ranking.settings.model.words();
             context.say(
                 Level::Good,
-                format!("like '{}': {model}, its scaling; r ranks anew", plan.name),
+                format!("like '{}': {model}, its scaling; r ranks again", plan.name),
             );
         }
         Err(error) => context.complain(&error),
