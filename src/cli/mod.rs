@@ -19,6 +19,7 @@
 //! | [`audit`] | `halflight audit [SESSION]` |
 //! | [`reproduce`] | `halflight reproduce` |
 //! | [`predict`] | `halflight predict MODEL DATA` |
+//! | [`export`] | `halflight export MODEL` |
 //! | [`report`] | `halflight report RUN...` |
 //! | [`share`] | `halflight share RUN` |
 //! | [`picture`] | `halflight picture` |
@@ -45,6 +46,7 @@ mod data;
 mod demo;
 mod doctor;
 mod explain;
+mod export;
 mod guide;
 mod interface;
 mod job_array;
@@ -142,6 +144,7 @@ enum Subcommands {
     Watch(watch::WatchCommand),
     Rehearse(rehearse::Rehearse),
     Predict(predict::Predict),
+    Export(export::Export),
     Score(score::ScoreCommand),
     Choose(choose::Choose),
     Report(report::ReportCommand),
@@ -254,6 +257,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Watch(watch)) => watch.execute(),
         Some(Subcommands::Rehearse(rehearse)) => rehearse.execute(),
         Some(Subcommands::Predict(predict)) => predict.execute(),
+        Some(Subcommands::Export(export)) => export.execute(),
         Some(Subcommands::Score(score)) => score.execute(),
         Some(Subcommands::Choose(choose)) => choose.execute(),
         Some(Subcommands::Report(report)) => report.execute(),

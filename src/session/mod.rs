@@ -18,6 +18,7 @@
 //! | [`sweep`] | the directory of a sweep: grants, claims, results |
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
+//! | [`onnx`] | a model with its preparation as an ONNX file |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`run_steps`], `tail` | the numbers of a run as its files grow |
 //! | [`follow`], `place` | runs of others followed by their files, wherever they lie |
@@ -52,6 +53,7 @@ pub mod leftovers;
 pub mod lineage;
 pub mod model_file;
 pub mod notebook;
+pub mod onnx;
 pub mod outbox;
 mod place;
 pub mod plan_field;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
-use crate::program;
+use crate::{program, python};
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     program::halflight().current_dir(directory).args(arguments).output().unwrap()
@@ -93,20 +93,11 @@ fn a_regression_beats_both_linear_models_and_its_model_predicts_anywhere() {
     assert!(rmse < 0.35, "{rmse}");
 
     // Python computes the same of the files alone.
-    let python = std::env::var("HALFLIGHT_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python).args(["-c", "import safetensors, numpy"]).output();
-    if !has.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: {python} has no safetensors and numpy, so no model was read there");
-        return;
+    let files =
+        [Path::new(&run).join("model.safetensors"), here.join("private.csv"), here.join("out.csv")];
+    if let Some(said) = python::script("predict.py", "import safetensors, numpy", &files) {
+        assert!(said.contains("700 rows"), "{said}");
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/predict.py");
-    let output = Command::new(&python)
-        .arg(script)
-        .arg(Path::new(&run).join("model.safetensors"))
-        .args([here.join("private.csv"), here.join("out.csv")])
-        .output()
-        .unwrap();
-    assert!(output.status.success() && text(&output).contains("700 rows"), "{}", text(&output));
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod command_line;
 mod correction;
 mod data;
 mod doctor;
+mod export;
 #[cfg(feature = "onnx")]
 mod extraction;
 mod formats;

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::{program, schema};
+use crate::{program, python, schema};
 
 /// The first of the session's plans.
 const PLAN: &str = "winter from the other seasons";
@@ -368,24 +368,16 @@ fn a_model_reads_the_files_of_its_private_dataset_under_their_own_names() {
 /// Python reads the model and computes the same predictions from what travels with it.
 #[test]
 fn python_reads_the_model_and_predicts_the_same() {
-    let python = std::env::var("HALFLIGHT_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python).args(["-c", "import safetensors, numpy"]).output();
-    if !has.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: {python} has no safetensors and numpy, so no model was read there");
-        return;
-    }
     let (place, run) = Place::with_run();
     place.text(&["predict", &run, "bikes.csv", "-o", "out.csv"]);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/predict.py");
-    let output = Command::new(&python)
-        .arg(script)
-        .arg(Path::new(&run).join("model.safetensors"))
-        .args([place.path("work/bikes.csv"), place.path("work/out.csv")])
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{text}{}", stderr(&output));
-    assert!(text.contains("'(intercept)'") && text.contains("8645 rows"), "{text}");
+    let files = [
+        Path::new(&run).join("model.safetensors"),
+        place.path("work/bikes.csv"),
+        place.path("work/out.csv"),
+    ];
+    if let Some(said) = python::script("predict.py", "import safetensors, numpy", &files) {
+        assert!(said.contains("'(intercept)'") && said.contains("8645 rows"), "{said}");
+    }
 }
 
 /// `halflight … | head -1`, and the same for what goes to standard error.

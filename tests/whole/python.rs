@@ -44,6 +44,17 @@ fn has(packages: &str) -> bool {
     false
 }
 
+/// What a script beside these tests prints of these files; `None` where Python lacks a package.
+pub fn script(name: &str, packages: &str, files: &[PathBuf]) -> Option<String> {
+    if !has(packages) {
+        return None;
+    }
+    let output = python().arg(root().join("tests").join(name)).args(files).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    Some(said)
+}
+
 fn passes(arguments: &[&str]) {
     let output = python().args(["-m", "unittest"]).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

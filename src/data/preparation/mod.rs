@@ -16,6 +16,7 @@ mod cells;
 mod encoding;
 mod labels;
 mod raw;
+mod recipe;
 mod scale;
 mod settings;
 mod usable;
@@ -42,6 +43,7 @@ use scale::Standardisation;
 pub(in crate::data) use encoding::MOST_VALUES;
 pub use labels::{class_names, classes_of};
 pub use raw::TrueLabels;
+pub use recipe::{Features, Recipe, RecipeColumn};
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 
 /// The share of public rows whose norm becomes at most 1.

@@ -1,0 +1,75 @@
+//! `halflight export RUN -o model.onnx`: a model for other programs.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::{messages, print_json, print_line};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::session::{SavedModel, onnx};
+
+/// Write the model of a run as an ONNX file, for programs that know nothing of halflight.
+///
+/// The file holds the preparation too: it takes raw columns, one input for each, and gives what
+/// `halflight predict` gives. Forests and convolutions are computed in single precision there, so
+/// the last digits differ. The model was released: the file may go wherever the model may.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight export .halflight/runs/RUN -o model.onnx
+  halflight export model.ron -o model.onnx --json")]
+pub struct Export {
+    /// Run directory, or its model.ron.
+    model: PathBuf,
+
+    /// Write the model here.
+    #[arg(short, long, value_name = "FILE", default_value = "model.onnx")]
+    output: PathBuf,
+
+    /// Overwrite the output file.
+    #[arg(long)]
+    force: bool,
+
+    /// Print inputs and outputs as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Export {
+    pub fn execute(&self) -> Result<()> {
+        if self.output.extension().is_none_or(|extension| extension != "onnx") {
+            return Err(Error::usage("the only form to export to is ONNX")
+                .at(self.output.display().to_string())
+                .cure("give the file a name that ends in .onnx"));
+        }
+        if self.output.exists() && !self.force {
+            return Err(Error::usage("it is there already")
+                .at(self.output.display().to_string())
+                .cure("choose another name, or overwrite it with --force"));
+        }
+        let model = SavedModel::open(&self.model)?;
+        for remark in &model.remarks {
+            messages::tell(format_args!("note: {remark}"));
+        }
+        let exported = onnx::export(&model)?;
+        files::write(&self.output, &exported.bytes)?;
+        if self.json {
+            return print_json(&json!({
+                "model": model.path,
+                "kind": model.model.kind(),
+                "output": self.output,
+                "bytes": exported.bytes.len(),
+                "inputs": exported.inputs,
+                "outputs": exported.outputs,
+            }));
+        }
+        print_line(&words(&self.output, &exported))
+    }
+}
+
+fn words(output: &Path, exported: &onnx::Exported) -> String {
+    let count = exported.inputs.len();
+    let columns = if count == 1 { "one column".to_owned() } else { format!("{count} columns") };
+    format!("{}: takes {columns}, gives {}", output.display(), exported.outputs.join(" and "))
+}

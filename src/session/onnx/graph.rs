@@ -1,0 +1,302 @@
+//! A computation in ONNX: values with names, each made of earlier ones by an operator.
+//!
+//! A value holds one row per record. Everything is computed in double precision, but for
+//! convolutions and sums of trees, which runtimes give in single precision only.
+
+use std::collections::HashSet;
+
+use super::wire::Message;
+
+/// The version of the format and of the two sets of operators: those of the year 2021, which
+/// every runtime of today reads.
+const FORMAT: i64 = 8;
+const OPERATORS: i64 = 17;
+const LEARNING_OPERATORS: i64 = 3;
+const LEARNING: &str = "ai.onnx.ml";
+
+/// What the elements of a value are, by the numbers of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Element {
+    Float = 1,
+    Integer = 7,
+    Text = 8,
+    Double = 11,
+}
+
+/// What an operator is told besides its inputs.
+pub enum Attribute<'a> {
+    Integer(&'a str, i64),
+    Text(&'a str, &'a str),
+    Integers(&'a str, Vec<i64>),
+    Texts(&'a str, Vec<String>),
+    /// A vector of doubles.
+    Doubles(&'a str, Vec<f64>),
+}
+
+/// The name of a value.
+pub type Value = String;
+
+/// What has been computed so far.
+#[derive(Default)]
+pub struct Graph {
+    body: Message,
+    names: HashSet<String>,
+    next: usize,
+}
+
+impl Graph {
+    /// A value that whoever runs the model gives: so many numbers or texts a record.
+    pub fn input(&mut self, name: &str, element: Element, width: usize) -> Value {
+        self.names.insert(name.to_owned());
+        self.body.message(11, &described(name, element, Some(width)));
+        name.to_owned()
+    }
+
+    /// Makes `value` a result with this name, or with one like it where that is taken. Without
+    /// a width it is one element a record.
+    pub fn output(
+        &mut self,
+        name: &str,
+        value: &Value,
+        element: Element,
+        width: Option<usize>,
+    ) -> Value {
+        let mut name = name.to_owned();
+        while !self.names.insert(name.clone()) {
+            name.push('_');
+        }
+        self.add("", "Identity", &[value], &name, &[]);
+        self.body.message(12, &described(&name, element, width));
+        name
+    }
+
+    /// What an operator makes of values.
+    pub fn node(&mut self, kind: &str, inputs: &[&Value], attributes: &[Attribute]) -> Value {
+        let name = self.fresh();
+        self.add("", kind, inputs, &name, attributes);
+        name
+    }
+
+    /// The same with an operator for machine learning.
+    pub fn learned(&mut self, kind: &str, inputs: &[&Value], attributes: &[Attribute]) -> Value {
+        let name = self.fresh();
+        self.add(LEARNING, kind, inputs, &name, attributes);
+        name
+    }
+
+    /// A constant array.
+    pub fn doubles(&mut self, shape: &[usize], values: &[f64]) -> Value {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.constant(Element::Double, shape, &bytes)
+    }
+
+    pub fn floats(&mut self, shape: &[usize], values: &[f64]) -> Value {
+        let single = values.iter().flat_map(|value| (*value as f32).to_le_bytes());
+        self.constant(Element::Float, shape, &single.collect::<Vec<u8>>())
+    }
+
+    pub fn integers(&mut self, values: &[i64]) -> Value {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.constant(Element::Integer, &[values.len()], &bytes)
+    }
+
+    pub fn number(&mut self, value: f64) -> Value {
+        self.doubles(&[], &[value])
+    }
+
+    pub fn text(&mut self, value: &str) -> Value {
+        let name = self.fresh();
+        let mut tensor = Message::default();
+        tensor.integer(2, Element::Text as i64);
+        tensor.bytes(6, value.as_bytes());
+        tensor.text(8, &name);
+        self.body.message(5, &tensor);
+        name
+    }
+
+    pub fn cast(&mut self, value: &Value, to: Element) -> Value {
+        self.node("Cast", &[value], &[Attribute::Integer("to", to as i64)])
+    }
+
+    /// An operator of a value and a number.
+    pub fn with_number(&mut self, kind: &str, value: &Value, number: f64) -> Value {
+        let number = self.number(number);
+        self.node(kind, &[value, &number], &[])
+    }
+
+    /// An operator of a value and a row of numbers.
+    pub fn with_row(&mut self, kind: &str, value: &Value, row: &[f64]) -> Value {
+        let row = self.doubles(&[row.len()], row);
+        self.node(kind, &[value, &row], &[])
+    }
+
+    /// `value` times a matrix with this many rows, given row by row.
+    pub fn product(&mut self, value: &Value, rows: usize, matrix: &[f64]) -> Value {
+        let matrix = self.doubles(&[rows, matrix.len() / rows.max(1)], matrix);
+        self.node("MatMul", &[value, &matrix], &[])
+    }
+
+    /// Values side by side.
+    pub fn beside(&mut self, values: &[Value]) -> Value {
+        if let [one] = values {
+            return one.clone();
+        }
+        let values: Vec<&Value> = values.iter().collect();
+        self.node("Concat", &values, &[Attribute::Integer("axis", 1)])
+    }
+
+    /// The Euclidean norm of each record.
+    pub fn norm(&mut self, value: &Value) -> Value {
+        let squares = self.node("Mul", &[value, value], &[]);
+        let axis = self.integers(&[1]);
+        let sum = self.node("ReduceSum", &[&squares, &axis], &[]);
+        self.node("Sqrt", &[&sum], &[])
+    }
+
+    /// Each record shortened to the norm `limit` where it is longer.
+    pub fn shortened(&mut self, value: &Value, limit: f64) -> Value {
+        if limit <= 0.0 {
+            return self.with_number("Mul", value, 0.0);
+        }
+        let norm = self.norm(value);
+        let least = self.with_number("Max", &norm, limit);
+        let limit = self.number(limit);
+        let factor = self.node("Div", &[&limit, &least], &[]);
+        self.node("Mul", &[value, &factor], &[])
+    }
+
+    /// The whole file; `about` is kept with it, name by name.
+    pub fn file(mut self, words: &str, about: &[(&str, String)]) -> Vec<u8> {
+        self.body.text(2, "halflight");
+        let mut file = Message::default();
+        file.integer(1, FORMAT);
+        file.text(2, "halflight");
+        file.text(3, env!("CARGO_PKG_VERSION"));
+        file.text(6, words);
+        file.message(7, &self.body);
+        for (set, version) in [("", OPERATORS), (LEARNING, LEARNING_OPERATORS)] {
+            let mut operators = Message::default();
+            operators.text(1, set);
+            operators.integer(2, version);
+            file.message(8, &operators);
+        }
+        for (name, text) in about {
+            let mut entry = Message::default();
+            entry.text(1, name);
+            entry.text(2, text);
+            file.message(14, &entry);
+        }
+        file.into_bytes()
+    }
+
+    /// A name that no value has.
+    fn fresh(&mut self) -> Value {
+        loop {
+            self.next += 1;
+            let name = format!("value {}", self.next);
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+
+    fn constant(&mut self, element: Element, shape: &[usize], bytes: &[u8]) -> Value {
+        let name = self.fresh();
+        let mut tensor = Message::default();
+        for side in shape {
+            tensor.integer(1, *side as i64);
+        }
+        tensor.integer(2, element as i64);
+        tensor.text(8, &name);
+        tensor.bytes(9, bytes);
+        self.body.message(5, &tensor);
+        name
+    }
+
+    fn add(
+        &mut self,
+        set: &str,
+        kind: &str,
+        inputs: &[&Value],
+        output: &str,
+        attributes: &[Attribute],
+    ) {
+        let mut node = Message::default();
+        for input in inputs {
+            node.text(1, input);
+        }
+        node.text(2, output);
+        node.text(4, kind);
+        for attribute in attributes {
+            node.message(5, &attribute.message());
+        }
+        node.text(7, set);
+        self.body.message(1, &node);
+    }
+}
+
+impl Attribute<'_> {
+    fn message(&self) -> Message {
+        let mut message = Message::default();
+        let kind = match self {
+            Self::Integer(name, value) => {
+                message.text(1, name);
+                message.integer(3, *value);
+                2
+            }
+            Self::Text(name, value) => {
+                message.text(1, name);
+                message.text(4, value);
+                3
+            }
+            Self::Doubles(name, values) => {
+                let mut tensor = Message::default();
+                tensor.integer(1, values.len() as i64);
+                tensor.integer(2, Element::Double as i64);
+                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                tensor.bytes(9, &bytes);
+                message.text(1, name);
+                message.message(5, &tensor);
+                4
+            }
+            Self::Integers(name, values) => {
+                message.text(1, name);
+                for value in values {
+                    message.integer(8, *value);
+                }
+                7
+            }
+            Self::Texts(name, values) => {
+                message.text(1, name);
+                for value in values {
+                    message.text(9, value);
+                }
+                8
+            }
+        };
+        message.integer(20, kind);
+        message
+    }
+}
+
+/// Name, elements and shape of an input or output: any number of records.
+fn described(name: &str, element: Element, width: Option<usize>) -> Message {
+    let mut records = Message::default();
+    records.text(2, "records");
+    let mut shape = Message::default();
+    shape.message(1, &records);
+    if let Some(width) = width {
+        let mut side = Message::default();
+        side.integer(1, width as i64);
+        shape.message(1, &side);
+    }
+    let mut tensor = Message::default();
+    tensor.integer(1, element as i64);
+    tensor.message(2, &shape);
+    let mut kind = Message::default();
+    kind.message(1, &tensor);
+    let mut value = Message::default();
+    value.text(1, name);
+    value.message(2, &kind);
+    value
+}

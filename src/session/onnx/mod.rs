@@ -1,0 +1,282 @@
+//! A model with its preparation as an ONNX file, which many runtimes read.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`wire`] | the bytes: protocol buffers |
+//! | [`graph`] | values, operators, constants |
+//! | [`rows`] | from raw columns to features |
+//! | [`models`], [`trees`] | from features to scores |
+//!
+//! The file takes raw columns, each as an input of its own, and gives what `halflight predict`
+//! gives. Sums of trees and convolutions are rounded to single precision on the way: that is all
+//! that runtimes offer.
+
+mod graph;
+mod models;
+mod rows;
+mod trees;
+mod wire;
+
+use serde_json::json;
+
+use super::SavedModel;
+use crate::error::Result;
+use graph::{Attribute, Element, Graph, Value};
+use models::Scores;
+
+/// The file, and the names of what it gives.
+pub struct Exported {
+    pub bytes: Vec<u8>,
+    /// Names of inputs, in the order of the model.
+    pub inputs: Vec<String>,
+    pub outputs: Vec<String>,
+}
+
+/// What the file says first to whoever opens it.
+const WORDS: &str = "A model made by halflight. Each input is one raw column: numbers as [records, \
+                     width] in double precision, where NaN means that a value is missing; texts as \
+                     [records, 1]. A text that the model does not know counts as 'other'.";
+
+/// Fails where the model's preparation is damaged.
+pub fn export(saved: &SavedModel) -> Result<Exported> {
+    let preparation = &saved.preparation;
+    let recipe = preparation.recipe()?;
+    let mut graph = Graph::default();
+    let rows = rows::prepare(&mut graph, &recipe);
+    let scores = models::scores(&mut graph, &saved.model, &rows.features);
+    let gap = rows.gap.as_ref();
+    let outputs = match &scores {
+        Scores::Number(number) => {
+            let (centre, width) = preparation.label_scale().unwrap_or((0.0, 1.0));
+            let scaled = graph.with_number("Mul", number, width);
+            let label = graph.with_number("Add", &scaled, centre);
+            let label = unless(&mut graph, gap, &label);
+            vec![graph.output("prediction", &label, Element::Double, Some(1))]
+        }
+        Scores::TwoClasses(score) => {
+            let positive = graph.with_number("Greater", score, 0.0);
+            let number = graph.cast(&positive, Element::Integer);
+            let axis = graph.integers(&[1]);
+            let number = graph.node("Squeeze", &[&number, &axis], &[]);
+            let negative = graph.node("Neg", &[score], &[]);
+            let odds = graph.beside(&[negative, score.clone()]);
+            let probabilities = graph.node("Sigmoid", &[&odds], &[]);
+            classes(&mut graph, saved, gap, &number, Some(("probabilities", probabilities)))
+        }
+        Scores::Classes(scores) => {
+            let number = largest(&mut graph, scores);
+            let shares = graph.node("Softmax", &[scores], &[Attribute::Integer("axis", 1)]);
+            classes(&mut graph, saved, gap, &number, Some(("probabilities", shares)))
+        }
+        Scores::Margins(scores) => {
+            let number = largest(&mut graph, scores);
+            classes(&mut graph, saved, gap, &number, Some(("scores", scores.clone())))
+        }
+    };
+    let about = json!({
+        "label": preparation.label_name(),
+        "classes": preparation.class_names(),
+        "columns": rows.columns,
+        "rename": saved.rename,
+        "kind": saved.model.kind(),
+    });
+    Ok(Exported {
+        bytes: graph.file(WORDS, &[("halflight", about.to_string())]),
+        inputs: recipe.columns.into_iter().map(|column| column.name).collect(),
+        outputs,
+    })
+}
+
+/// The number of the largest score, the first of equal ones.
+fn largest(graph: &mut Graph, scores: &Value) -> Value {
+    let attributes = [Attribute::Integer("axis", 1), Attribute::Integer("keepdims", 0)];
+    graph.node("ArgMax", &[scores], &attributes)
+}
+
+/// The names of classes, and numbers for each of them.
+fn classes(
+    graph: &mut Graph,
+    saved: &SavedModel,
+    gap: Option<&Value>,
+    number: &Value,
+    beside: Option<(&str, Value)>,
+) -> Vec<String> {
+    let names = saved.preparation.class_names();
+    let label = graph.learned(
+        "LabelEncoder",
+        &[number],
+        &[
+            Attribute::Integers("keys_int64s", (0..names.len() as i64).collect()),
+            Attribute::Texts("values_strings", names.to_vec()),
+            Attribute::Text("default_string", ""),
+        ],
+    );
+    let label = match gap {
+        None => label,
+        Some(gap) => {
+            let axis = graph.integers(&[1]);
+            let gap = graph.node("Squeeze", &[gap, &axis], &[]);
+            let none = graph.text("");
+            graph.node("Where", &[&gap, &none, &label], &[])
+        }
+    };
+    let mut outputs = vec![graph.output("label", &label, Element::Text, None)];
+    if let Some((name, numbers)) = beside {
+        let numbers = unless(graph, gap, &numbers);
+        outputs.push(graph.output(name, &numbers, Element::Double, Some(names.len())));
+    }
+    outputs
+}
+
+/// NaN for records with a gap.
+fn unless(graph: &mut Graph, gap: Option<&Value>, numbers: &Value) -> Value {
+    match gap {
+        None => numbers.clone(),
+        Some(gap) => {
+            let none = graph.number(f64::NAN);
+            graph.node("Where", &[gap, &none, numbers], &[])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::wire::tests::{Field, fields};
+    use super::*;
+    use crate::data::Task;
+    use crate::model::convolution::{Convolution, Pool};
+    use crate::model::layer::{Dense, Layer};
+    use crate::model::shape::{Block, BlockSource, Predictor, ScoreMeaning, Shape};
+    use crate::model::trees::{Forest, LEAF, Tree};
+    use crate::model::{Activation, Architecture, Classifier, LinearModel, Model, Network, Volume};
+    use crate::numeric::Matrix;
+    use crate::session::model_file::tests::preparation;
+
+    fn saved(model: Model, task: Task) -> SavedModel {
+        let (path, rename) = ("model.ron".into(), [].into());
+        SavedModel { path, model, preparation: preparation(task), rename, remarks: Vec::new() }
+    }
+
+    fn parts(message: &[(u64, Field)], number: u64) -> Vec<&Field> {
+        message.iter().filter(|(field, _)| *field == number).map(|(_, part)| part).collect()
+    }
+
+    /// Every value is made before it is used, and once; which outputs there are.
+    fn check(model: Model, task: Task) -> Vec<String> {
+        let exported = export(&saved(model, task)).unwrap();
+        let file = fields(&exported.bytes);
+        let graph = parts(&file, 7)[0].message();
+        let name = |field: &Field, number| parts(&field.message(), number)[0].text();
+        let mut made: HashSet<String> = HashSet::new();
+        let inputs: Vec<String> = parts(&graph, 11).iter().map(|input| name(input, 1)).collect();
+        assert_eq!(inputs, exported.inputs);
+        let constants = parts(&graph, 5).into_iter().map(|constant| name(constant, 8));
+        for name in inputs.iter().cloned().chain(constants) {
+            assert!(made.insert(name));
+        }
+        for node in parts(&graph, 1) {
+            for input in parts(&node.message(), 1) {
+                assert!(made.contains(&input.text()), "{} of {}", input.text(), name(node, 4));
+            }
+            assert!(made.insert(name(node, 2)));
+        }
+        let outputs: Vec<String> = parts(&graph, 12).iter().map(|output| name(output, 1)).collect();
+        assert!(outputs.iter().all(|output| made.contains(output)));
+        assert_eq!(outputs, exported.outputs);
+        outputs
+    }
+
+    fn shape(answer: ScoreMeaning) -> Shape {
+        let outputs = answer.outputs();
+        let tree = Tree {
+            feature: vec![0, LEAF, 1, LEAF, LEAF],
+            threshold: vec![0.5, 0.0, 0.1, 0.0, 0.0],
+            left: vec![1, LEAF, 3, LEAF, LEAF],
+            right: vec![2, LEAF, 4, LEAF, LEAF],
+            values: vec![0.0, -1.0, 1.0, 0.5, 2.0],
+            outputs: 1,
+        };
+        let block = |source, count: usize| Block {
+            source,
+            centre: vec![0.0; count],
+            width: vec![1.0; count],
+            limit: 1.0,
+            scale: 0.5,
+        };
+        let mut blocks = vec![
+            block(BlockSource::Constant, 1),
+            block(BlockSource::Scores(vec![0.0, 1.0]), outputs),
+            block(BlockSource::Columns(None), 3),
+            block(BlockSource::Columns(Some(Matrix::from_element(2, 3, 0.3))), 2),
+            block(BlockSource::Cells { tree: tree.clone(), slots: vec![LEAF, 0, LEAF, 1, 2] }, 3),
+        ];
+        if outputs == 1 {
+            blocks.push(block(BlockSource::Effects { predictor: 1, groups: vec![0, 1, 1] }, 2));
+        }
+        let features: usize = blocks.iter().map(Block::len).sum();
+        Shape {
+            inputs: 3,
+            answer,
+            predictors: vec![
+                Predictor::Linear { weights: vec![0.1; outputs * 4], radius: 1.0 },
+                Predictor::Forest(Forest { base: vec![0.0; outputs], trees: vec![tree; outputs] }),
+            ],
+            base: vec![0.5, 0.5],
+            blocks,
+            correction: vec![0.1; features * outputs],
+        }
+    }
+
+    #[test]
+    fn every_model_becomes_a_graph_in_order() {
+        let weights = || LinearModel { weights: vec![1.0, -1.0, 0.5] };
+        let number = ["prediction".to_owned()];
+        assert_eq!(check(weights().into(), Task::Regression), number);
+        let shape_of = |answer| Model::Shape(shape(answer));
+        assert_eq!(check(shape_of(ScoreMeaning::Number), Task::Regression), number);
+
+        let network = Network { inputs: 3, parameters: vec![0.1; 8] };
+        let image = Volume { channels: 1, height: 1, width: 3 };
+        let convolution =
+            Convolution { input: image, filters: 2, kernel: 1, stride: 1, padding: 1 };
+        let pool = Pool { input: convolution.output(), window: 2, stride: 1 };
+        let flat = pool.output().size();
+        let classifier = |layers: Vec<Layer>| {
+            let architecture = Architecture::new(layers).unwrap();
+            let parameters = vec![0.1; architecture.parameters()];
+            Model::Classifier(Classifier::new(architecture, parameters).unwrap())
+        };
+        let probable = ["label".to_owned(), "probabilities".to_owned()];
+        for model in [
+            Model::Logistic(weights()),
+            Model::Network(network),
+            shape_of(ScoreMeaning::TwoClasses),
+            shape_of(ScoreMeaning::Classes(2)),
+            classifier(vec![
+                Layer::Convolution(convolution),
+                Layer::Activation(Activation::Relu, convolution.output().size()),
+                Layer::MaxPool(pool),
+                Layer::Dense(Dense { inputs: flat, outputs: 2 }),
+            ]),
+        ] {
+            assert_eq!(check(model, Task::Classification), probable);
+        }
+        let margins = classifier(vec![
+            Layer::Normalise(3),
+            Layer::Linear(Dense { inputs: 3, outputs: 2 }),
+            Layer::Margins(2),
+        ]);
+        assert_eq!(check(margins, Task::Classification), ["label", "scores"]);
+    }
+
+    #[test]
+    fn a_column_may_have_the_name_of_an_output_or_of_a_value() {
+        let mut graph = Graph::default();
+        let inputs = ["prediction", "value 1"].map(|name| graph.input(name, Element::Double, 1));
+        let sum = graph.node("Add", &[&inputs[0], &inputs[1]], &[]);
+        assert_eq!(sum, "value 2");
+        assert_eq!(graph.output("prediction", &sum, Element::Double, Some(1)), "prediction_");
+    }
+}

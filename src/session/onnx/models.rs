@@ -1,0 +1,276 @@
+//! From features to what a model says of them.
+
+use super::graph::{Attribute, Element, Graph, Value};
+use super::trees::sums;
+use crate::model::layer::Layer;
+use crate::model::shape::{Block, BlockSource, Predictor, ScoreMeaning, Shape};
+use crate::model::{Activation, Classifier, Model, Network, Volume};
+
+/// The scores of records, and what they mean.
+pub enum Scores {
+    /// A prepared label.
+    Number(Value),
+    /// The logarithm of the odds of the second class.
+    TwoClasses(Value),
+    /// Logarithms of the probabilities of the classes, up to a constant.
+    Classes(Value),
+    /// Scores that are no logarithms of probabilities; the largest wins.
+    Margins(Value),
+}
+
+pub fn scores(graph: &mut Graph, model: &Model, features: &Value) -> Scores {
+    match model {
+        Model::Linear(linear) => Scores::Number(weighted(graph, features, &linear.weights)),
+        Model::Logistic(linear) => Scores::TwoClasses(weighted(graph, features, &linear.weights)),
+        Model::Network(network) => Scores::TwoClasses(hidden(graph, features, network)),
+        Model::Classifier(classifier) => {
+            let scores = layers(graph, features, classifier);
+            if classifier.architecture().tells_margins() {
+                Scores::Margins(scores)
+            } else {
+                Scores::Classes(scores)
+            }
+        }
+        Model::Shape(shape) => {
+            let scores = corrected(graph, features, shape);
+            match shape.answer {
+                ScoreMeaning::Number => Scores::Number(scores),
+                ScoreMeaning::TwoClasses => Scores::TwoClasses(scores),
+                ScoreMeaning::Classes(_) => Scores::Classes(scores),
+            }
+        }
+    }
+}
+
+fn weighted(graph: &mut Graph, features: &Value, weights: &[f64]) -> Value {
+    graph.product(features, weights.len(), weights)
+}
+
+/// Rows of `columns` numbers as columns.
+fn transposed(rows: &[f64], columns: usize) -> Vec<f64> {
+    (0..columns).flat_map(|column| rows.iter().skip(column).step_by(columns).copied()).collect()
+}
+
+fn hidden(graph: &mut Graph, features: &Value, network: &Network) -> Value {
+    let weights = transposed(network.hidden(), network.inputs);
+    let sums = graph.product(features, network.inputs, &weights);
+    let units = graph.node("Tanh", &[&sums], &[]);
+    weighted(graph, &units, network.output())
+}
+
+fn layers(graph: &mut Graph, features: &Value, classifier: &Classifier) -> Value {
+    let mut value = features.clone();
+    let mut parameters = classifier.parameters();
+    for layer in classifier.architecture().layers() {
+        let (own, rest) = parameters.split_at(layer.parameters());
+        parameters = rest;
+        let (weights, biases) = own.split_at(own.len() - layer.biases());
+        value = match layer {
+            Layer::Dense(dense) | Layer::Linear(dense) => {
+                let weights = transposed(weights, dense.inputs);
+                let sums = graph.product(&value, dense.inputs, &weights);
+                if biases.is_empty() { sums } else { graph.with_row("Add", &sums, biases) }
+            }
+            Layer::Activation(Activation::Tanh, _) => graph.node("Tanh", &[&value], &[]),
+            Layer::Activation(Activation::Relu, _) => graph.node("Relu", &[&value], &[]),
+            Layer::Normalise(_) => {
+                let norm = graph.norm(&value);
+                // A vector of zeros stays one.
+                let norm = graph.with_number("Max", &norm, f64::MIN_POSITIVE);
+                graph.node("Div", &[&value, &norm], &[])
+            }
+            Layer::Margins(_) => value,
+            Layer::Convolution(convolution) => {
+                let shape = [convolution.filters, convolution.input.channels]
+                    .into_iter()
+                    .chain([convolution.kernel; 2])
+                    .collect::<Vec<_>>();
+                let weights = graph.floats(&shape, weights);
+                let biases = graph.floats(&[biases.len()], biases);
+                let (side, step) = (convolution.kernel as i64, convolution.stride as i64);
+                on_images(
+                    graph,
+                    &value,
+                    convolution.input,
+                    convolution.output(),
+                    |graph, images| {
+                        graph.node(
+                            "Conv",
+                            &[images, &weights, &biases],
+                            &[
+                                Attribute::Integers("kernel_shape", vec![side; 2]),
+                                Attribute::Integers("strides", vec![step; 2]),
+                                Attribute::Integers("pads", vec![convolution.padding as i64; 4]),
+                            ],
+                        )
+                    },
+                )
+            }
+            Layer::MaxPool(pool) => {
+                let (side, step) = (pool.window as i64, pool.stride as i64);
+                on_images(graph, &value, pool.input, pool.output(), |graph, images| {
+                    graph.node(
+                        "MaxPool",
+                        &[images],
+                        &[
+                            Attribute::Integers("kernel_shape", vec![side; 2]),
+                            Attribute::Integers("strides", vec![step; 2]),
+                        ],
+                    )
+                })
+            }
+        };
+    }
+    value
+}
+
+/// An operator on images, which runtimes have in single precision.
+fn on_images(
+    graph: &mut Graph,
+    value: &Value,
+    input: Volume,
+    output: Volume,
+    operator: impl FnOnce(&mut Graph, &Value) -> Value,
+) -> Value {
+    let sides = [input.channels, input.height, input.width].map(|side| side as i64);
+    let shape = graph.integers(&[&[-1], &sides[..]].concat());
+    let single = graph.cast(value, Element::Float);
+    let images = graph.node("Reshape", &[&single, &shape], &[]);
+    let done = operator(graph, &images);
+    let shape = graph.integers(&[-1, output.size() as i64]);
+    let flat = graph.node("Reshape", &[&done, &shape], &[]);
+    graph.cast(&flat, Element::Double)
+}
+
+/// The base of a public shape and its correction.
+fn corrected(graph: &mut Graph, features: &Value, shape: &Shape) -> Value {
+    let outputs = shape.answer.outputs();
+    let scores: Vec<Value> = shape
+        .predictors
+        .iter()
+        .map(|predictor| predicted(graph, features, predictor, shape))
+        .collect();
+    let base = mixed(graph, features, &scores, &shape.base, shape);
+    let blocks: Vec<Value> =
+        shape.blocks.iter().map(|block| seen(graph, features, &scores, block, shape)).collect();
+    let seen = graph.beside(&blocks);
+    // A record of nothing but zeros has no features.
+    let norm = graph.norm(features);
+    let there = graph.node("Sign", &[&norm], &[]);
+    let seen = graph.node("Mul", &[&seen, &there], &[]);
+    let seen = graph.shortened(&seen, 1.0);
+    // For every feature one number per score stands together: that is row by row.
+    let rows = shape.correction.len() / outputs;
+    let correction = graph.product(&seen, rows, &shape.correction);
+    graph.node("Add", &[&base, &correction], &[])
+}
+
+/// So many zeros for every record.
+fn zeros(graph: &mut Graph, features: &Value, inputs: usize, count: usize) -> Value {
+    graph.product(features, inputs, &vec![0.0; inputs * count])
+}
+
+fn predicted(graph: &mut Graph, features: &Value, predictor: &Predictor, shape: &Shape) -> Value {
+    let (inputs, outputs) = (shape.inputs, shape.answer.outputs());
+    match predictor {
+        Predictor::Linear { weights, radius } => {
+            let short = graph.shortened(features, *radius);
+            let matrix = transposed(weights, inputs + 1);
+            let (matrix, intercepts) = matrix.split_at(inputs * outputs);
+            let sums = graph.product(&short, inputs, matrix);
+            graph.with_row("Add", &sums, intercepts)
+        }
+        Predictor::Forest(forest) => {
+            let sums = if forest.trees.is_empty() {
+                zeros(graph, features, inputs, outputs)
+            } else {
+                let trees: Vec<_> = forest.trees.iter().collect();
+                sums(graph, features, &trees, outputs, &|number, path| {
+                    let leaf = path.last().copied().unwrap_or(0);
+                    vec![(number % outputs, forest.trees[number].values[leaf])]
+                })
+            };
+            graph.with_row("Add", &sums, &forest.base)
+        }
+    }
+}
+
+/// The sum of scores with these shares.
+fn mixed(
+    graph: &mut Graph,
+    features: &Value,
+    scores: &[Value],
+    shares: &[f64],
+    shape: &Shape,
+) -> Value {
+    let mut sum = None;
+    for (score, share) in scores.iter().zip(shares).filter(|(_, share)| **share != 0.0) {
+        let part = graph.with_number("Mul", score, *share);
+        sum = Some(match sum {
+            None => part,
+            Some(sum) => graph.node("Add", &[&sum, &part], &[]),
+        });
+    }
+    sum.unwrap_or_else(|| zeros(graph, features, shape.inputs, shape.answer.outputs()))
+}
+
+/// The features of one block.
+fn seen(
+    graph: &mut Graph,
+    features: &Value,
+    scores: &[Value],
+    block: &Block,
+    shape: &Shape,
+) -> Value {
+    let raw = match &block.source {
+        BlockSource::Constant => {
+            let zero = zeros(graph, features, shape.inputs, 1);
+            graph.with_number("Add", &zero, 1.0)
+        }
+        BlockSource::Scores(mixture) => {
+            let mixed = mixed(graph, features, scores, mixture, shape);
+            match block.len() {
+                1 => mixed,
+                count => {
+                    let mean = 1.0 / count as f64;
+                    let centring = (0..count * count)
+                        .map(|at| f64::from(at / count == at % count) - mean)
+                        .collect::<Vec<_>>();
+                    graph.product(&mixed, count, &centring)
+                }
+            }
+        }
+        BlockSource::Columns(None) => features.clone(),
+        // Numbers of a matrix stand column by column: that is its transpose, row by row.
+        BlockSource::Columns(Some(rows)) => graph.product(features, shape.inputs, rows.as_slice()),
+        BlockSource::Effects { predictor, groups } => match shape.predictors.get(*predictor) {
+            Some(Predictor::Forest(forest)) if !forest.trees.is_empty() => {
+                let trees: Vec<_> = forest.trees.iter().collect();
+                sums(graph, features, &trees, block.len(), &|number, path| {
+                    let tree = &forest.trees[number];
+                    let mut effects = std::collections::BTreeMap::new();
+                    for pair in path.windows(2) {
+                        let group = groups[tree.feature[pair[0]] as usize] as usize;
+                        *effects.entry(group).or_insert(0.0) +=
+                            tree.values[pair[1]] - tree.values[pair[0]];
+                    }
+                    effects.into_iter().collect()
+                })
+            }
+            _ => zeros(graph, features, shape.inputs, block.len()),
+        },
+        BlockSource::Cells { tree, slots } => {
+            sums(graph, features, &[tree], block.len(), &|_, path| {
+                let slots = path.iter().skip(1).map(|node| slots[*node] as usize);
+                slots.filter(|slot| *slot < block.len()).map(|slot| (slot, 1.0)).collect()
+            })
+        }
+    };
+    // A number of width 0 says nothing: it is multiplied by 0.
+    let factors: Vec<f64> =
+        block.width.iter().map(|width| if *width > 0.0 { 1.0 / width } else { 0.0 }).collect();
+    let centred = graph.with_row("Sub", &raw, &block.centre);
+    let numbers = graph.with_row("Mul", &centred, &factors);
+    let short = graph.shortened(&numbers, block.limit);
+    graph.with_number("Mul", &short, block.scale)
+}
