@@ -171,9 +171,9 @@ impl Inspection {
         let duplicated_rows = table.duplicated_rows();
         let general = |what| DataProblem { column: None, what, as_feature: AsFeature::Fine };
         if duplicated_rows > 0 && !alone {
+            let are = if duplicated_rows == 1 { "row is a copy" } else { "rows are copies" };
             problems.push(general(format!(
-                "{duplicated_rows} rows are copies of others: a person in several rows is \
-                 protected less"
+                "{duplicated_rows} {are} of others: a person in several rows is protected less"
             )));
         }
         if table.persons.is_none() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::state::CompareScreen;
 use crate::engine::Request;
 use crate::session::ArchivedRun;
+use crate::session::archive::DIED;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
 use crate::tui::live_run::LiveRun;
@@ -75,15 +76,22 @@ fn tag(screen: &mut CompareScreen, context: &mut Context) {
 }
 
 fn delete(screen: &mut CompareScreen, context: &mut Context) {
-    let Some(ArchivedRun { id, .. }) = selected(screen, context) else { return };
+    let Some(run) = selected(screen, context) else { return };
+    let id = run.id.clone();
     let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
     if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
         context.say(Level::Warning, "this run is still under way: stop it first");
         return;
     }
-    // A run of another process is refused by whoever deletes: it knows of it.
+    // Whoever deletes refuses it, too: a run of another process may have begun since.
+    if run.is_alive() {
+        let process = run.process.as_ref().map_or_else(String::new, |it| format!(" by {it}"));
+        let text = format!("this run is under way, carried out{process}: stop it first");
+        return context.say(Level::Warning, text);
+    }
+    let resumable = if run.outcome == DIED { " Its program died; r goes on with it." } else { "" };
     let text = format!(
-        "Delete {} with its model and its numbers? What it spent stays in the ledger.",
+        "Delete {} with its model and its numbers? What it spent stays in the ledger.{resumable}",
         id.0
     );
     context.confirm(text, "delete", move |context| context.ask(Request::DeleteRun(id)));
