@@ -582,7 +582,7 @@ mod tests {
         assert_eq!(problems[1], ("closed", "constant"));
         let text = "numbers with text among them (2 different values); the first in shops.csv:2";
         assert_eq!(problems[2], ("code", text));
-        assert!(problems[3].1.starts_with("1 rows are copies"), "{problems:?}");
+        assert!(problems[3].1.starts_with("1 row is a copy"), "{problems:?}");
         let definition = found.definition("shops", Source::File("shops.csv".into()));
         let left_out = ["closed", "code"].map(str::to_owned).to_vec();
         assert_eq!(definition.columns, Columns::Except(left_out));

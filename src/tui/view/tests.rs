@@ -98,8 +98,8 @@ fn sealed_no_scene_shows_an_exact_number() {
             let text = text_of(&buffer(&app, columns, rows));
             // Exact numbers of the stage: 90 + …, 103.25 (source-only), 1000 + … (archive).
             for number in [
-                "103 ◆", "91.5", "88.8", "1.11k", "1.12k", "1.13k", "61 ", "north", "0.520",
-                "12 more",
+                "103 ◆", "91.5", "88.8", "1.11k", "1.12k", "1.13k", "1.111k", "1.112k", "61 ",
+                "north", "0.520", "12 more",
             ] {
                 let browsing = name == "data_browser";
                 assert!(browsing || !text.contains(number), "{name} shows {number}:\n{text}");
@@ -187,7 +187,7 @@ fn a_terminal_that_is_too_small_says_what_it_needs() {
 
 #[test]
 fn the_verdict_of_a_run_is_whole_in_a_small_terminal() {
-    let app = crate::tui::fixtures::finished();
+    let app = fixtures::finished();
     let run = &app.context.runs[0];
     let said = crate::tui::screen::run::result_in_words(run, &app.context.watch).unwrap();
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -271,8 +271,8 @@ mod tests {
             }
         }
         assert!(RunColumn::shown(false).iter().all(|column| !column.title().contains('◆')));
-        assert!(screen.order(&runs, "1009", &Watch::open()).len() == 1);
-        assert!(screen.order(&runs, "1009", &watch).is_empty());
+        assert!(screen.order(&runs, "1.009k", &Watch::open()).len() == 1);
+        assert!(screen.order(&runs, "1.009k", &watch).is_empty());
         for _ in 0..20 {
             screen.next_quantity(&runs, &watch);
             assert!(!matches!(

@@ -22,7 +22,7 @@ const WIDTHS: [u16; 2] = [10, 60];
 pub const KEYS: Keys<CompareScreen> = &[
     show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
     show(&["s"], "sort", "sort by the next column", sort),
-    show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
+    show(&["S"], "reverse", "reverse the order", reverse),
     show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
     show(&["t"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
@@ -62,6 +62,18 @@ fn sort(screen: &mut CompareScreen, context: &mut Context) {
     screen.sort = columns[here.map_or(0, |here| (here + 1) % columns.len())];
     // Errors and ε: the smallest first; time: the newest first.
     screen.reverse = screen.sort == RunColumn::Time;
+    say_order(screen, context);
+}
+
+/// The column that sorts need not have room in the table.
+fn say_order(screen: &CompareScreen, context: &mut Context) {
+    let order = if screen.reverse { ", the last first" } else { "" };
+    context.say(Level::Info, format!("sorted by {}{order}", screen.sort.title()));
+}
+
+fn reverse(screen: &mut CompareScreen, context: &mut Context) {
+    screen.reverse = !screen.reverse;
+    say_order(screen, context);
 }
 
 fn tag(screen: &mut CompareScreen, context: &mut Context) {

@@ -86,7 +86,8 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
         // The user can make it wider or narrower.
         RunColumn::Plan if screen.width != USUAL_WIDTH => screen.width,
         RunColumn::Plan => longest(4).min(names),
-        RunColumn::Method => longest(6).min(names),
+        // A method is known by its first words.
+        RunColumn::Method => longest(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
         RunColumn::Epsilon | RunColumn::Delta => longest(6),
         RunColumn::Score | RunColumn::PublicLast => longest(8),
@@ -149,11 +150,13 @@ fn columns_that_fit(
     };
     // Whole names, unless that costs one of the columns that say most; and how a run stands is seen
     // even where little is left of its name.
-    let needed = |names, wanted: usize| fitted(names).len().min(wanted);
+    let standing = by_weight.iter().position(|column| *column == RunColumn::Outcome);
+    let standing = standing.map_or(0, |place| place + 1);
+    let has_first = |names, wanted: usize| fitted(names).len().min(wanted);
     let [whole, usual, short] = [LONGEST_NAME, USUAL_WIDTH, SHORTEST_NAME];
-    let names = if needed(usual, STANDING_IN_WEIGHT) < needed(short, STANDING_IN_WEIGHT) {
+    let names = if has_first(usual, standing) < has_first(short, standing) {
         short
-    } else if needed(whole, FIRST_IN_WEIGHT) < needed(usual, FIRST_IN_WEIGHT) {
+    } else if has_first(whole, FIRST_IN_WEIGHT) < has_first(usual, FIRST_IN_WEIGHT) {
         usual
     } else {
         whole
@@ -166,9 +169,6 @@ fn columns_that_fit(
 
 /// How many of the columns by weight are wanted before names are whole.
 const FIRST_IN_WEIGHT: usize = 8;
-
-/// How many of them there are up to the one that says how a run stands.
-const STANDING_IN_WEIGHT: usize = 6;
 
 /// Of a plan or a method.
 const LONGEST_NAME: u16 = 48;

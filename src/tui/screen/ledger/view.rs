@@ -121,8 +121,9 @@ fn spending(
     let inner = canvas.pane(area, &title, ENTRIES);
     let bought = if inner.height >= 16 { 7 } else { 0 };
     let said = totals(context, canvas, account, digest);
+    let visible = screen.visible_entries(context);
     // A third of the pane and what the entries leave; what does not fit is in `halflight ledger`.
-    let free = inner.height.saturating_sub(bought + 3 + account.runs.len() as u16);
+    let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
     let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
     let rows = rows.sum::<u16>().clamp(3, (inner.height / 3).max(free).max(3));
     let [gauge, words, entries, detail] = inner.layout(&Layout::vertical([
@@ -139,7 +140,6 @@ fn spending(
         canvas.empty(entries, &["No run yet."]);
         return;
     }
-    let visible = screen.visible_entries(context);
     if visible.is_empty() {
         canvas.empty(entries, &["No entry passes the filter; Esc clears it."]);
         return;

@@ -118,6 +118,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
 
 /// So many rows the charts keep when much is to be said.
 const LEAST_CHARTS: u16 = 7;
+/// With fewer rows one chart stands beside the other.
+const LEAST_FOR_THREE: u16 = 10;
 /// The errors of three models, and their heading.
 const TABLE_ROWS: u16 = 4;
 
@@ -234,7 +236,7 @@ fn status_lines(
         parts.push(Span::styled(format!(" · {}", elsewhere.words()), theme.muted));
     }
     if let Some(left) = run.remaining().filter(|_| !in_secret) {
-        let text = if left.is_zero() {
+        let text = if run.step >= run.total {
             " · the result is computed".to_owned()
         } else {
             format!(" · about {} left", duration(left.as_secs_f64()))
@@ -289,7 +291,7 @@ fn three_charts(
     } else {
         let [left, right] = area.layout(&Layout::horizontal([Constraint::Fill(1); 2]));
         // In so few rows two charts would show nothing, and the gauge tells what is spent.
-        let spend = if area.height <= LEAST_CHARTS { 0 } else { 1 };
+        let spend = u16::from(area.height >= LEAST_FOR_THREE);
         let rows = [Constraint::Fill(1), Constraint::Fill(spend)];
         let [above, below] = right.layout(&Layout::vertical(rows));
         [left, above, below]
@@ -308,11 +310,7 @@ fn three_charts(
     let log = screen.viewport.log;
     let share = adapt::task_of(&run.method) == Some(Task::Classification);
     let errors = ChartContent {
-        title: if share {
-            "wrong answers on held-out records"
-        } else {
-            "error on held-out records"
-        },
+        title: if share { "wrong answers on the hold-out" } else { "error on held-out records" },
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
         log,
         share,
