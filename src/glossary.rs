@@ -91,7 +91,7 @@ pub const WORDS: &[Word] = &[
     ),
     word(
         "discrepancy",
-        &["discrep.", "unlabelled discrepancy"],
+        &["unlabelled discrepancy"],
         "How much, at most, the errors of a linear model can differ between two datasets because their features vary differently. Less is better: a model carries over with less loss. It does not look at labels.",
     ),
     word(

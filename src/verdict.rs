@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::Task;
-use crate::plot::number::compact;
+use crate::plot::number::{compact, four_digits, percent};
 
 /// Errors that differ by less than this share are called the same.
 const SAME: f64 = 0.03;
@@ -64,6 +64,14 @@ impl Verdict {
     }
 }
 
+/// An error in the cell of a table: a share of wrong answers in percent, or four digits.
+pub fn error_cell(task: Option<Task>, error: f64) -> String {
+    match task {
+        Some(Task::Classification) => percent(error),
+        Some(Task::Regression) | None => four_digits(error),
+    }
+}
+
 impl Errors {
     /// An error as it is told: `22.5 % (9 of 40)`, or a number in label units.
     pub fn told(&self, error: f64) -> String {
@@ -71,16 +79,16 @@ impl Errors {
             (Task::Regression, _) => compact(error),
             (Task::Classification, Some(records)) => {
                 let wrong = (error * records as f64).round();
-                format!("{:.1} % ({wrong} of {records})", 100.0 * error)
+                format!("{} ({wrong} of {records})", percent(error))
             }
-            (Task::Classification, None) => format!("{:.1} %", 100.0 * error),
+            (Task::Classification, None) => percent(error),
         }
     }
 
     fn short(&self, error: f64) -> String {
         match self.task {
             Task::Regression => compact(error),
-            Task::Classification => format!("{:.1} %", 100.0 * error),
+            Task::Classification => percent(error),
         }
     }
 
@@ -250,6 +258,9 @@ mod tests {
             persons: None,
         };
         assert_eq!(few.told(few.model), "22.5 % (9 of 40)");
+        // A table tells a rate as the verdict does.
+        assert_eq!(error_cell(Some(few.task), few.model), "22.5 %");
+        assert_eq!(error_cell(Some(Task::Regression), 17_391_870.9), "17.39M");
         let verdict = few.verdict(Standing::Exact);
         assert_eq!(verdict.tone, Tone::Unsure);
         assert!(verdict.sentences[0].contains("which may be chance"), "{verdict:?}");

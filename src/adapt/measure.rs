@@ -77,6 +77,11 @@ pub enum Series {
 }
 
 impl Series {
+    /// Whether it is an error on held-out records: in label units, or a share of wrong answers.
+    pub fn is_error(self) -> bool {
+        matches!(self, Self::PublicError | Self::PrivateError)
+    }
+
     /// Its name in plain words.
     pub fn words(self) -> &'static str {
         match self {

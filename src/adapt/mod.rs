@@ -60,5 +60,5 @@ use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;
 pub use plan::{ExplainedEnergy, Plan};
 pub use problem::{Problem, ProblemShape, StartingModel};
-pub use registry::{method, methods, name_in, name_of};
+pub use registry::{method, methods, name_in, name_of, task_of};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};

@@ -135,10 +135,11 @@ impl ProblemShape {
         }
         if self.private_records < FEWEST_PRIVATE_RECORDS {
             return Err(Error::failed(format!(
-                "the private dataset has {} records; at least {FEWEST_PRIVATE_RECORDS} are needed",
+                "the private dataset has {} records to train on, without those held out; at least \
+                 {FEWEST_PRIVATE_RECORDS} are needed",
                 self.private_records
             ))
-            .cure("widen its row filter, or mark a larger dataset as private"));
+            .cure("widen its row filter, mark a larger dataset as private, or hold out less"));
         }
         if needs_private_labels && !self.private_labels {
             return Err(Error::failed(

@@ -6,6 +6,7 @@ use super::labelled::{
     cnvx_adap, ncnvx_adap, profiled_cnvx_adap, profiled_logistic, public_shape, target_only,
 };
 use super::unlabelled::{frank_wolfe, mirror_descent, moment_release};
+use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::Grant;
 
@@ -34,6 +35,11 @@ pub fn methods() -> &'static [&'static dyn Method] {
 /// What a method is called; what is no method keeps its name.
 pub fn name_of(id: &str) -> &str {
     method(id).map_or(id, |method| method.spec().name)
+}
+
+/// What a method learns: a number or a class.
+pub fn task_of(id: &str) -> Option<Task> {
+    method(id).ok().map(|method| method.spec().task)
 }
 
 /// The method of a grant in plain words, and where its noise came from if that is known.

@@ -383,5 +383,9 @@ mod tests {
             assert!(arguments.quiet != arguments.verbose, "{line}");
         }
         assert!(Arguments::try_parse_from(words("halflight -q -v methods")).is_err());
+        // `run` prints plain lines anyway; who knows `demo --plain` may say so.
+        for line in ["halflight demo --plain", "halflight run s.ron --plain"] {
+            assert!(Arguments::try_parse_from(words(line)).is_ok(), "{line}");
+        }
     }
 }

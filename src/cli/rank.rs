@@ -14,11 +14,12 @@ use crate::engine::Control;
 use crate::engine::PreparedStore;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
 use crate::error::{Error, Result};
+use crate::plot::number::{four_digits, percent};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Guarantee, Target, Watch};
 use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
-use crate::rank::{Disclosed, ReleasedError, ReleasedLine, Selector};
+use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, Selector};
 use crate::session::{Session, Workspace, dataset};
 
 /// Rank the public datasets of a session: which can stand in for the private one?
@@ -254,7 +255,7 @@ pub fn table(comparison: &Comparison) -> String {
     };
     lines.push(reference("· more private data", &comparison.floor));
     for (index, line) in comparison.lines.iter().enumerate() {
-        lines.push(row(index + 1, line));
+        lines.push(row(index + 1, line, comparison.order));
     }
     lines.push(reference("· noise", &comparison.ceiling));
     lines.push(String::new());
@@ -264,9 +265,10 @@ pub fn table(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-fn row(rank: usize, line: &CandidateLine) -> String {
+fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     let number = |number: Option<f64>| {
-        number.map_or_else(|| format!("{:>13}", "–"), |number| format!("{number:>13.4}"))
+        number
+            .map_or_else(|| format!("{:>13}", "–"), |number| format!("{:>13}", four_digits(number)))
     };
     let alongside = line.alongside.clone().unwrap_or_default();
     let (energy, distance) = match &line.summary {
@@ -275,26 +277,31 @@ fn row(rank: usize, line: &CandidateLine) -> String {
     };
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
-            format!("{:>7.4} ± {:.4}", behind.mean, behind.half_width)
+            if order == CandidateOrder::Error {
+                format!("{:.1} ± {:.1} %", 100.0 * behind.mean, 100.0 * behind.half_width)
+            } else {
+                format!("{:.3} ± {:.3}", behind.mean, behind.half_width)
+            }
         }
         _ => String::new(),
     };
     let rank =
         if line.place == CandidatePlace::Broken { "–".to_owned() } else { rank.to_string() };
     format!(
-        "  {rank:>4} {:<22} {energy} {distance} {behind:>16} {} {} {}  {}",
+        "  {rank:>4} {:<22} {energy} {distance} {behind:>16} {} {} {:>13}  {}",
         line.name,
         number(alongside.unlabelled),
         number(alongside.labelled),
-        number(alongside.error().map(|error| error.mean)),
+        alongside.error().map_or_else(|| "–".to_owned(), |error| percent(error.mean)),
         line.verdict
     )
     .trim_end()
     .to_owned()
 }
 
+/// In a column.
 fn with_deviation(mean: &Mean) -> String {
-    format!("{:>6.4} ± {:.4}", mean.mean, mean.deviation)
+    format!("{:>15}", mean.told())
 }
 
 fn released_table(lines: &[ReleasedLine], of: &str) -> String {
@@ -324,12 +331,12 @@ fn released_errors(lines: &[ReleasedError]) -> String {
             text.push(format!("  {:>4} {:<22} left out: it has no usable labels", "–", line.name));
             continue;
         };
-        let elsewhere = line.elsewhere.map_or_else(|| "–".to_owned(), |it| format!("{it:.4}"));
+        let elsewhere = line.elsewhere.map_or_else(|| "–".to_owned(), percent);
         text.push(format!(
             "  {:>4} {:<22} {} {elsewhere:>16}  {}",
             index + 1,
             line.name,
-            with_deviation(&error),
+            format_args!("{:>15}", error.percent()),
             line.words()
         ));
     }

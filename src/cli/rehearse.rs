@@ -150,7 +150,9 @@ impl Rehearse {
             print_json(&as_json(&found.advice, &job.plan))?;
         } else {
             if self.include_curator {
-                print_line("◆ For the curator: exact numbers had a say, and the ledger notes it.")?;
+                print_line(
+                    "◆ For the curator alone: exact numbers were used, and the ledger notes it.",
+                )?;
             }
             print_line(&as_text(&found, &job.plan))?;
         }

@@ -20,7 +20,7 @@ use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Session, Workspace, dataset};
-use crate::verdict::Standing;
+use crate::verdict::{Standing, error_cell};
 
 /// Run the plans of a session without the interface.
 ///
@@ -69,6 +69,10 @@ pub struct RunCommand {
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
     pace: Option<f64>,
+
+    /// Taken for the sake of `demo --plain`: this command prints plain lines anyway.
+    #[arg(long = "plain", hide = true)]
+    _plain: bool,
 
     /// Take the noise from this seed, to find faults: the ledger charges it, and nothing is
     /// private.
@@ -268,6 +272,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     }
     let scores = &summary.scores;
     let error = scores.error_words();
+    let cell = |error: f64| error_cell(scores.task, error);
     let model = format!("this private model (ε {})", round_up(summary.guarantee.epsilon, 3));
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict(Standing::Exact).sentences;
@@ -279,7 +284,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
             (model.as_str(), Some(errors.model)),
         ] {
             match score {
-                Some(score) => lines.push(format!("    {name:<34} {score:>12.4} ◆")),
+                Some(score) => lines.push(format!("    {name:<34} {:>12} ◆", cell(score))),
                 None => lines.push(format!("    {name:<34} {:>12}", "–")),
             }
         }
@@ -288,8 +293,8 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         lines.push(format!(
             "  {error} on public records held out; it may rise as the model adapts to private ones"
         ));
-        lines.push(format!("    {:<34} {source:>12.4}", "public data only"));
-        lines.push(format!("    {model:<34} {score:>12.4}"));
+        lines.push(format!("    {:<34} {:>12}", "public data only", cell(source)));
+        lines.push(format!("    {model:<34} {:>12}", cell(score)));
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}, {}){}",

@@ -16,12 +16,12 @@ use crate::engine::sweep::{self, Planned, SweepOrder};
 use crate::engine::{Control, PreparedStore, Summary};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::plot::number::five_digits;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunOutcome;
 use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, archive, dataset, slurm};
+use crate::verdict::error_cell;
 
 /// Run a plan for many values, here, on a cluster, or as a list of commands.
 ///
@@ -323,7 +323,7 @@ impl Sweep {
     }
 }
 
-/// What a run has come to: `ε 0.4998, score 31.2 (27–36), public error 118.21, private error 91.302 ◆`.
+/// What a run has come to: `ε 0.4998, score 31.2 (27–36), public error 118.2, private error 91.30 ◆`.
 fn result_of(directory: &Path, watch: &Watch) -> String {
     let run = archive::read_run(directory);
     let spent = run.guarantee.map(|spent| format!("ε {}", round_up(spent.epsilon, 4)));
@@ -331,7 +331,7 @@ fn result_of(directory: &Path, watch: &Watch) -> String {
     let errors = [(Series::PublicError, ""), (Series::PrivateError, " ◆")];
     let errors = errors.into_iter().filter_map(|(series, mark)| {
         let error = archive::last(&run, series, watch)?;
-        Some(format!("{} {}{mark}", series.words(), five_digits(error)))
+        Some(format!("{} {}{mark}", series.words(), error_cell(run.task(), error)))
     });
     spent.into_iter().chain(score).chain(errors).collect::<Vec<_>>().join(", ")
 }

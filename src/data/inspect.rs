@@ -171,9 +171,9 @@ impl Inspection {
         let duplicated_rows = table.duplicated_rows();
         let general = |what| DataProblem { column: None, what, as_feature: AsFeature::Fine };
         if duplicated_rows > 0 && !alone {
+            let are = if duplicated_rows == 1 { "row is a copy" } else { "rows are copies" };
             problems.push(general(format!(
-                "{duplicated_rows} rows are copies of others: a person in several rows is \
-                 protected less"
+                "{duplicated_rows} {are} of others: a person in several rows is protected less"
             )));
         }
         if table.persons.is_none() {
@@ -582,7 +582,7 @@ mod tests {
         assert_eq!(problems[1], ("closed", "constant"));
         let text = "numbers with text among them (2 different values); the first in shops.csv:2";
         assert_eq!(problems[2], ("code", text));
-        assert!(problems[3].1.starts_with("1 rows are copies"), "{problems:?}");
+        assert!(problems[3].1.starts_with("1 row is a copy"), "{problems:?}");
         let definition = found.definition("shops", Source::File("shops.csv".into()));
         let left_out = ["closed", "code"].map(str::to_owned).to_vec();
         assert_eq!(definition.columns, Columns::Except(left_out));

@@ -105,9 +105,10 @@ fn copies(table: &Table) -> Option<String> {
     let copies = if small { table.duplicated_rows() } else { 0 };
     (copies > 0).then(|| {
         format!(
-            "{copies} of {} private rows are copies of others: a person in several rows is \
-             protected less, with a multiple of ε",
-            table.rows()
+            "{copies} of {} private rows {} others: a person in several rows is protected less, with \
+             a multiple of ε",
+            table.rows(),
+            if copies == 1 { "is a copy of" } else { "are copies of" }
         )
     })
 }

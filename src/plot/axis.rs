@@ -114,6 +114,18 @@ impl Axis {
         }
     }
 
+    /// The same for shares, labelled in percent.
+    pub fn percent_ticks(&self, count: u16) -> Vec<Tick> {
+        let (lo, hi) = match self.scale {
+            Scale::Linear => (100.0 * self.lo, 100.0 * self.hi),
+            Scale::Log => (self.lo + 2.0, self.hi + 2.0),
+        };
+        let ticks = Self { lo, hi, scale: self.scale }.ticks(count, false).into_iter();
+        let of_share =
+            |tick: Tick| Tick { value: tick.value / 100.0, label: format!("{} %", tick.label) };
+        ticks.map(of_share).collect()
+    }
+
     fn log_ticks(&self, count: u16) -> Vec<Tick> {
         let (first, last) = (self.lo.ceil() as i32, self.hi.floor() as i32);
         let decades = (first..=last).count();
@@ -210,6 +222,17 @@ mod tests {
             labels(Axis::around(0.61, 0.68, Scale::Log), 3),
             ["0.62", "0.64", "0.66", "0.68"]
         );
+    }
+
+    #[test]
+    fn shares_are_labelled_in_percent_where_they_lie() {
+        let ticks = Axis::exactly(0.1, 0.3).percent_ticks(4);
+        let labels: Vec<&str> = ticks.iter().map(|tick| tick.label.as_str()).collect();
+        assert_eq!(labels, ["10 %", "15 %", "20 %", "25 %", "30 %"]);
+        assert!((ticks[1].value - 0.15).abs() < 1e-12, "{ticks:?}");
+        let log = Axis::around(0.01, 0.3, Scale::Log).percent_ticks(5);
+        assert_eq!(log[0].label, "1 %");
+        assert!((log[0].value - 0.01).abs() < 1e-12, "{log:?}");
     }
 
     #[test]

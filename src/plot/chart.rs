@@ -63,6 +63,8 @@ pub struct AxisSide {
     pub scale: Scale,
     /// Where labels stand; empty: wherever round numbers are.
     pub ticks: Vec<(f64, String)>,
+    /// Its values are shares and are labelled in percent.
+    pub percent: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +105,11 @@ impl Point {
 
 impl AxisSide {
     pub fn linear(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Linear, ticks: Vec::new() }
+        Self { label: label.to_owned(), scale: Scale::Linear, ticks: Vec::new(), percent: false }
+    }
+
+    pub fn in_percent(self, percent: bool) -> Self {
+        Self { percent, ..self }
     }
 
     pub fn log(label: &str) -> Self {
@@ -137,7 +143,9 @@ impl AxisSide {
 
     fn labels(&self, axis: &Axis, count: u16) -> Vec<(f64, String)> {
         if self.ticks.is_empty() {
-            axis.ticks(count, false).into_iter().map(|tick| (tick.value, tick.label)).collect()
+            let ticks =
+                if self.percent { axis.percent_ticks(count) } else { axis.ticks(count, false) };
+            ticks.into_iter().map(|tick| (tick.value, tick.label)).collect()
         } else {
             self.ticks.clone()
         }

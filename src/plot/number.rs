@@ -18,13 +18,36 @@ pub fn compact(x: f64) -> String {
     shortened(x, Rounding::Nearest)
 }
 
-/// Five significant digits, for numbers that differ in late ones.
-pub fn five_digits(x: f64) -> String {
-    let magnitude = x.abs().log10().floor();
-    if (-3.0..5.0).contains(&magnitude) {
-        return format!("{x:.*}", (4.0 - magnitude) as usize);
+/// Four significant digits, all of them written, for the cells of a table: `0.7086`, `652.3k`,
+/// `17.39M`.
+pub fn four_digits(x: f64) -> String {
+    if !x.is_finite() || x == 0.0 {
+        return compact(x);
     }
-    if x == 0.0 { "0".to_owned() } else { format!("{x:.3e}") }
+    let scientific = format!("{x:.3e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or(("0", "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (below, unit) = match exponent {
+        -3..=2 => (0, ""),
+        3..=5 => (3, "k"),
+        6..=8 => (6, "M"),
+        9..=11 => (9, "G"),
+        _ => return scientific,
+    };
+    // The digits are rounded once: what is shown is the number that was rounded.
+    let shown: f64 = format!("{mantissa}e{}", exponent - below).parse().unwrap_or(0.0);
+    let decimals = (3 - (exponent - below)).unsigned_abs() as usize;
+    format!("{shown:.decimals$}{unit}")
+}
+
+/// A share, such as that of wrong answers: `18.0 %`, and a second decimal below 1 %.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return compact(share);
+    }
+    let percent = 100.0 * share + 0.0;
+    let decimals = if percent != 0.0 && percent.abs() < 0.995 { 2 } else { 1 };
+    format!("{percent:.decimals$} %")
 }
 
 /// As [`compact`], but never smaller than `x`: for privacy that has been spent.
@@ -171,6 +194,34 @@ mod tests {
             _ => (text, ""),
         };
         format!("{number}{unit}").parse().unwrap()
+    }
+
+    #[test]
+    fn the_cells_of_a_table_have_four_digits_and_shares_are_in_percent() {
+        for (x, text) in [
+            (0.70856, "0.7086"),
+            (1.2636, "1.264"),
+            (0.00123456, "0.001235"),
+            (652_312.0, "652.3k"),
+            (17_391_870.9065, "17.39M"),
+            (999.96, "1.000k"),
+            (-42.0, "-42.00"),
+            (1.234_56e-7, "1.235e-7"),
+            (0.0, "0"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(four_digits(x), text);
+        }
+        for (share, text) in [
+            (0.18, "18.0 %"),
+            (0.0, "0.0 %"),
+            (-0.0, "0.0 %"),
+            (0.0004, "0.04 %"),
+            (1.0, "100.0 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+        assert_eq!(percent(f64::NAN), "–");
     }
 
     #[test]

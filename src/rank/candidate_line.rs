@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::settings::CandidateOrder;
 use super::subspace::SpanScore;
 use crate::numeric::student::two_sided;
 
@@ -15,6 +16,24 @@ pub struct Mean {
     pub mean: f64,
     /// Standard deviation over the repeats.
     pub deviation: f64,
+}
+
+impl Mean {
+    /// As a cell of a table: `0.784 ± 0.036`.
+    pub fn told(&self) -> String {
+        format!("{:.3} ± {:.3}", self.mean, self.deviation)
+    }
+
+    /// Of shares: `19.8 ± 2.3 %`.
+    pub fn percent(&self) -> String {
+        format!("{:.1} ± {:.1} %", 100.0 * self.mean, 100.0 * self.deviation)
+    }
+
+    /// Of the score that this order goes by: an error is a share, of wrong answers or of the range
+    /// of labels.
+    pub fn told_by(&self, order: CandidateOrder) -> String {
+        if order == CandidateOrder::Error { self.percent() } else { self.told() }
+    }
 }
 
 /// A mean difference and half the width of its interval.

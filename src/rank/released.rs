@@ -82,10 +82,10 @@ impl ReleasedError {
             (None, _) => "left out".to_owned(),
             (Some(first), None) => format!("{} likely to be best", percent(first)),
             (Some(first), Some(behind)) => format!(
-                "{} likely; {:.4} ± {:.4} behind",
+                "{} likely; {:.1} ± {:.1} points behind",
                 percent(first),
-                behind.mean,
-                behind.deviation,
+                100.0 * behind.mean,
+                100.0 * behind.deviation,
             ),
         }
     }

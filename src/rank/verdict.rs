@@ -59,7 +59,15 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
     };
     let mut parts = Vec::new();
     if best.as_noise {
-        parts.push(format!("use none: not even {} is better than {nothing}", best.name));
+        parts.push(match order {
+            // A method can correct a model that is wrong as it stands.
+            CandidateOrder::Error => format!(
+                "none is good enough by itself: not even the model of {} is better than {nothing}; \
+                 a private run can still correct it",
+                best.name
+            ),
+            _ => format!("use none: not even {} is better than {nothing}", best.name),
+        });
     } else {
         parts.push(format!("use {}", best.name));
         let tied = named(&|line| matches!(line.place, CandidatePlace::Tied(_)) && !line.as_noise);

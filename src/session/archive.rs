@@ -18,7 +18,8 @@ use super::run_directory::{Process, RunDirectory};
 use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
 use super::workspace::Workspace;
-use crate::adapt::Series;
+use crate::adapt::{self, Series};
+use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files::words::harmless;
@@ -149,6 +150,12 @@ pub const NOT_BEGUN: &str = "not begun";
 pub const MISSING: &str = "missing";
 
 impl ArchivedRun {
+    /// Whether its errors are shares of wrong answers or numbers in label units, where its plan
+    /// says so.
+    pub fn task(&self) -> Option<Task> {
+        adapt::task_of(&self.plan.as_ref()?.method)
+    }
+
     /// Whether it has come to its end and says so.
     pub fn is_settled(&self) -> bool {
         !matches!(self.outcome.as_str(), OPEN | DIED | UNSEEN | NOT_BEGUN | MISSING)

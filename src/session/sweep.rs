@@ -146,6 +146,14 @@ impl SweepDirectory {
         Ok(Self { path, manifest })
     }
 
+    /// The sweep in the folder of this workspace to which a run belongs.
+    pub fn of_run(workspace: &Workspace, run: &RunId) -> Option<Self> {
+        let found = std::fs::read_dir(workspace.folder().join("sweeps")).ok()?;
+        let paths = found.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut sweeps = paths.filter_map(|path| Self::open(&path).ok());
+        sweeps.find(|sweep| sweep.manifest.tasks.iter().any(|task| task.run == *run))
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -261,13 +261,13 @@ enum RowMethod {
 }
 
 const PROFILED: &str = "profiled";
-const NOISY_TARGET: &str = "target-only, noisy";
-const SOURCE: &str = "source-only";
+const NOISY_TARGET: &str = "private data only, noisy";
+const SOURCE: &str = "public data only";
 const PRINTED: &str = "CnvxAdap, as printed";
 
 static ENTRIES: [LabelledRow; 11] = [
     LabelledRow { title: SOURCE, task: None, what: RowMethod::SourceOnly },
-    LabelledRow { title: "target-only, exact", task: None, what: RowMethod::TargetOnly },
+    LabelledRow { title: "private data, no privacy", task: None, what: RowMethod::TargetOnly },
     LabelledRow {
         title: "KMM (no privacy, no labels)",
         task: Some(Task::Regression),
@@ -568,7 +568,7 @@ impl LabelledStudy {
         });
         let mut table = StudyTable {
             title: format!(
-                "{} · {} public records · {measure}, target-only exact = 1 · δ = {:e} · {role}",
+                "{} · {} public records · {measure}, private data without privacy = 1 · δ = {:e} · {role}",
                 case.name,
                 problem.source.rows(),
                 case.delta
@@ -624,9 +624,9 @@ impl LabelledStudy {
                 names(true),
                 names(false)
             ),
-            "Wanted of profiled: the bounds for wind; elsewhere, where source-only is more than \
-             20 % worse than target-only, less than both source-only and noisy target-only at \
-             ε = 5. Of CnvxAdap as printed: its failure on wind."
+            "Wanted of profiled: the bounds for wind; elsewhere, where public data only are more than \
+             20 % worse than private data without privacy, less than both public data only and \
+             noisy private data only at ε = 5. Of CnvxAdap as printed: its failure on wind."
                 .to_owned(),
             "CnvxAdap takes 60 steps in a ball as wide as the public solution, and as printed in \
              one twice as wide, which holds the private solution too. Steps and radius are our \
@@ -664,7 +664,7 @@ mod tests {
             .unwrap();
         let tables = study.tables(&harvest);
         let at = |label: &str| tables[0].row(label).unwrap().mean(1).unwrap();
-        assert_eq!(at("target-only, exact"), 1.0);
+        assert_eq!(at("private data, no privacy"), 1.0);
         assert!(at(SOURCE) > 2.0, "{}", at(SOURCE));
         let at_one = |label: &str| tables[0].row(label).unwrap().mean(0).unwrap();
         assert!(at_one(PROFILED) < 0.5 * at_one(SOURCE), "{}", at_one(PROFILED));
@@ -675,7 +675,7 @@ mod tests {
         assert_eq!(file, "labelled-bikeshare.svg");
         let profiled = figure.panels[0].series.iter().find(|one| one.name == PROFILED).unwrap();
         assert_eq!((profiled.points[1].x, profiled.points[1].y), (5.0, at(PROFILED)));
-        assert!(figure.svg().contains("target-only, exact"));
+        assert!(figure.svg().contains("private data, no privacy"));
     }
 
     #[test]

@@ -118,6 +118,9 @@ impl App {
     pub fn go_to(&mut self, tab: Tab) {
         self.filtering = false;
         self.screen_mut().0.stop_typing();
+        if tab != self.context.tab {
+            self.context.leave_error();
+        }
         self.context.tab = tab;
         self.maximised = false;
         let (screen, context) = self.screen_mut();

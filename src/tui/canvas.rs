@@ -486,8 +486,10 @@ pub fn wrapped_lines(text: &str, width: u16) -> u16 {
     for word in text.split_whitespace() {
         let length = word.chars().count();
         if length >= room {
-            lines = lines.saturating_add(1);
-            room = usize::from(width) + 1;
+            // A word that is longer than a line, such as a path, goes on in the next one.
+            let further = length.saturating_sub(1) / usize::from(width.max(1));
+            lines = lines.saturating_add(1 + further as u16);
+            room = (further + 1) * usize::from(width) + 1;
         }
         room = room.saturating_sub(length + 1);
     }

@@ -484,6 +484,13 @@ fn trained() -> TrainerSteps {
 }
 
 /// One run finished, one refused, one under way.
+/// One run that has come to its end.
+pub fn finished() -> App {
+    let mut app = several();
+    app.context.runs.truncate(1);
+    app
+}
+
 pub fn several() -> App {
     let mut app = running();
     app.context.runs.clear();
@@ -833,6 +840,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 app.context.runs[0].smooth(0.9, false);
             }),
         ),
+        ("run_finished", finished()),
         ("run_several", several()),
         ("run_elsewhere", elsewhere()),
         ("run_trainer", training()),

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::widgets::number::{compact_up, five_digits};
+use super::widgets::number::compact_up;
 use crate::adapt::{self, Series};
 use crate::evaluation::Scored;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, epsilon, last};
 use crate::session::slurm::QUEUE;
+use crate::verdict::error_cell;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunColumn {
@@ -173,7 +174,7 @@ impl RunColumn {
                 of if of > run.steps => format!("{x} of {of}"),
                 _ => x.to_string(),
             },
-            (_, SortValue::Number(x)) => five_digits(x),
+            (_, SortValue::Number(x)) => error_cell(run.task(), x),
             (Self::Time, SortValue::Text(time)) => time.chars().take(16).collect(),
             (_, SortValue::Text(text)) => text,
         }

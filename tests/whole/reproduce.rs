@@ -35,13 +35,13 @@ fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
         let row = table.row(row).unwrap_or_else(|| panic!("{row} is missing"));
         row.mean(0).unwrap_or_else(|| panic!("{} was not measured", row.label))
     };
-    let uniform = mean(discrepancy, "source-only, uniform weights");
+    let uniform = mean(discrepancy, "public data only, uniform weights");
     let release = mean(discrepancy, "moment release, two-stage");
     assert!(release < 0.05 * uniform, "{release} {uniform}");
     let printed = mean(discrepancy, "two-stage Frank–Wolfe as printed, μ=10, K=1000");
     assert!(release < 0.1 * printed && printed < uniform, "{release} {printed} {uniform}");
     let (source, oracle) = (
-        mean(error, "source-only, uniform weights"),
+        mean(error, "public data only, uniform weights"),
         mean(error, "oracle: labelled target, no privacy"),
     );
     let adapted = mean(error, "moment release, two-stage");
@@ -65,7 +65,7 @@ fn the_command_prints_tables_and_writes_plots() {
     assert_eq!(schema::flaw(&schema, &json), None);
     assert!(json["header"].to_string().contains("Nothing here is private"));
     let first = &json["tables"][0]["rows"][0];
-    assert_eq!(first["row"], "source-only, uniform weights");
+    assert_eq!(first["row"], "public data only, uniform weights");
     assert_eq!(first["cells"].as_array().unwrap().len(), 4);
     assert_eq!(first["cells"][0]["met"], true);
     for name in ["discrepancy.svg", "error.svg", "convergence.svg", "discrepancy.md"] {

@@ -537,17 +537,20 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     other.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     other.press("5");
     other.wait_for("running");
+    // It is refused before anything is asked, with the process that works on it.
     other.press("d");
-    other.wait_for("Delete ");
-    other.press("y");
     let pid = screen.child.process_id().unwrap();
-    other.wait_for(&format!("under way in process {pid}"));
+    other.wait_for(&format!("carried out by process {pid}"));
+    assert!(!other.text().contains("Delete "), "{}", other.text());
     Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
     screen.wait_for_end();
-    other.press("\x1b");
-    other.wait_until("the message to go", |text| !text.contains("error:"));
     other.press("U");
     other.wait_for("died");
+    // The Run screen says which key goes on with it, and so does Compare.
+    other.press("4");
+    other.wait_for("r goes on with it");
+    other.press("5");
+    other.wait_for("r goes on with it");
     other.press("r");
     other.wait_for("Go on with");
     other.press("y");
@@ -652,18 +655,50 @@ fn a_sweep_is_collected_from_the_ledger_screen() {
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("6");
     screen.wait_for("What ours has spent");
-    let mut collect = |wanted: &str| {
+    screen.wait_for("c gathers the results of the sweep");
+    // This one lies outside of the workspace's own sweeps.
+    let collect = |screen: &mut Screen, wanted: &str| {
         screen.press("c");
-        screen.wait_for("sweep");
+        screen.wait_for("Collect a sweep");
         screen.press("\x15sweep");
         screen.press(ENTER);
         screen.wait_for(wanted);
     };
-    collect("2 of 3 runs of the sweep have ended");
+    collect(&mut screen, "2 of 3 runs of the sweep have ended: 1 not begun");
+    // Enter gives nothing up.
+    screen.press(ENTER);
+    screen.wait_until("the question to go", |text| !text.contains("Settle those now?"));
     assert!(program::shell().args(["-c", commands[2]]).status().unwrap().success());
-    collect("3 of 3 runs of the sweep have ended");
+    collect(&mut screen, "all 3 runs of the sweep have ended");
     screen.press("5");
     screen.wait_for("Runs · 3 of 3");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+}
+
+#[test]
+fn a_sweep_of_the_workspace_is_found_and_what_will_never_end_is_settled() {
+    let directory = small_workspace();
+    let here = directory.path();
+    let sweep = ["--on", "list", "--sealed", "--over", "seed=0..2"];
+    let commands = halflight(here, &[&["sweep", "session.ron"], &sweep[..]].concat());
+    let commands: Vec<&str> = commands.lines().collect();
+    assert!(program::shell().args(["-c", commands[0]]).status().unwrap().success());
+    // Somebody took the second task and died.
+    let task = commands[1].rsplit(' ').next().unwrap().trim_matches('\'');
+    std::fs::write(std::path::Path::new(task).join("claim"), "process 1 on nowhere, long ago\n")
+        .unwrap();
+    let mut screen = Screen::start(here, &["session.ron"], 110, 30);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("6");
+    screen.wait_for("3 runs of a sweep");
+    screen.press("s");
+    screen.wait_for("when it is collected");
+    screen.press("c");
+    screen.wait_for("1 of 3 runs of the sweep have ended: 1 without a result, 1 not begun");
+    screen.press("y");
+    screen.wait_for("all 3 runs of the sweep have ended");
+    screen.wait_for("2 abandoned");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
 }

@@ -13,7 +13,6 @@ use super::super::messages;
 use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::files::words::harmless;
-use crate::plot::number::five_digits;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
@@ -21,6 +20,7 @@ use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN};
 use crate::session::follow::{Follower, Place, unread_words, wrote_words};
 use crate::session::run_steps::Curves;
 use crate::session::tensorboard::Board;
+use crate::verdict::error_cell;
 
 /// How long a single look waits for Slurm's queue.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(3);
@@ -314,7 +314,7 @@ impl Lines<'_> {
         let best = archive::best_of_all(runs.iter().copied());
         let best = best.map_or_else(String::new, |(run, what, error)| {
             let task = self.tasks.get(&run.id).map_or(0, |task| task.0);
-            format!("; least {what}: {} in task {task:04}", five_digits(error))
+            format!("; least {what}: {} in task {task:04}", error_cell(run.task(), error))
         });
         let counts = archive::tally(runs);
         say(&format!("{} tasks: {counts}{best}", self.runs.len()))
@@ -345,7 +345,8 @@ fn score(run: &ArchivedRun) -> Option<String> {
     let watch = Watch::sealed();
     let last = archive::last(run, Series::PublicError, &watch)?;
     let best = archive::best(run, Series::PublicError, &watch)?;
-    Some(format!("public error {} (least {})", five_digits(last), five_digits(best)))
+    let [last, best] = [last, best].map(|error| error_cell(run.task(), error));
+    Some(format!("public error {last} (least {best})"))
 }
 
 fn in_one_line(text: &str) -> String {

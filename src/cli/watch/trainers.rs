@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::lines::{Form, say, time};
 use crate::error::{Error, Result};
-use crate::plot::number::five_digits;
+use crate::plot::number::four_digits;
 use crate::privacy::accountant::round_up;
 use crate::session::follow::{unread_words, wrote_words};
 use crate::session::trainer::{NoiseRelation, Trainer, TrainerCost};
@@ -49,13 +49,13 @@ fn tell(trainer: &Trainer, form: Form) -> Result<ControlFlow<()>> {
 fn words(trainer: &Trainer, account: &TrainerCost) -> String {
     let mut parts = vec![format!("step {} of {}", trainer.step, trainer.of())];
     for (name, points) in &trainer.metrics {
-        parts.extend(points.last().map(|(_, y)| format!("{name} {}", five_digits(*y))));
+        parts.extend(points.last().map(|(_, y)| format!("{name} {}", four_digits(*y))));
     }
     if let Some(ours) = &account.ours {
         parts.push(format!("ε {} computed", round_up(ours.epsilon, 4)));
     }
     if let Some((claimed, _)) = &account.claimed {
-        parts.push(format!("ε {} claimed", five_digits(*claimed)));
+        parts.push(format!("ε {} claimed", round_up(*claimed, 4)));
     }
     if let (Some(delta), Some(neighbours)) = (trainer.delta(), trainer.neighbours()) {
         parts.push(format!("δ {delta:e}, {} neighbours", neighbours.words()));

@@ -21,6 +21,7 @@ use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
 use crate::session::steering::Wish;
+use crate::session::sweep::TaskState;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
 
 pub type JobId = u64;
@@ -138,7 +139,11 @@ pub enum Request {
         output: PathBuf,
     },
     /// Gather the results of a sweep and settle its runs.
-    Collect(PathBuf),
+    Collect {
+        sweep: SoughtSweep,
+        /// Also settles tasks that have not ended.
+        give_up: bool,
+    },
     /// A page about these runs, without exact numbers.
     Report {
         runs: Vec<RunId>,
@@ -271,6 +276,64 @@ pub enum DeskReport {
     Wrote(PathBuf),
     /// Something worth a line on the screen.
     Remark(String),
+    /// The sweep that is sought lies outside of this workspace.
+    WhichSweep,
+    /// A sweep was collected, as far as its tasks have ended.
+    Collected {
+        sweep: PathBuf,
+        standing: SweepStanding,
+    },
+}
+
+/// A sweep whose results are wanted.
+#[derive(Debug)]
+pub enum SoughtSweep {
+    /// The one of this directory, relative to the session.
+    At(PathBuf),
+    /// The one in this workspace that the run belongs to.
+    Of(RunId),
+}
+
+/// How many tasks of a sweep stand where.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SweepStanding {
+    pub ended: usize,
+    pub running: usize,
+    /// Begun and without a result.
+    pub missing: usize,
+    pub not_begun: usize,
+}
+
+impl SweepStanding {
+    pub fn of(states: &[TaskState]) -> Self {
+        let mut standing = Self::default();
+        for state in states {
+            let count = match state {
+                TaskState::Ended(_) => &mut standing.ended,
+                TaskState::Running => &mut standing.running,
+                TaskState::Missing { .. } => &mut standing.missing,
+                TaskState::NotBegun => &mut standing.not_begun,
+            };
+            *count += 1;
+        }
+        standing
+    }
+
+    /// `1 of 3 runs of the sweep have ended: 1 without a result, 1 not begun`
+    pub fn words(&self) -> String {
+        let Self { ended, running, missing, not_begun } = *self;
+        let all = ended + running + missing + not_begun;
+        let others =
+            [(running, "running"), (missing, "without a result"), (not_begun, "not begun")];
+        let others = others.iter().filter(|(count, _)| *count > 0);
+        let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
+        match others.is_empty() {
+            true => format!("all {all} runs of the sweep have ended and are settled"),
+            false => {
+                format!("{ended} of {all} runs of the sweep have ended: {}", others.join(", "))
+            }
+        }
+    }
 }
 
 #[derive(Debug)]

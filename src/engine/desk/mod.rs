@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use following::Following;
 pub use messages::{
-    DeskReport, Dividers, JobId, News, RankNews, RehearsalNews, Request, TrainerSteps,
+    DeskReport, Dividers, JobId, News, RankNews, RehearsalNews, Request, SoughtSweep,
+    SweepStanding, TrainerSteps,
 };
 use tray::Tray;
 
@@ -49,7 +50,7 @@ use crate::session::dataset::{self, Loaded, LoadedRecords};
 use crate::session::family;
 use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, Wish};
-use crate::session::sweep::{SweepDirectory, TaskState};
+use crate::session::sweep::SweepDirectory;
 use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
 
 /// The interface's end of the desk.
@@ -356,12 +357,22 @@ impl Clerk {
             }
             Request::Resume { id, run, watch, control } => self.resume(id, run, watch, control),
             Request::Predict { run, data, output } => self.predict(&run, &data, &output),
-            Request::Collect(sweep) => {
-                let sweep = SweepDirectory::open(&self.workspace.base().join(sweep))?;
-                let states = sweep::collect(&sweep, false)?;
-                let done = states.iter().filter(|it| matches!(it, TaskState::Ended(_))).count();
-                let text = format!("{done} of {} runs of the sweep have ended", states.len());
-                self.tray.put(DeskReport::Remark(text));
+            Request::Collect { sweep, give_up } => {
+                let sweep = match sweep {
+                    SoughtSweep::At(path) => {
+                        SweepDirectory::open(&self.workspace.base().join(path))?
+                    }
+                    SoughtSweep::Of(run) => match SweepDirectory::of_run(&self.workspace, &run) {
+                        Some(sweep) => sweep,
+                        None => {
+                            self.tray.put(DeskReport::WhichSweep);
+                            return Ok(());
+                        }
+                    },
+                };
+                let standing = SweepStanding::of(&sweep::collect(&sweep, give_up)?);
+                let sweep = sweep.path().to_path_buf();
+                self.tray.put(DeskReport::Collected { sweep, standing });
                 self.tell_ledger()?;
                 self.tell_archive();
             }

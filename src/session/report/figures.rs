@@ -3,6 +3,7 @@
 
 use super::{Report, Reported};
 use crate::adapt::Series as Measured;
+use crate::data::Task;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
 use crate::session::archive::{self, last};
@@ -20,7 +21,7 @@ const WIDE: f64 = 30.0;
 const GROUPS: [(&str, &str, &[Measured]); 7] = [
     (
         "Error on records held out",
-        "root mean squared error in label units, or share of wrong classes",
+        "root mean squared error in label units",
         &[Measured::PublicError, Measured::PrivateError],
     ),
     ("Objective", "what the method minimises", &[Measured::Objective, Measured::ExactObjective]),
@@ -70,7 +71,17 @@ fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> 
     {
         only.name.clear();
     }
-    over_steps(title, label, curves)
+    let share = wanted.iter().any(|series| is_share(std::slice::from_ref(only), *series));
+    over_steps(title, if share { SHARE } else { label }, curves, share)
+}
+
+/// What the axis of an error of classes says.
+const SHARE: &str = "share of wrong answers";
+
+/// Whether a number is a share of wrong answers in all of these runs.
+fn is_share(runs: &[Reported], series: Measured) -> bool {
+    let of_classes = |reported: &Reported| reported.run.task() == Some(Task::Classification);
+    series.is_error() && runs.iter().all(of_classes)
 }
 
 /// One plot for each thing that was measured. A run has its place in all of them, so that
@@ -90,7 +101,9 @@ fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
         let curves = curves.collect();
         let mut title = series.words().to_owned();
         title[..1].make_ascii_uppercase();
-        over_steps(&format!("{title}{standing}"), label, curves)
+        let share = is_share(runs, series);
+        let label = if share { SHARE } else { label };
+        over_steps(&format!("{title}{standing}"), label, curves, share)
     });
     figures.collect()
 }
@@ -115,12 +128,13 @@ fn curve(name: &str, points: &[(f64, f64)]) -> ChartSeries {
     ChartSeries { name: name.to_owned(), mark, points }
 }
 
-fn over_steps(title: &str, label: &str, series: Vec<ChartSeries>) -> Figure {
+fn over_steps(title: &str, label: &str, series: Vec<ChartSeries>, share: bool) -> Figure {
     let values = series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (low, high) =
         values.fold((f64::INFINITY, 0.0_f64), |(low, high), y| (low.min(y), high.max(y)));
     let wide = low > 0.0 && high > WIDE * low;
-    figure(title, if wide { AxisSide::log(label) } else { AxisSide::linear(label) }, "step", series)
+    let vertical = if wide { AxisSide::log(label) } else { AxisSide::linear(label) };
+    figure(title, vertical.in_percent(share), "step", series)
 }
 
 fn figure(title: &str, vertical: AxisSide, horizontal: &str, series: Vec<ChartSeries>) -> Figure {
@@ -210,7 +224,8 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let standing = if error == Measured::PrivateError { " ◆" } else { "" };
     let title = format!("Utility against ε{standing}");
     let label = format!("last {} on records held out", error.words());
-    let mut figure = figure(&title, AxisSide::linear(&label), "ε of the run", series);
+    let vertical = AxisSide::linear(&label).in_percent(is_share(&report.runs, error));
+    let mut figure = figure(&title, vertical, "ε of the run", series);
     if low > 0.0 && high > 8.0 * low {
         figure.panels[0].horizontal = AxisSide::log("ε of the run");
     }

@@ -9,13 +9,13 @@ use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::evaluation::{Scored, words};
 use crate::glossary;
 use crate::plot::Figure;
-use crate::plot::number::{compact, five_digits};
+use crate::plot::number::compact;
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
 use crate::session::Certificate;
 use crate::session::archive::{epsilon, last};
 use crate::session::plan_field::{differences, fields};
-use crate::verdict::Standing;
+use crate::verdict::{Standing, error_cell};
 
 const STYLE: &str = include_str!("style.css");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -178,7 +178,8 @@ fn shown_epsilon(reported: &Reported) -> String {
 }
 
 fn error(reported: &Reported, series: Series, report: &Report) -> Option<String> {
-    last(&reported.run, series, &report.watch).map(five_digits)
+    let error = last(&reported.run, series, &report.watch)?;
+    Some(error_cell(reported.run.task(), error))
 }
 
 /// The numbers that a reader looks for first.

@@ -6,7 +6,6 @@ use maud::{Markup, PreEscaped, html};
 
 use super::page::{quoted, table};
 use super::{Report, Reported};
-use crate::plot::number::five_digits;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::CandidateOrder;
@@ -84,11 +83,8 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
 
 /// The plot and the table below it.
 fn shown(found: &RecordedTable, standing: &str) -> Markup {
-    let number = |mean: Option<Mean>| {
-        mean.map_or_else(
-            || "–".to_owned(),
-            |it| format!("{} ± {}", five_digits(it.mean), five_digits(it.deviation)),
-        )
+    let number = |order: CandidateOrder, mean: Option<Mean>| {
+        mean.map_or_else(|| "–".to_owned(), |mean| mean.told_by(order))
     };
     // Columns that hold nothing are not shown.
     let mut orders = vec![CandidateOrder::Error, CandidateOrder::Energy, CandidateOrder::Distance];
@@ -97,7 +93,7 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
     let rows = found.lines.iter().enumerate().map(|(index, line)| {
         let place = (index + 1).to_string();
         let verdict = line.verdict.clone();
-        let scores = scores.iter().map(|score| number(score(line)));
+        let scores = orders.iter().zip(&scores).map(|(order, score)| number(*order, score(line)));
         [place, line.name.clone()].into_iter().chain(scores).chain([verdict]).collect()
     });
     let rows: Vec<Vec<String>> = rows.collect();
@@ -163,7 +159,7 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
         } else {
             "± shows the noise".to_owned()
         },
-        vertical: AxisSide::linear(words),
+        vertical: AxisSide::linear(words).in_percent(found.order == CandidateOrder::Error),
         panels: vec![Panel { title: String::new(), horizontal, series }],
     }
 }

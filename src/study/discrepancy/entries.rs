@@ -80,7 +80,7 @@ const ROUNDS: (&str, RowSetting) = ("rounds", RowSetting::Number(1000.0));
 
 pub(super) static ENTRIES: &[DiscrepancyRow] = &[
     DiscrepancyRow {
-        title: "source-only, uniform weights",
+        title: "public data only, uniform weights",
         arm: Arm::SourceOnly,
         settings: &[],
         wanted: &[about(RowMeasure::Discrepancy, [0.379; 6]), about(RowMeasure::Error, [9.5; 6])],

@@ -4,7 +4,7 @@ use super::{Change, Context};
 use crate::engine::desk::TrainerSteps;
 use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
-use crate::session::archive::DIED;
+use crate::session::archive::{DIED, MISSING, NOT_BEGUN};
 use crate::session::follow::RunNews;
 use crate::session::run_directory::Process;
 use crate::tui::live_run::LiveRun;
@@ -86,6 +86,11 @@ impl Context {
 
     /// Offers to take up a run whose program died.
     pub fn ask_to_go_on(&mut self, run: ArchivedRun) {
+        if matches!(run.outcome.as_str(), MISSING | NOT_BEGUN) {
+            let text =
+                "a task of a sweep cannot be taken up: c on the Ledger screen (6) settles it";
+            return self.say(Level::Info, text);
+        }
         if run.outcome != DIED {
             return self.say(Level::Info, "this run did not die; select one that did, and press r");
         }

@@ -257,7 +257,13 @@ impl Context {
         self.notice = Some(notice);
     }
 
-    /// Removes the notice: the user who presses a key has read it. An error stays until Esc.
+    /// Removes an error that is about nothing in particular: who goes to another screen has read it.
+    pub fn leave_error(&mut self) {
+        self.notice.take_if(|notice| notice.level == Level::Error && notice.cause.is_none());
+    }
+
+    /// Removes the notice: the user who presses a key has read it. An error stays until Esc, or until
+    /// another screen is shown.
     pub fn read_notice(&mut self) {
         self.notice.take_if(|notice| notice.level != Level::Error);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
-use crate::engine::desk::{JobId, News};
+use crate::engine::desk::{JobId, News, SoughtSweep, SweepStanding};
 use crate::engine::lookup::Wanted;
 use crate::engine::{DeskReport, Request};
 use crate::session::Session;
@@ -14,6 +14,7 @@ use crate::tui::live_ranking::LiveRanking;
 use crate::tui::live_rehearsal::LiveRehearsal;
 use crate::tui::notice::{ErrorTopic, Level};
 use crate::tui::popup::file_browser::FileBrowser;
+use crate::tui::popup::question::Prompt;
 
 /// During a run of this length the user looks elsewhere.
 const LONG: Duration = Duration::from_secs(20);
@@ -159,7 +160,36 @@ impl Context {
                 self.written = Some(path);
             }
             DeskReport::Remark(text) => self.say(Level::Info, text),
+            DeskReport::Collected { sweep, standing } => self.collected(sweep, standing),
+            DeskReport::WhichSweep => self.ask_for_sweep(),
         }
+    }
+
+    /// Collects the sweep of a directory that the user names.
+    pub fn ask_for_sweep(&mut self) {
+        let help = "the directory of the sweep, as printed by `halflight sweep`";
+        let take = |context: &mut Self, path: &str| {
+            let sweep = SoughtSweep::At(path.into());
+            context.ask(Request::Collect { sweep, give_up: false });
+            Ok(())
+        };
+        self.prompt(Prompt::new("Collect a sweep", help, "", take));
+    }
+
+    /// What has not ended can be given up, unless it is still at work.
+    fn collected(&mut self, sweep: PathBuf, standing: SweepStanding) {
+        if standing.missing + standing.not_begun == 0 {
+            return self.say(Level::Info, standing.words());
+        }
+        let text = format!(
+            "{}. Settle those now? One without a result has died or works on another machine: it is \
+             charged in full. One that was not begun costs nothing and cannot be begun any more.",
+            standing.words()
+        );
+        self.confirm(text, "settle", move |context| {
+            let sweep = SoughtSweep::At(sweep);
+            context.ask(Request::Collect { sweep, give_up: true });
+        });
     }
 
     /// Calls the user back who went away during a long run.

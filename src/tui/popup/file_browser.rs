@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::privacy::Watch;
 use crate::tui::canvas::Canvas;
 use crate::tui::notice::one_line;
+use crate::tui::widgets::shortened;
 
 /// What lies in a directory, by its name there.
 #[derive(Debug, Clone)]
@@ -117,7 +118,7 @@ fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
     let theme = canvas.theme;
     let text = schema.columns.iter().filter(|column| !column.numeric).count();
     let rows = if schema.whole {
-        format!("{} rows", schema.rows)
+        format!("{} {}", schema.rows, if schema.rows == 1 { "row" } else { "rows" })
     } else {
         format!("more than {} rows", schema.rows)
     };
@@ -144,7 +145,7 @@ fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
             .flat_map(|rows| rows.rows.iter().take(4))
             .filter_map(|row| row.get(index).map(String::as_str))
             .collect();
-        let name: String = column.name.chars().take(names).collect();
+        let name = shortened(&column.name, names as u16, canvas.glyphs.cut);
         lines.push(Line::from(vec![
             Span::styled(format!("{name:<names$} "), theme.text),
             Span::styled(format!("{kind}  "), theme.muted),

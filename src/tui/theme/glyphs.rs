@@ -26,6 +26,8 @@ pub struct Glyphs {
     pub join: &'static str,
     pub clipped_left: &'static str,
     pub clipped_right: &'static str,
+    /// Ends a name of which only the beginning has room.
+    pub cut: &'static str,
     pub unicode: bool,
 }
 
@@ -46,6 +48,7 @@ impl Glyphs {
             join: "·",
             clipped_left: "‹",
             clipped_right: "›",
+            cut: "…",
             unicode: true,
         }
     }
@@ -67,6 +70,7 @@ impl Glyphs {
             join: ".",
             clipped_left: "<",
             clipped_right: ">",
+            cut: "~",
             unicode: false,
         }
     }
@@ -173,6 +177,7 @@ mod tests {
             glyphs.join,
             glyphs.clipped_left,
             glyphs.clipped_right,
+            glyphs.cut,
         ];
         all.extend(glyphs.series);
         all

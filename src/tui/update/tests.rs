@@ -616,6 +616,10 @@ fn an_answer_goes_with_the_next_key_and_an_error_stays_until_esc() {
     assert!(app.context.notice.is_some());
     press(&mut app, "\x1b");
     assert!(app.context.notice.is_none());
+    // Who goes to another screen has read it, too.
+    app.context.complain(&Error::failed("the disk is full"));
+    press(&mut app, "5");
+    assert!(app.context.notice.is_none());
 }
 
 #[test]

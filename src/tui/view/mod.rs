@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use super::app::App;
-use super::canvas::{Canvas, Hits};
+use super::canvas::{Canvas, Hits, wrapped_lines};
 use super::notice::Level;
 use super::tab::Tab;
 use super::widgets::text_field::TextFieldView;
@@ -162,7 +162,7 @@ fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
     // A long error deserves more than one line.
     let width = line.width() as u16;
     if width > area.width && app.context.notice.is_some() {
-        let rows = width.div_ceil(area.width.max(1) - 2).min(5);
+        let rows = wrapped_lines(&line.to_string(), area.width).min(5);
         let top = area.y.saturating_sub(rows - 1);
         let tall = Rect { y: top, height: rows, ..area };
         canvas.render(Clear, tall);

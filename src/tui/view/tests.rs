@@ -98,8 +98,8 @@ fn sealed_no_scene_shows_an_exact_number() {
             let text = text_of(&buffer(&app, columns, rows));
             // Exact numbers of the stage: 90 + …, 103.25 (source-only), 1000 + … (archive).
             for number in [
-                "103 ◆", "91.5", "88.8", "1.11k", "1.12k", "1.13k", "61 ", "north", "0.520",
-                "12 more",
+                "103 ◆", "91.5", "88.8", "1.11k", "1.12k", "1.13k", "1.111k", "1.112k", "61 ",
+                "north", "0.520", "12 more",
             ] {
                 let browsing = name == "data_browser";
                 assert!(browsing || !text.contains(number), "{name} shows {number}:\n{text}");
@@ -186,16 +186,30 @@ fn a_terminal_that_is_too_small_says_what_it_needs() {
 }
 
 #[test]
-fn help_is_as_many_lines_as_a_paragraph_makes_of_it() {
+fn the_verdict_of_a_run_is_whole_in_a_small_terminal() {
+    let app = fixtures::finished();
+    let run = &app.context.runs[0];
+    let said = crate::tui::screen::run::result_in_words(run, &app.context.watch).unwrap();
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = joined(&text_of(&buffer(&app, 80, 24)));
+    for sentence in said.split_inclusive(". ") {
+        assert!(shown.contains(sentence.trim()), "{sentence}\n{shown}");
+    }
+}
+
+#[test]
+fn a_text_is_as_many_lines_as_a_paragraph_makes_of_it() {
     use ratatui::widgets::{Paragraph, Widget, Wrap};
-    for field in crate::adapt::methods().iter().flat_map(|method| method.spec().fields) {
+    let path = format!("error: /home/me/{}: it is under way", "a-long-name/".repeat(12));
+    let helps = crate::adapt::methods().iter().flat_map(|method| method.spec().fields);
+    for text in helps.map(|field| field.help).chain([path.as_str()]) {
         for width in [24, 40, 60] {
             let area = Rect { x: 0, y: 0, width, height: 40 };
             let mut buffer = Buffer::empty(area);
-            Paragraph::new(field.help).wrap(Wrap { trim: true }).render(area, &mut buffer);
-            let text = text_of(&buffer);
-            let used = text.lines().filter(|line| !line.trim().is_empty()).count();
-            assert_eq!(usize::from(wrapped_lines(field.help, width)), used, "{width}: {text}");
+            Paragraph::new(text).wrap(Wrap { trim: true }).render(area, &mut buffer);
+            let drawn = text_of(&buffer);
+            let used = drawn.lines().filter(|line| !line.trim().is_empty()).count();
+            assert_eq!(usize::from(wrapped_lines(text, width)), used, "{width}: {drawn}");
         }
     }
 }

@@ -45,7 +45,7 @@ fn width(text: &str) -> u16 {
 }
 
 /// At most `room` cells of a text; what is cut off is hinted at by `mark`.
-fn shortened(text: &str, room: u16, mark: &str) -> String {
+pub fn shortened(text: &str, room: u16, mark: &str) -> String {
     if width(text) <= room {
         return text.to_owned();
     }

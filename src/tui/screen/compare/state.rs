@@ -1,6 +1,7 @@
 //! Which runs are shown, in which order, and which of them are pinned.
 
 use crate::adapt::Series;
+use crate::data::Task;
 use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
 use crate::session::archive::{curve, epsilon};
@@ -11,7 +12,6 @@ use crate::tui::tab::Pane;
 use crate::tui::theme::SERIES;
 use crate::tui::widgets::viewport::Viewport;
 
-/// Archived runs.
 /// Of the first column, until the user changes it.
 pub const USUAL_WIDTH: u16 = 24;
 
@@ -96,6 +96,18 @@ impl Quantity {
             Self::Score => "released error against ε".to_owned(),
             Self::Utility(series) => format!("best {} against ε", series.words()),
         }
+    }
+
+    /// Whether it is a share of wrong answers for all of these runs.
+    pub fn is_share<'a>(self, runs: impl IntoIterator<Item = &'a ArchivedRun>) -> bool {
+        let is_error = match self {
+            Self::Score => true,
+            Self::Series(series) | Self::Utility(series) => series.is_error(),
+            Self::Epsilon => false,
+        };
+        let mut runs = runs.into_iter().peekable();
+        let of_classes = |run: &ArchivedRun| run.task() == Some(Task::Classification);
+        is_error && runs.peek().is_some() && runs.all(of_classes)
     }
 
     /// Whether each run is one point.
@@ -259,8 +271,8 @@ mod tests {
             }
         }
         assert!(RunColumn::shown(false).iter().all(|column| !column.title().contains('◆')));
-        assert!(screen.order(&runs, "1009", &Watch::open()).len() == 1);
-        assert!(screen.order(&runs, "1009", &watch).is_empty());
+        assert!(screen.order(&runs, "1.009k", &Watch::open()).len() == 1);
+        assert!(screen.order(&runs, "1.009k", &watch).is_empty());
         for _ in 0..20 {
             screen.next_quantity(&runs, &watch);
             assert!(!matches!(

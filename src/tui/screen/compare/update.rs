@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::state::CompareScreen;
 use crate::engine::Request;
 use crate::session::ArchivedRun;
+use crate::session::archive::DIED;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
 use crate::tui::live_run::LiveRun;
@@ -21,7 +22,7 @@ const WIDTHS: [u16; 2] = [10, 60];
 pub const KEYS: Keys<CompareScreen> = &[
     show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
     show(&["s"], "sort", "sort by the next column", sort),
-    show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
+    show(&["S"], "reverse", "reverse the order", reverse),
     show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
     show(&["t"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
@@ -61,6 +62,18 @@ fn sort(screen: &mut CompareScreen, context: &mut Context) {
     screen.sort = columns[here.map_or(0, |here| (here + 1) % columns.len())];
     // Errors and ε: the smallest first; time: the newest first.
     screen.reverse = screen.sort == RunColumn::Time;
+    say_order(screen, context);
+}
+
+/// The column that sorts need not have room in the table.
+fn say_order(screen: &CompareScreen, context: &mut Context) {
+    let order = if screen.reverse { ", the last first" } else { "" };
+    context.say(Level::Info, format!("sorted by {}{order}", screen.sort.title()));
+}
+
+fn reverse(screen: &mut CompareScreen, context: &mut Context) {
+    screen.reverse = !screen.reverse;
+    say_order(screen, context);
 }
 
 fn tag(screen: &mut CompareScreen, context: &mut Context) {
@@ -75,15 +88,22 @@ fn tag(screen: &mut CompareScreen, context: &mut Context) {
 }
 
 fn delete(screen: &mut CompareScreen, context: &mut Context) {
-    let Some(ArchivedRun { id, .. }) = selected(screen, context) else { return };
+    let Some(run) = selected(screen, context) else { return };
+    let id = run.id.clone();
     let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
     if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
         context.say(Level::Warning, "this run is still under way: stop it first");
         return;
     }
-    // A run of another process is refused by whoever deletes: it knows of it.
+    // Whoever deletes refuses it, too: a run of another process may have begun since.
+    if run.is_alive() {
+        let process = run.process.as_ref().map_or_else(String::new, |it| format!(" by {it}"));
+        let text = format!("this run is under way, carried out{process}: stop it first");
+        return context.say(Level::Warning, text);
+    }
+    let resumable = if run.outcome == DIED { " Its program died; r goes on with it." } else { "" };
     let text = format!(
-        "Delete {} with its model and its numbers? What it spent stays in the ledger.",
+        "Delete {} with its model and its numbers? What it spent stays in the ledger.{resumable}",
         id.0
     );
     context.confirm(text, "delete", move |context| context.ask(Request::DeleteRun(id)));

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
-use crate::session::archive::{best, best_of_all, curve, epsilon, tally};
+use crate::session::archive::{DIED, MISSING, best, best_of_all, curve, epsilon, tally};
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
 use crate::tui::context::Context;
@@ -14,10 +14,9 @@ use crate::tui::run_column::RunColumn;
 use crate::tui::tab::CHARTS;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::chart::{Chart, SeriesView};
-use crate::tui::widgets::number::five_digits;
 use crate::tui::widgets::smoothing::{PlotPoint, smooth};
 use crate::tui::widgets::track::TrackView;
-use crate::verdict::{Standing, Tone};
+use crate::verdict::{Standing, Tone, error_cell};
 
 pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(runs) = &context.archive else {
@@ -59,7 +58,7 @@ fn archive(
         let runs = context.archived();
         let best = best_of_all(runs).map(|(run, what, error)| {
             let plan = run.plan.as_ref().map_or("", |plan| &plan.name);
-            format!(" · least {what} {} ({plan})", five_digits(error))
+            format!(" · least {what} {} ({plan})", error_cell(run.task(), error))
         });
         format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
     } else {
@@ -86,8 +85,9 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
     match column {
         // The user can make it wider or narrower.
         RunColumn::Plan if screen.width != USUAL_WIDTH => screen.width,
-        RunColumn::Plan => longest(4).min(names.max(USUAL_WIDTH)),
-        RunColumn::Method => longest(6).min(names.max(18)),
+        RunColumn::Plan => longest(4).min(names),
+        // A method is known by its first words.
+        RunColumn::Method => longest(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
         RunColumn::Epsilon | RunColumn::Delta => longest(6),
         RunColumn::Score | RunColumn::PublicLast => longest(8),
@@ -148,11 +148,19 @@ fn columns_that_fit(
         let width = |column| width_of(screen, context, column, names);
         fitting(by_weight.iter().copied(), width, room.saturating_sub(2))
     };
-    // Whole names, unless that costs one of the columns that say most.
-    let most = fitted(0);
-    let needed = most.len().min(FIRST_IN_WEIGHT);
-    let names = [LONGEST_NAME, 0].into_iter().find(|names| fitted(*names).len() >= needed);
-    let names = names.unwrap_or(0);
+    // Whole names, unless that costs one of the columns that say most; and how a run stands is seen
+    // even where little is left of its name.
+    let standing = by_weight.iter().position(|column| *column == RunColumn::Outcome);
+    let standing = standing.map_or(0, |place| place + 1);
+    let has_first = |names, wanted: usize| fitted(names).len().min(wanted);
+    let [whole, usual, short] = [LONGEST_NAME, USUAL_WIDTH, SHORTEST_NAME];
+    let names = if has_first(usual, standing) < has_first(short, standing) {
+        short
+    } else if has_first(whole, FIRST_IN_WEIGHT) < has_first(usual, FIRST_IN_WEIGHT) {
+        usual
+    } else {
+        whole
+    };
     let mut columns = fitted(names);
     columns.sort_by_key(|column| RunColumn::ALL.iter().position(|other| other == column));
     let widths = columns.iter().map(|column| width_of(screen, context, *column, names)).collect();
@@ -164,6 +172,7 @@ const FIRST_IN_WEIGHT: usize = 8;
 
 /// Of a plan or a method.
 const LONGEST_NAME: u16 = 48;
+const SHORTEST_NAME: u16 = 12;
 
 fn runs_table(
     screen: &CompareScreen,
@@ -253,8 +262,10 @@ fn chart(
             })
             .collect();
         let title = format!("{} (b: next)", quantity.title());
+        let shown = points.iter().map(|(index, ..)| &context.archived()[*index]);
         let mut chart = Chart::new(&title, theme, glyphs)
             .log(log)
+            .percent(quantity.is_share(shown))
             .x_axis("ε", false)
             .legend(false)
             .empty("no run has both numbers");
@@ -287,6 +298,7 @@ fn chart(
     let title = format!("{} (b: next)", quantity.title());
     let mut chart = Chart::new(&title, theme, glyphs)
         .log(log)
+        .percent(quantity.is_share(curves.iter().map(|(_, run, ..)| *run)))
         .x_axis("step", true)
         .empty("no run has numbers of this kind: b shows others");
     for (slot, run, points, curator) in &curves {
@@ -370,7 +382,17 @@ fn selected<'a>(
     if !run.is_settled()
         && let Some(process) = &run.process
     {
-        facts.push(("carried out by", format!("{process}, {}", wrote_words(run.wrote))));
+        let wrote = wrote_words(run.wrote);
+        match run.outcome.as_str() {
+            DIED => {
+                facts.push(("died", format!("{process}, {wrote}; r goes on with it")));
+            }
+            MISSING => {
+                let text = format!("{process}, {wrote}; c on the Ledger screen (6) settles it");
+                facts.push(("no result", text));
+            }
+            _ => facts.push(("carried out by", format!("{process}, {wrote}"))),
+        }
     }
     facts.push(("directory", run.directory.display().to_string()));
     if run.skipped > 0 {

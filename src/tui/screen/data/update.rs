@@ -64,8 +64,10 @@ fn remove(screen: &mut DataScreen, context: &mut Context) {
 
 fn reload(screen: &mut DataScreen, context: &mut Context) {
     let Some(definition) = screen.definition(context).cloned() else { return };
+    let text = format!("'{}' is read again", definition.name);
     context.load(definition);
     context.ask_preview();
+    context.say(Level::Info, text);
 }
 
 fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {

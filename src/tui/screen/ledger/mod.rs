@@ -43,9 +43,10 @@ impl Screen for LedgerScreen {
         if account.budget.is_none() {
             return Some("b sets a budget: no run is allowed without one".to_owned());
         }
-        let died = self.digest(context)?.entries.iter().any(|entry| entry.life == RunLife::Died);
-        Some(if died {
+        Some(if self.waiting(context, RunLife::Died).is_some() {
             "a run died: s settles it, o on the Compare screen (5) goes on with it".to_owned()
+        } else if self.waiting(context, RunLife::Reserved).is_some() {
+            "c gathers the results of the sweep; until then its runs count in full".to_owned()
         } else {
             "w writes a certificate of everything spent".to_owned()
         })

@@ -80,6 +80,14 @@ impl LedgerScreen {
         context.digests.get(self.selected)
     }
 
+    /// A run in this life: the selected one if it is, or the first.
+    pub fn waiting<'a>(&self, context: &'a Context, life: RunLife) -> Option<&'a RunRecord> {
+        let (account, digest) = self.account(context).zip(self.digest(context))?;
+        let is = |index: &usize| digest.entries.get(*index).is_some_and(|it| it.life == life);
+        let index = Some(self.entry).filter(is).or_else(|| (0..account.runs.len()).find(is))?;
+        account.runs.get(index)
+    }
+
     /// Entries of the selected account that pass the filter, the newest first.
     pub fn visible_entries(&self, context: &Context) -> Vec<RunLine> {
         let (Some(account), Some(digest)) = (self.account(context), self.digest(context)) else {

@@ -3,6 +3,7 @@
 use super::state::LedgerScreen;
 use crate::data::Role;
 use crate::engine::Request;
+use crate::engine::desk::SoughtSweep;
 use crate::engine::lookup::RunLife;
 use crate::privacy::ledger::Gap;
 use crate::tui::context::Context;
@@ -71,13 +72,13 @@ fn certify(screen: &mut LedgerScreen, context: &mut Context) {
     ));
 }
 
-fn collect(_: &mut LedgerScreen, context: &mut Context) {
-    let help = "the directory of the sweep, as printed by `halflight sweep`";
-    let take = |context: &mut Context, path: &str| {
-        context.ask(Request::Collect(path.into()));
-        Ok(())
-    };
-    context.prompt(Prompt::new("Collect a sweep", help, "", take));
+/// Collects the sweep that waits for it, the selected one if it does, or one that the user names.
+fn collect(screen: &mut LedgerScreen, context: &mut Context) {
+    if let Some(run) = screen.waiting(context, RunLife::Reserved) {
+        let sweep = SoughtSweep::Of(run.grant.run.clone());
+        return context.ask(Request::Collect { sweep, give_up: false });
+    }
+    context.ask_for_sweep();
 }
 
 /// Goes on without a total.
@@ -101,15 +102,15 @@ fn accept(screen: &mut LedgerScreen, context: &mut Context) {
 
 /// Settles a run whose process is gone: the selected one if it is such a run.
 fn settle(screen: &mut LedgerScreen, context: &mut Context) {
-    let dead = screen.account(context).zip(screen.digest(context)).and_then(|(account, digest)| {
-        let life = |index: &usize| digest.entries.get(*index).map(|entry| entry.life);
-        let died = |index: &usize| life(index) == Some(RunLife::Died);
-        let selected = Some(screen.entry).filter(died);
-        let index = selected.or_else(|| (0..account.runs.len()).find(died))?;
-        account.runs.get(index)
-    });
+    let dead = screen.waiting(context, RunLife::Died);
     let Some(id) = dead.map(|run| run.grant.run.clone()) else {
-        context.say(Level::Info, "no run has died here: there is nothing to settle");
+        let reserved = screen.waiting(context, RunLife::Reserved).is_some();
+        let text = if reserved {
+            "the runs of a sweep are settled when it is collected: c"
+        } else {
+            "no run has died here: there is nothing to settle"
+        };
+        context.say(Level::Info, text);
         return;
     };
     let text = format!(

@@ -9,7 +9,7 @@ use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
-use crate::tui::canvas::Canvas;
+use crate::tui::canvas::{Canvas, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::run_column::RunColumn;
 use crate::tui::theme::Theme;
@@ -121,9 +121,11 @@ fn spending(
     let inner = canvas.pane(area, &title, ENTRIES);
     let bought = if inner.height >= 16 { 7 } else { 0 };
     let said = totals(context, canvas, account, digest);
-    // At most a third of the pane; what does not fit is in `halflight ledger`.
-    let rows = said.iter().map(|line| line.width().div_ceil(usize::from(inner.width.max(1))));
-    let rows = (rows.sum::<usize>() as u16).clamp(3, (inner.height / 3).max(3));
+    let visible = screen.visible_entries(context);
+    // A third of the pane and what the entries leave; what does not fit is in `halflight ledger`.
+    let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
+    let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
+    let rows = rows.sum::<u16>().clamp(3, (inner.height / 3).max(free).max(3));
     let [gauge, words, entries, detail] = inner.layout(&Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(rows),
@@ -138,7 +140,6 @@ fn spending(
         canvas.empty(entries, &["No run yet."]);
         return;
     }
-    let visible = screen.visible_entries(context);
     if visible.is_empty() {
         canvas.empty(entries, &["No entry passes the filter; Esc clears it."]);
         return;

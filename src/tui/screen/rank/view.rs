@@ -7,14 +7,14 @@ use super::state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::CandidateOrder;
-use crate::rank::candidate_line::{Mean, MeanScores};
+use crate::rank::candidate_line::{Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
 use crate::tui::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::live_ranking::RankingSoFar;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::chart::{Chart, SeriesView};
-use crate::tui::widgets::number::compact;
+use crate::tui::widgets::number::{compact, percent};
 use crate::tui::widgets::smoothing::PlotPoint;
 use crate::tui::widgets::track::TrackView;
 use crate::tui::widgets::whiskers::Whiskers;
@@ -366,12 +366,12 @@ fn candidates(
             let text = match column {
                 RankColumn::Rank => row.rank.to_string(),
                 RankColumn::Name => row.name.clone(),
-                RankColumn::Energy => row.energy.map_or_else(none, with_deviation),
-                RankColumn::Distance => row.distance.map_or_else(none, with_deviation),
+                RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.told()),
+                RankColumn::Distance => row.distance.map_or_else(none, |mean| mean.told()),
                 RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
                 RankColumn::Labelled => row.labelled.map_or_else(none, compact),
-                RankColumn::Error => row.error.map_or_else(none, with_deviation),
-                RankColumn::Elsewhere => row.elsewhere.map_or_else(none, compact),
+                RankColumn::Error => row.error.map_or_else(none, |error| error.percent()),
+                RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
                 RankColumn::Verdict => row.verdict.clone(),
             };
             let own = if *column == RankColumn::Name { theme.text } else { style };
@@ -394,10 +394,6 @@ fn candidates(
 
 fn none() -> String {
     "–".to_owned()
-}
-
-fn with_deviation(mean: Mean) -> String {
-    format!("{:.3} ± {:.3}", mean.mean, mean.deviation)
 }
 
 /// The principal angles of the selected candidate against the best, between other private
@@ -458,18 +454,23 @@ fn details(
     let Some(line) = line else { return };
     let mut facts = vec![("dataset", line.name.clone()), ("records", line.records.to_string())];
     if let Some(summary) = &line.summary {
-        facts.push(("energy", with_deviation(summary.energy)));
+        facts.push(("energy", summary.energy.told()));
     }
     let (noise, private) = (comparison.ceiling.energy.mean, comparison.floor.energy.mean);
     facts.push(("  of noise", format!("{noise:.3}")));
     facts.push(("  of more private", format!("{private:.3}")));
-    facts.extend(line.summary.as_ref().map(|it| ("distance", with_deviation(it.distance))));
+    facts.extend(line.summary.as_ref().map(|it| ("distance", it.distance.told())));
     if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
-        let text = format!("{:.4} ± {:.4} (95 %)", behind.mean, behind.half_width);
+        let Paired { mean, half_width, .. } = behind;
+        let text = if comparison.order == CandidateOrder::Error {
+            format!("{:.1} ± {:.1} points (95 %)", 100.0 * mean, 100.0 * half_width)
+        } else {
+            format!("{mean:.3} ± {half_width:.3} (95 %)")
+        };
         facts.push(("behind the best", text));
     }
     let alongside = line.alongside.clone().unwrap_or_default();
-    facts.extend(alongside.error().map(|error| ("its model's error", with_deviation(error))));
+    facts.extend(alongside.error().map(|error| ("its model's error", error.percent())));
     for (name, number) in
         [("discrepancy", alongside.unlabelled), ("with labels", alongside.labelled)]
     {

@@ -1,4 +1,4 @@
-//! Run: runs that are under way, and those of this sitting.
+//! Run: runs that are under way, and those since the program was opened.
 
 mod choice;
 mod state;
@@ -21,6 +21,7 @@ use crate::tui::tab::{CHARTS, Pane};
 use crate::tui::text_table::Sheet;
 use crate::tui::widgets::viewport::Viewport;
 pub use state::{LOG, RUNS, RunScreen};
+pub use view::result_in_words;
 
 impl Screen for RunScreen {
     fn keys() -> Keys<Self> {
@@ -80,6 +81,13 @@ impl Screen for RunScreen {
         let mut words = explained(curves.map(|series| series.words()));
         // What matters most first.
         words.sort_by_key(|word| word.name != "private error");
+        let result = self.run(context).and_then(|run| result_in_words(run, &context.watch));
+        let result = result.map(|text| Explained {
+            name: "this result".to_owned(),
+            also: "verdict".to_owned(),
+            text,
+        });
+        words.splice(0..0, result);
         words.extend(explained([
             "ε",
             "verdict",

@@ -3,7 +3,6 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::state::RunScreen;
-use crate::plot::number::five_digits;
 use crate::privacy::accountant::round_up;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::Context;
@@ -17,7 +16,7 @@ const MOST: usize = 3;
 /// ε as we compute it beside the one that is claimed, as far as they are known.
 pub fn spent(trained: &TrainerSteps) -> String {
     let Some(delta) = trained.delta else { return "no ε is known".to_owned() };
-    let claimed = trained.claimed.last().map(|(_, epsilon)| five_digits(*epsilon));
+    let claimed = trained.claimed.last().map(|(_, epsilon)| round_up(*epsilon, 4));
     let claimed = claimed.map_or_else(|| "none claimed".to_owned(), |it| format!("ε {it} claimed"));
     match trained.ours {
         Some(ours) => format!("ε {} computed here, {claimed}, at δ {delta:e}", round_up(ours, 4)),

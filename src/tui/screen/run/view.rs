@@ -11,8 +11,8 @@ use crate::adapt::{self, Series};
 use crate::data::Task;
 use crate::engine::Summary;
 use crate::glossary;
-use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
+use crate::privacy::{Target, Watch};
 use crate::tui::canvas::{Canvas, ListHit, bold, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::live_run::{Ended, LiveRun, Logged};
@@ -21,7 +21,7 @@ use crate::tui::tab::CHARTS;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::large;
-use crate::tui::widgets::number::{compact, compact_up, duration};
+use crate::tui::widgets::number::{compact, compact_up, duration, percent};
 use crate::tui::widgets::track::TrackView;
 use crate::tui::widgets::whiskers::Whiskers;
 use crate::verdict::{Standing, Tone};
@@ -50,7 +50,11 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     }
     let several = context.runs.len() > 1;
     let on_log = canvas.has_focus(LOG) || canvas.filtering;
-    let needed = if run.choice.is_some() { 2 } else { 5 };
+    let needed = match &run.ended {
+        _ if run.choice.is_some() => 2,
+        Some(Ended::Summary(summary)) => 5 + u16::from(summary.trouble.is_some()),
+        _ => 5,
+    };
     let results_rows =
         if run.has_ended() && run.is_ours() && (!on_log || area.height >= 30) { needed } else { 0 };
     // A result says more than the events that led to it.
@@ -64,9 +68,19 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     let head = head_lines(context, canvas, run);
     let width = area.width.saturating_sub(2);
     let head_rows = head.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
-    let head_rows = head_rows.min(if area.height >= 30 { 6 } else { 5 });
+    let list_rows = if several { (context.runs.len() as u16).min(4) + 1 } else { 0 };
+    // The verdict is whole where the charts have room beside it. The table of errors goes first: the
+    // verdict has its numbers. `i` shows what is left out.
+    let room = area.height.saturating_sub(list_rows + 2 + log_rows + LEAST_CHARTS);
+    let told = matches!(run.ended, Some(Ended::Summary(_)));
+    let results_rows = if told && head_rows + results_rows > room && area.height < 30 {
+        results_rows.min(results_rows.saturating_sub(TABLE_ROWS))
+    } else {
+        results_rows
+    };
+    let head_rows = head_rows.min(room.saturating_sub(results_rows)).max(head_rows.min(3));
     let [list, status, said, charts, results, log] = area.layout(&Layout::vertical([
-        Constraint::Length(if several { (context.runs.len() as u16).min(4) + 1 } else { 0 }),
+        Constraint::Length(list_rows),
         Constraint::Length(2),
         Constraint::Length(head_rows),
         Constraint::Fill(1),
@@ -84,7 +98,10 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     }
     if results_rows > 0 {
         match &run.ended {
-            Some(Ended::Summary(summary)) => outcome(context, canvas, results, summary),
+            Some(Ended::Summary(summary)) => {
+                let short = results_rows + TABLE_ROWS <= needed;
+                outcome(context, canvas, results, summary, short);
+            }
             Some(Ended::Chosen(chosen)) => {
                 let area = results.inner(Margin::new(1, 0));
                 canvas.wrapped(choice::guarantee(chosen), theme.good, area);
@@ -97,6 +114,28 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         }
     }
     event_log(screen, context, canvas, log, run);
+}
+
+/// So many rows the charts keep when much is to be said.
+const LEAST_CHARTS: u16 = 7;
+/// With fewer rows one chart stands beside the other.
+const LEAST_FOR_THREE: u16 = 10;
+/// The errors of three models, and their heading.
+const TABLE_ROWS: u16 = 4;
+
+/// Everything that is said of a run's result, for the window that explains words.
+pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(Ended::Summary(summary)) = &run.ended {
+        if let Some(told) = &summary.told {
+            parts.extend(told.alarm());
+            parts.push(format!("Released score, may be shared: {}.", told.sentence()));
+        }
+        let errors = summary.scores.exact(watch);
+        parts.extend(errors.map(|errors| errors.verdict(Standing::Exact).text()));
+    }
+    parts.extend(run.caution(watch).map(|caution| format!("◆ {caution}.")));
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 /// Whether the model is good, in words, once there is one; and what the curator should know
@@ -197,7 +236,11 @@ fn status_lines(
         parts.push(Span::styled(format!(" · {}", elsewhere.words()), theme.muted));
     }
     if let Some(left) = run.remaining().filter(|_| !in_secret) {
-        let text = format!(" · about {} left", duration(left.as_secs_f64()));
+        let text = if run.step >= run.total {
+            " · the result is computed".to_owned()
+        } else {
+            format!(" · about {} left", duration(left.as_secs_f64()))
+        };
         parts.push(Span::styled(text, theme.muted));
     }
     if let Some(pace) = run.control.pace().filter(|_| !run.has_ended()) {
@@ -212,7 +255,7 @@ fn status_lines(
             parts.push(Span::styled(word, theme.warning));
         }
     }
-    canvas.render(Line::from(parts), first);
+    canvas.paragraph(Line::from(parts), false, first);
     let inset = Rect { x: second.x + 1, width: second.width.saturating_sub(2), ..second };
     if run.choice.is_some() && !run.has_ended() {
         let Target { epsilon, delta } = run.target;
@@ -247,22 +290,37 @@ fn three_charts(
         area.layout(&Layout::horizontal(widths))
     } else {
         let [left, right] = area.layout(&Layout::horizontal([Constraint::Fill(1); 2]));
-        let [above, below] = right.layout(&Layout::vertical([Constraint::Fill(1); 2]));
+        // In so few rows two charts would show nothing, and the gauge tells what is spent.
+        let spend = u16::from(area.height >= LEAST_FOR_THREE);
+        let rows = [Constraint::Fill(1), Constraint::Fill(spend)];
+        let [above, below] = right.layout(&Layout::vertical(rows));
         [left, above, below]
+    };
+    // A few bars need few rows; ε has the others.
+    let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
+    let [gap, spend] = if corrected && area.width >= 120 {
+        let right = gap.union(spend);
+        let rows = [Constraint::Length(CORRECTIONS.len() as u16 + 2), Constraint::Fill(1)];
+        right.layout(&Layout::vertical(rows))
+    } else {
+        [gap, spend]
     };
     // The objective and the errors have different units: a chart for both would
     // flatten one of them.
     let log = screen.viewport.log;
+    let share = adapt::task_of(&run.method) == Some(Task::Classification);
     let errors = ChartContent {
-        title: "error on held-out records",
+        title: if share { "wrong answers on the hold-out" } else { "error on held-out records" },
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
         log,
+        share,
         large: true,
     };
     let objective = ChartContent {
         title: "objective",
         series: &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
         log,
+        share: false,
         large: false,
     };
     let losses = ChartContent {
@@ -273,6 +331,7 @@ fn three_charts(
             (Series::HoldoutLoss, "held out"),
         ],
         log,
+        share: false,
         large: false,
     };
     let has = |figure: &ChartContent| {
@@ -288,7 +347,7 @@ fn three_charts(
     } else {
         chart(screen, context, canvas, loss, run, if has_errors { &errors } else { &objective });
     }
-    if run.curves.contains_key(&CORRECTIONS[0].0) {
+    if corrected {
         corrections(screen, context, canvas, gap, run);
         spend_chart(screen, canvas, spend, run);
         return;
@@ -302,6 +361,7 @@ fn three_charts(
             (Series::GradientTail, "90 % of records"),
         ],
         log: true,
+        share: false,
         large: false,
     };
     chart(screen, context, canvas, gap, run, &gaps);
@@ -355,6 +415,8 @@ struct ChartContent<'a> {
     /// Each with its short name in the legend.
     series: &'a [(Series, &'static str)],
     log: bool,
+    /// Its numbers are shares: they are told in percent.
+    share: bool,
     /// Its current value is shown large.
     large: bool,
 }
@@ -368,7 +430,7 @@ fn chart(
     figure: &ChartContent,
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let ChartContent { title, series, log, large } = *figure;
+    let ChartContent { title, series, log, share, large } = *figure;
     let viewport = &screen.viewport;
     let views = series.iter().enumerate().filter_map(|(slot, (series, name))| {
         let curve = run.curves.get(series)?;
@@ -379,7 +441,7 @@ fn chart(
     let views: Vec<_> = views.collect();
     let sealed = context.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
-    let chart = Chart::new(&title, theme, glyphs).log(log).x_axis("step", true);
+    let chart = Chart::new(&title, theme, glyphs).log(log).percent(share).x_axis("step", true);
     let chart = chart.window(viewport.window).cursor(viewport.cursor);
     // The private error is what matters; where it cannot be seen, the public one.
     let now = views.iter().rev().find_map(|view| Some((view, view.points.iter().last()?)));
@@ -389,7 +451,8 @@ fn chart(
     if let Some((name, exact, value)) = now.filter(|_| large && inner.height >= LEAST_LARGE) {
         let sign = if exact { format!(" {}", glyphs.curator) } else { String::new() };
         let style = if exact { theme.curator } else { theme.text };
-        inner = below_large(canvas, inner, &compact(value), &format!("{name} now{sign}"), style);
+        let number = if share { percent(value) } else { compact(value) };
+        inner = below_large(canvas, inner, &number, &format!("{name} now{sign}"), style);
     }
     canvas.plot(inner, chart);
 }
@@ -406,6 +469,9 @@ fn below_large(canvas: &mut Canvas, area: Rect, number: &str, about: &str, style
 }
 
 fn spend_chart(screen: &RunScreen, canvas: &mut Canvas, area: Rect, run: &LiveRun) {
+    if area.is_empty() {
+        return;
+    }
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let points = until(run.epsilon.view(), screen.viewport.frozen);
     let style = theme.series(2);
@@ -476,7 +542,13 @@ fn event_log(
 }
 
 /// The result: the three models side by side, and the guarantee.
-fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary) {
+fn outcome(
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    summary: &Summary,
+    without_table: bool,
+) {
     let theme = canvas.theme;
     let scores = &summary.scores;
     let errors = scores.exact(&context.watch);
@@ -494,24 +566,27 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
     };
     let public = |score: Option<f64>| match (scores.task, score) {
         (_, None) => "–".to_owned(),
-        (Some(Task::Classification), Some(share)) => format!("{:.1} %", 100.0 * share),
+        (Some(Task::Classification), Some(share)) => percent(share),
         (_, Some(score)) => compact(score),
     };
-    lines.push(Line::styled(
+    let mut table = vec![Line::styled(
         format!(" {error:<25} {:<24} public hold-out (may rise)", "private hold-out"),
         theme.muted,
-    ));
+    )];
     let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
     for (name, exact, open) in [
         (own.as_str(), errors.map(|it| it.model), scores.model_on_public),
         ("public data only", errors.and_then(|it| it.public_alone), scores.source_only_on_public),
         ("private data, no privacy", errors.and_then(|it| it.no_privacy), None),
     ] {
-        lines.push(Line::from(vec![
+        table.push(Line::from(vec![
             Span::styled(format!(" {name:<25} "), theme.text),
             Span::styled(format!("{:<24} ", private(exact)), theme.curator),
             Span::styled(public(open), theme.text),
         ]));
+    }
+    if !without_table {
+        lines.extend(table);
     }
     let peeked = match (summary.peeked, area.width) {
         (false, _) => " · sealed",

@@ -10,7 +10,7 @@ use super::super::series::{Bin, nearest};
 use super::super::{put, shortened, width, write};
 use super::{Chart, FittedCurves, Layout, Reference, SeriesView};
 use crate::plot::axis::Axis;
-use crate::plot::number::compact;
+use crate::plot::number::{compact, percent};
 
 /// Fewer letters of a name say little.
 const LEGIBLE: u16 = 8;
@@ -47,12 +47,13 @@ impl Chart<'_> {
 
     /// The number that the legend gives for a curve: under the cursor, or last.
     fn reading(&self, series: &SeriesView<'_>) -> String {
+        let told = |y| if self.percent { percent(y) } else { compact(y) };
         let Some(cursor) = self.cursor else {
-            return series.points.last().map_or_else(|| "–".to_owned(), |point| compact(point.1));
+            return series.points.last().map_or_else(|| "–".to_owned(), |point| told(point.1));
         };
         match nearest(&series.points, cursor) {
-            Some((x, y)) if Some(x) == self.cursor_x() => compact(y),
-            Some((x, y)) => format!("{} @{}", compact(y), exact(x)),
+            Some((x, y)) if Some(x) == self.cursor_x() => told(y),
+            Some((x, y)) => format!("{} @{}", told(y), exact(x)),
             None => "–".to_owned(),
         }
     }
@@ -89,7 +90,7 @@ impl Chart<'_> {
         let limit = limit(with_readings);
         let mut line = Line::default();
         for (index, (series, reading)) in self.series.iter().zip(readings).enumerate() {
-            let name = shortened(&names[index], limit, self.glyphs.clipped_right);
+            let name = shortened(&names[index], limit, self.glyphs.cut);
             line.push_span(Span::styled(self.glyphs.series(series.slot), series.style));
             line.push_span(Span::styled(format!(" {name}"), self.theme.text));
             let mut style = self.theme.text;
@@ -108,7 +109,7 @@ impl Chart<'_> {
     pub(super) fn draw_message(&self, layout: &Layout, buffer: &mut Buffer) {
         let plot = layout.plot;
         let message = self.glyphs.spell(self.absence());
-        let message = shortened(&message, plot.width, self.glyphs.clipped_right);
+        let message = shortened(&message, plot.width, self.glyphs.cut);
         let x = plot.x + (plot.width - width(&message).min(plot.width)) / 2;
         write(buffer, plot, x, plot.y + plot.height / 2, &message, self.theme.muted);
     }
@@ -148,7 +149,7 @@ impl Chart<'_> {
         if layout.gutter > 0 {
             put(buffer, layout.area, plot.x - 1, row, self.glyphs.corner, border);
             let name = self.glyphs.spell(self.x_name);
-            let name = shortened(&name, layout.gutter - 1, self.glyphs.clipped_right);
+            let name = shortened(&name, layout.gutter - 1, self.glyphs.cut);
             write(buffer, layout.area, layout.area.x, row + 1, &name, self.theme.muted);
         }
         let Some(figure) = figure else { return };

@@ -62,6 +62,7 @@ pub struct Chart<'a> {
     glyphs: &'a Glyphs,
     series: Vec<SeriesView<'a>>,
     log: bool,
+    percent: bool,
     steps: bool,
     x_name: &'a str,
     window: Option<(f64, f64)>,
@@ -79,6 +80,7 @@ impl<'a> Chart<'a> {
             glyphs,
             series: Vec::new(),
             log: false,
+            percent: false,
             steps: true,
             x_name: "step",
             window: None,
@@ -98,6 +100,12 @@ impl<'a> Chart<'a> {
     /// A decimal logarithmic y axis; values that are not positive become gaps.
     pub fn log(mut self, log: bool) -> Self {
         self.log = log;
+        self
+    }
+
+    /// The values are shares: they are told in percent.
+    pub fn percent(mut self, percent: bool) -> Self {
+        self.percent = percent;
         self
     }
 
@@ -214,7 +222,8 @@ impl<'a> Chart<'a> {
         let lo = reference.map_or(lo, |value| lo.min(value));
         let hi = reference.map_or(hi, |value| hi.max(value));
         let y = Axis::around(lo, hi, self.scale());
-        let ticks = y.ticks((plot.height / 2).clamp(2, 6), false);
+        let count = (plot.height / 2).clamp(2, 6);
+        let ticks = if self.percent { y.percent_ticks(count) } else { y.ticks(count, false) };
         Some(FittedCurves {
             x: Axis::exactly(window.0, window.1),
             y,

@@ -255,6 +255,19 @@ fn any_points() -> impl Strategy<Value = Vec<PlotPoint>> {
     })
 }
 
+#[test]
+fn shares_are_told_in_percent_on_the_axis_and_in_the_legend() {
+    let (theme, glyphs) = (Theme::truecolor(), Glyphs::unicode());
+    let points = [(1.0, 0.225), (2.0, 0.148)];
+    let chart = Chart::new("", &theme, &glyphs).series(view("private", &points)).percent(true);
+    let area = Rect::new(0, 0, 60, 14);
+    let mut buffer = Buffer::empty(area);
+    chart.draw(area, &mut buffer);
+    let text: String = buffer.content.iter().map(|cell| cell.symbol()).collect();
+    assert!(text.contains("private 14.8 %") && text.contains("20 %┤"), "{text}");
+    assert!(!text.contains("0.2"), "{text}");
+}
+
 proptest! {
     #[test]
     fn any_chart_fits_in_any_area(
