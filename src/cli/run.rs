@@ -1,5 +1,6 @@
 //! `halflight run SESSION`: a session's plans without the interface.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::steps::StepPrinter;
-use super::{messages, print_json, print_line, signals};
-use crate::data::Role;
+use super::{further_json, messages, print_json, print_line, signals};
 use crate::data::persons::protected_words;
+use crate::data::{Role, Task};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
-use crate::evaluation::Scored;
+use crate::evaluation::{FurtherScores, Measured, Scored};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Watch};
@@ -267,29 +268,36 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
     }
     let scores = &summary.scores;
-    let error = scores.error_words();
     let model = format!("this private model (ε {})", round_up(summary.guarantee.epsilon, 3));
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict(Standing::Exact).sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));
-        lines.push(format!("  {error} on private records held out (◆ exact, for your eyes only)"));
-        for (name, score) in [
-            ("public data only", errors.public_alone),
-            ("private data, no privacy", errors.no_privacy),
-            (model.as_str(), Some(errors.model)),
+        let further = errors.further;
+        let own = further.map(|it| it.model).unwrap_or_default();
+        lines.push(format!(
+            "  {} on private records held out (◆ exact, for your eyes only)",
+            measured_words(scores.error_words(), &own)
+        ));
+        for (name, score, further) in [
+            ("public data only", errors.public_alone, further.and_then(|it| it.public_alone)),
+            ("private data, no privacy", errors.no_privacy, further.and_then(|it| it.no_privacy)),
+            (model.as_str(), Some(errors.model), Some(own)),
         ] {
             match score {
-                Some(score) => lines.push(format!("    {name:<34} {score:>12.4} ◆")),
+                Some(score) => {
+                    lines.push(measured_line(name, score, &further.unwrap_or_default(), " ◆"));
+                }
                 None => lines.push(format!("    {name:<34} {:>12}", "–")),
             }
         }
     }
     if let (Some(score), Some(source)) = (scores.model_on_public, scores.source_only_on_public) {
         lines.push(format!(
-            "  {error} on public records held out; it may rise as the model adapts to private ones"
+            "  {} on public records held out; the error may rise as the model adapts to private ones",
+            measured_words(scores.error_words(), &score.further)
         ));
-        lines.push(format!("    {:<34} {source:>12.4}", "public data only"));
-        lines.push(format!("    {model:<34} {score:>12.4}"));
+        lines.push(measured_line("public data only", source.error, &source.further, ""));
+        lines.push(measured_line(&model, score.error, &score.further, ""));
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}, {}){}",
@@ -313,6 +321,25 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     lines.join("\n")
 }
 
+/// `share of wrong classes, balanced accuracy, AUC`: the numbers of a line, in their order.
+fn measured_words(error: &str, further: &FurtherScores) -> String {
+    let names = further.rows().into_iter().map(|(name, _)| name);
+    std::iter::once(error).chain(names).collect::<Vec<_>>().join(", ")
+}
+
+/// The error of a model, and what stands beside it.
+fn measured_line(name: &str, error: f64, further: &FurtherScores, mark: &str) -> String {
+    let mut line = format!("    {name:<34} {error:>12.4}{mark}");
+    for score in [further.mean_absolute_error, further.balanced_accuracy, further.auc] {
+        // Writing into a String cannot fail.
+        let _ = score.map(|score| write!(line, " {score:>10.4}{mark}"));
+    }
+    if further.one_class {
+        let _ = write!(line, "  no AUC: all are of one class{mark}");
+    }
+    line
+}
+
 fn outcome_word(outcome: RunOutcome) -> &'static str {
     match outcome {
         RunOutcome::Finished => "finished",
@@ -325,6 +352,15 @@ fn outcome_word(outcome: RunOutcome) -> &'static str {
 /// The summary for programs: public and released numbers, exact ones only when
 /// asked for by name.
 fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
+    let error = match summary.scores.task {
+        Some(Task::Classification) => "error_rate",
+        _ => "rmse",
+    };
+    let measured = |it: Measured| {
+        let mut value = further_json(&it.further);
+        value[error] = json!(it.error);
+        value
+    };
     let mut value = json!({
         "run": summary.run,
         "plan": summary.plan,
@@ -341,22 +377,30 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
         "peeked": summary.peeked,
         "directory": summary.directory,
         "public_rmse": {
-            "model": summary.scores.model_on_public,
-            "source_only": summary.scores.source_only_on_public,
+            "model": summary.scores.model_on_public.map(|it| it.error),
+            "source_only": summary.scores.source_only_on_public.map(|it| it.error),
+        },
+        "public_measures": {
+            "model": summary.scores.model_on_public.map(measured),
+            "source_only": summary.scores.source_only_on_public.map(measured),
         },
     });
     if let Some(told) = &summary.told {
         value["score"] = json!(told);
     }
     if let Some(watch) = curator {
-        let exact = |score: &Option<CuratorOnly<f64>>| {
+        let exact = |score: &Option<CuratorOnly<Measured>>| {
             score.as_ref().and_then(|score| score.reveal(watch)).copied()
         };
-        value["curator_only_private_rmse"] = json!({
-            "model": exact(&summary.scores.model),
-            "source_only": exact(&summary.scores.source_only),
-            "target_only": exact(&summary.scores.target_only),
-        });
+        let of_all = |told: &dyn Fn(Measured) -> Value| {
+            json!({
+                "model": exact(&summary.scores.model).map(told),
+                "source_only": exact(&summary.scores.source_only).map(told),
+                "target_only": exact(&summary.scores.target_only).map(told),
+            })
+        };
+        value["curator_only_private_rmse"] = of_all(&|it| json!(it.error));
+        value["curator_only_private_measures"] = of_all(&measured);
     }
     value
 }

@@ -33,6 +33,7 @@ mod keys;
 mod kill;
 mod ledger;
 mod ledger_memory;
+mod measures;
 mod overlap;
 mod persons;
 mod pipeline;
