@@ -35,6 +35,21 @@ pub const WORDS: &[Word] = &[
         "The most that a run may spend. The whole of it is reserved before the run starts and counts until the run has ended; what was not used is then given back.",
     ),
     word(
+        "AUC",
+        &["public AUC", "private AUC", "AUC ◆"],
+        "The chance that of two records, one of each class, the model gives the one of the second class the larger score. Equal scores count one half. 1 is a perfect order, 0.5 is chance. It needs two classes with records of both, and it does not depend on where the answer changes from one class to the other.",
+    ),
+    word(
+        "balanced accuracy",
+        &[
+            "balanced %",
+            "balanced % ◆",
+            "public balanced accuracy in %",
+            "private balanced accuracy in %",
+        ],
+        "The share of right answers in each class, averaged over the classes that occur. More is better. A rare class counts as much as a common one, so always giving the most common of two answers has 50 %.",
+    ),
+    word(
         "budget",
         &["budgets"],
         "The ε and δ that all runs on the same private records may spend together, now and later. The ledger refuses a run that would go beyond it. A larger budget is a weaker promise to the people in the data.",
@@ -203,6 +218,16 @@ pub const WORDS: &[Word] = &[
         "loss",
         &["public loss", "private loss", "loss on training records", "public hold-out loss"],
         "What the method minimises on the records that it learns from. Falling is good. If it falls while the error on held-out records rises, the model is learning single records by heart (overfitting).",
+    ),
+    word(
+        "mean absolute error",
+        &[
+            "abs. error",
+            "abs. error ◆",
+            "public mean absolute error",
+            "private mean absolute error",
+        ],
+        "How far answers are from the label on average, in units of the label. Less is better. It stands beside the root mean squared error, in which a few large errors weigh more.",
     ),
     word(
         "method",
@@ -543,6 +568,12 @@ mod tests {
             Series::PublicWeight,
             Series::PublicAccuracy,
             Series::PrivateAccuracy,
+            Series::PublicAbsoluteError,
+            Series::PrivateAbsoluteError,
+            Series::PublicBalancedAccuracy,
+            Series::PrivateBalancedAccuracy,
+            Series::PublicAuc,
+            Series::PrivateAuc,
             Series::HoldoutLoss,
             Series::ClipFraction,
             Series::GradientMedian,

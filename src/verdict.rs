@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::Task;
+use crate::evaluation::FurtherScores;
 use crate::plot::number::{compact, four_digits, percent};
 
 /// Errors that differ by less than this share are called the same.
@@ -32,6 +33,19 @@ pub struct Errors {
     /// To how many persons they belong, where somebody may have several.
     #[serde(default)]
     pub persons: Option<usize>,
+    /// What stands beside these errors. Earlier versions did not compute it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub further: Option<FurtherErrors>,
+}
+
+/// The further scores of several models on the same held-out records.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FurtherErrors {
+    pub model: FurtherScores,
+    #[serde(default)]
+    pub public_alone: Option<FurtherScores>,
+    #[serde(default)]
+    pub no_privacy: Option<FurtherScores>,
 }
 
 /// Who may be told.
@@ -83,6 +97,30 @@ impl Errors {
             }
             (Task::Classification, None) => percent(error),
         }
+    }
+
+    /// The further scores of the model, each beside those of the others:
+    /// `Mean absolute error 31 ◆ (public data alone 52, no privacy 28).`
+    pub fn further_sentences(&self, standing: Standing) -> Vec<String> {
+        let Some(further) = &self.further else { return Vec::new() };
+        let mark = if standing == Standing::Exact { " ◆" } else { "" };
+        let others = [
+            ("public data alone", further.public_alone),
+            ("private data without privacy", further.no_privacy),
+        ];
+        let sentence = |(name, value): (&'static str, String)| {
+            let beside = others.iter().filter_map(|(whose, scores)| {
+                let rows = scores.as_ref()?.rows();
+                let (_, value) = rows.into_iter().find(|(other, _)| *other == name)?;
+                Some(format!("{whose} {value}"))
+            });
+            let beside = beside.collect::<Vec<_>>().join(", ");
+            let beside = if beside.is_empty() { beside } else { format!(" ({beside})") };
+            let mut sentence = format!("{name} {value}{beside}{mark}.");
+            sentence[..1].make_ascii_uppercase();
+            sentence
+        };
+        further.model.rows().into_iter().map(sentence).collect()
     }
 
     fn short(&self, error: f64) -> String {
@@ -225,6 +263,7 @@ mod tests {
         trivial: Some(160.0),
         records: Some(400),
         persons: None,
+        further: None,
     };
 
     #[test]
@@ -247,6 +286,37 @@ mod tests {
     }
 
     #[test]
+    fn further_scores_stand_beside_those_of_the_others_under_the_same_mark() {
+        let scores = |share, auc| FurtherScores {
+            balanced_accuracy: Some(share),
+            auc: Some(auc),
+            ..FurtherScores::default()
+        };
+        let one_class = FurtherScores { auc: None, one_class: true, ..scores(0.7, 0.0) };
+        let further = FurtherErrors {
+            model: scores(0.775, 0.8123),
+            public_alone: Some(scores(0.7, 0.75)),
+            no_privacy: None,
+        };
+        let errors = Errors { further: Some(further), ..WINTER };
+        assert_eq!(
+            errors.further_sentences(Standing::Exact),
+            [
+                "Balanced accuracy 77.5 % (public data alone 70.0 %) ◆.",
+                "AUC 0.812 (public data alone 0.750) ◆.",
+            ]
+        );
+        let alone = FurtherErrors { model: one_class, public_alone: None, no_privacy: None };
+        let errors = Errors { further: Some(alone), ..WINTER };
+        let told = errors.further_sentences(Standing::Released).join(" ");
+        assert!(told.ends_with("AUC none, as all records are of one class."), "{told}");
+        // A file of an earlier version.
+        let old = r#"{"task":"regression","model":49.0}"#;
+        let old: Errors = serde_json::from_str(old).unwrap();
+        assert!(old.further.is_none() && old.further_sentences(Standing::Exact).is_empty());
+    }
+
+    #[test]
     fn a_small_hold_out_makes_no_great_claims() {
         let few = Errors {
             task: Task::Classification,
@@ -256,6 +326,7 @@ mod tests {
             trivial: Some(0.5),
             records: Some(40),
             persons: None,
+            further: None,
         };
         assert_eq!(few.told(few.model), "22.5 % (9 of 40)");
         // A table tells a rate as the verdict does.
@@ -295,6 +366,7 @@ mod tests {
             trivial: Some(0.5),
             records: Some(61),
             persons: None,
+            further: None,
         };
         let verdict = perfect.verdict(Standing::Exact);
         assert_eq!(verdict.tone, Tone::Unsure);

@@ -50,6 +50,18 @@ pub enum Series {
     PublicAccuracy,
     /// Right answers on private records held out of training, in %.
     PrivateAccuracy,
+    /// Mean absolute error on public records held out of training, in label units.
+    PublicAbsoluteError,
+    /// The same on private records.
+    PrivateAbsoluteError,
+    /// Mean over the classes of the right answers on public records held out of training, in %.
+    PublicBalancedAccuracy,
+    /// The same on private records.
+    PrivateBalancedAccuracy,
+    /// How well scores order public records of two classes held out of training, from 0 to 1.
+    PublicAuc,
+    /// The same of private records.
+    PrivateAuc,
     /// Mean loss on public records held out of training.
     HoldoutLoss,
     /// Share of the private records whose gradient is longer than the clip norm.
@@ -82,6 +94,13 @@ impl Series {
         matches!(self, Self::PublicError | Self::PrivateError)
     }
 
+    /// What stands beside the public error: mean absolute error, balanced accuracy, AUC.
+    pub const BESIDE_PUBLIC: [Self; 3] =
+        [Self::PublicAbsoluteError, Self::PublicBalancedAccuracy, Self::PublicAuc];
+    /// The same beside the private error: exact.
+    pub const BESIDE_PRIVATE: [Self; 3] =
+        [Self::PrivateAbsoluteError, Self::PrivateBalancedAccuracy, Self::PrivateAuc];
+
     /// Its name in plain words.
     pub fn words(self) -> &'static str {
         match self {
@@ -101,6 +120,12 @@ impl Series {
             Self::PublicWeight => "public weight",
             Self::PublicAccuracy => "public accuracy in %",
             Self::PrivateAccuracy => "private accuracy in %",
+            Self::PublicAbsoluteError => "public mean absolute error",
+            Self::PrivateAbsoluteError => "private mean absolute error",
+            Self::PublicBalancedAccuracy => "public balanced accuracy in %",
+            Self::PrivateBalancedAccuracy => "private balanced accuracy in %",
+            Self::PublicAuc => "public AUC",
+            Self::PrivateAuc => "private AUC",
             Self::HoldoutLoss => "public hold-out loss",
             Self::ClipFraction => "share of clipped gradients",
             Self::GradientMedian => "median gradient norm",

@@ -85,6 +85,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::evaluation::FurtherScores;
 use crate::numeric::parallel;
 
 /// The options that every command has stand under a head of their own in the help.
@@ -295,6 +296,24 @@ fn exit_code(error: &Error) -> ExitCode {
         ErrorKind::Refused => 3,
         ErrorKind::Interrupted => 130,
     })
+}
+
+/// What stands beside an error, without what it has not. The AUC is null where one of two classes
+/// is missing.
+fn further_json(further: &FurtherScores) -> serde_json::Value {
+    let mut value = serde_json::json!({});
+    let told = [
+        ("mean_absolute_error", further.mean_absolute_error),
+        ("balanced_accuracy", further.balanced_accuracy),
+        ("auc", further.auc),
+    ];
+    for (name, score) in told.into_iter().filter(|(_, score)| score.is_some()) {
+        value[name] = serde_json::json!(score);
+    }
+    if further.one_class {
+        value["auc"] = serde_json::Value::Null;
+    }
+    value
 }
 
 /// Prints a JSON value on standard output.

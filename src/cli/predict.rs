@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{look, messages, print_json, print_line, print_text};
+use super::{further_json, look, messages, print_json, print_line, print_text};
 use crate::data::read::{self, Format, Reading};
 use crate::data::{Column, Missing, Source, Table, write};
 use crate::error::{Error, Result};
@@ -300,9 +300,10 @@ impl Predict {
         summary["clipped"] = json!(clipped);
         summary["unknown_values"] = json!(unknown);
         if let Some(score) = &outcome.score {
-            summary["curator_only_score"] = json!({
-                "measure": score.name(), "value": score.value, "rows": score.rows,
-            });
+            let mut told = further_json(&score.further);
+            (told["measure"], told["value"]) = (json!(score.name()), json!(score.value));
+            told["rows"] = json!(score.rows);
+            summary["curator_only_score"] = told;
         }
         summary
     }
@@ -316,10 +317,11 @@ impl WrittenPredictions {
             " ◆ (exact: if these rows are private, so is this number)"
         };
         format!(
-            "{} on {} rows: {}{mark}",
+            "{} on {} rows: {}, {}{mark}",
             score.words(),
             score.rows,
-            crate::plot::number::compact(score.value)
+            crate::plot::number::compact(score.value),
+            score.further.words()
         )
     }
 }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{messages, print_json, print_line, print_text};
+use super::{further_json, messages, print_json, print_line, print_text};
 use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::files::{self, words::harmless};
 use crate::privacy::Watch;
-use crate::session::archive::last;
+use crate::session::archive::{last, last_further};
 use crate::session::ranking_record::ArchivedFindings;
 use crate::session::report::{Report, Reported, directories};
 
@@ -189,8 +189,11 @@ fn as_json(reported: &Reported, report: &Report) -> Value {
         "peeked": certificate.map(|certificate| certificate.peeked),
         "steps": run.steps,
         "public_error": last(run, Series::PublicError, &report.watch),
+        "public_measures": further_json(&last_further(run, Series::BESIDE_PUBLIC, &report.watch)),
     });
     if report.is_curators() {
+        let exact = last_further(run, Series::BESIDE_PRIVATE, &report.watch);
+        value["curator_only_private_measures"] = further_json(&exact);
         value["curator_only_private_error"] = json!(last(run, Series::PrivateError, &report.watch));
     }
     value

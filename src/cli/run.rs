@@ -1,5 +1,6 @@
 //! `halflight run SESSION`: a session's plans without the interface.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::steps::StepPrinter;
-use super::{messages, print_json, print_line, signals};
-use crate::data::Role;
+use super::{further_json, messages, print_json, print_line, signals};
 use crate::data::persons::protected_words;
+use crate::data::{Role, Task};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
-use crate::evaluation::Scored;
+use crate::evaluation::{FurtherScores, Measured, Scored};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Watch};
@@ -32,6 +33,7 @@ use crate::verdict::{Standing, error_cell};
   halflight run session.ron --plan 'winter from the other seasons' --sealed --json
   halflight run .halflight/runs/RUN/run.ron
   halflight run --resume .halflight/runs/RUN")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct RunCommand {
     /// Session file (.ron); a run's own run.ron repeats that run.
     #[arg(required_unless_present = "resume")]
@@ -271,30 +273,42 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
     }
     let scores = &summary.scores;
-    let error = scores.error_words();
     let cell = |error: f64| error_cell(scores.task, error);
     let model = format!("this private model (ε {})", round_up(summary.guarantee.epsilon, 3));
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict(Standing::Exact).sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));
-        lines.push(format!("  {error} on private records held out (◆ exact, for your eyes only)"));
-        for (name, score) in [
-            ("public data only", errors.public_alone),
-            ("private data, no privacy", errors.no_privacy),
-            (model.as_str(), Some(errors.model)),
+        let further = errors.further;
+        let own = further.map(|it| it.model).unwrap_or_default();
+        lines.push(format!(
+            "  {} on private records held out (◆ exact, for your eyes only)",
+            measured_words(scores.error_words(), &own)
+        ));
+        for (name, score, further) in [
+            ("public data only", errors.public_alone, further.and_then(|it| it.public_alone)),
+            ("private data, no privacy", errors.no_privacy, further.and_then(|it| it.no_privacy)),
+            (model.as_str(), Some(errors.model), Some(own)),
         ] {
             match score {
-                Some(score) => lines.push(format!("    {name:<34} {:>12} ◆", cell(score))),
+                Some(score) => {
+                    lines.push(measured_line(
+                        name,
+                        &cell(score),
+                        &further.unwrap_or_default(),
+                        " ◆",
+                    ));
+                }
                 None => lines.push(format!("    {name:<34} {:>12}", "–")),
             }
         }
     }
     if let (Some(score), Some(source)) = (scores.model_on_public, scores.source_only_on_public) {
         lines.push(format!(
-            "  {error} on public records held out; it may rise as the model adapts to private ones"
+            "  {} on public records held out; the error may rise as the model adapts to private ones",
+            measured_words(scores.error_words(), &score.further)
         ));
-        lines.push(format!("    {:<34} {:>12}", "public data only", cell(source)));
-        lines.push(format!("    {model:<34} {:>12}", cell(score)));
+        lines.push(measured_line("public data only", &cell(source.error), &source.further, ""));
+        lines.push(measured_line(&model, &cell(score.error), &score.further, ""));
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}, {}){}",
@@ -318,6 +332,22 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     lines.join("\n")
 }
 
+/// `share of wrong classes, balanced accuracy, AUC`: the numbers of a line, in their order.
+fn measured_words(error: &str, further: &FurtherScores) -> String {
+    let names = further.rows().into_iter().map(|(name, _)| name);
+    std::iter::once(error).chain(names).collect::<Vec<_>>().join(", ")
+}
+
+/// The error of a model, and what stands beside it.
+fn measured_line(name: &str, error: &str, further: &FurtherScores, mark: &str) -> String {
+    let mut line = format!("    {name:<34} {error:>12}{mark}");
+    for (_, value) in further.rows() {
+        // Writing into a String cannot fail.
+        let _ = write!(line, " {value:>10}{mark}");
+    }
+    line
+}
+
 fn outcome_word(outcome: RunOutcome) -> &'static str {
     match outcome {
         RunOutcome::Finished => "finished",
@@ -330,6 +360,15 @@ fn outcome_word(outcome: RunOutcome) -> &'static str {
 /// The summary for programs: public and released numbers, exact ones only when
 /// asked for by name.
 fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
+    let error = match summary.scores.task {
+        Some(Task::Classification) => "error_rate",
+        _ => "rmse",
+    };
+    let measured = |it: Measured| {
+        let mut value = further_json(&it.further);
+        value[error] = json!(it.error);
+        value
+    };
     let mut value = json!({
         "run": summary.run,
         "plan": summary.plan,
@@ -346,22 +385,30 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
         "peeked": summary.peeked,
         "directory": summary.directory,
         "public_rmse": {
-            "model": summary.scores.model_on_public,
-            "source_only": summary.scores.source_only_on_public,
+            "model": summary.scores.model_on_public.map(|it| it.error),
+            "source_only": summary.scores.source_only_on_public.map(|it| it.error),
+        },
+        "public_measures": {
+            "model": summary.scores.model_on_public.map(measured),
+            "source_only": summary.scores.source_only_on_public.map(measured),
         },
     });
     if let Some(told) = &summary.told {
         value["score"] = json!(told);
     }
     if let Some(watch) = curator {
-        let exact = |score: &Option<CuratorOnly<f64>>| {
+        let exact = |score: &Option<CuratorOnly<Measured>>| {
             score.as_ref().and_then(|score| score.reveal(watch)).copied()
         };
-        value["curator_only_private_rmse"] = json!({
-            "model": exact(&summary.scores.model),
-            "source_only": exact(&summary.scores.source_only),
-            "target_only": exact(&summary.scores.target_only),
-        });
+        let of_all = |told: &dyn Fn(Measured) -> Value| {
+            json!({
+                "model": exact(&summary.scores.model).map(told),
+                "source_only": exact(&summary.scores.source_only).map(told),
+                "target_only": exact(&summary.scores.target_only).map(told),
+            })
+        };
+        value["curator_only_private_rmse"] = of_all(&|it| json!(it.error));
+        value["curator_only_private_measures"] = of_all(&measured);
     }
     value
 }

@@ -328,8 +328,10 @@ fn result_of(directory: &Path, watch: &Watch) -> String {
     let run = archive::read_run(directory);
     let spent = run.guarantee.map(|spent| format!("ε {}", round_up(spent.epsilon, 4)));
     let score = run.told.as_ref().map(|told| format!("score {}", told.brief()));
-    let errors = [(Series::PublicError, ""), (Series::PrivateError, " ◆")];
-    let errors = errors.into_iter().filter_map(|(series, mark)| {
+    let public = std::iter::once(Series::PublicError).chain(Series::BESIDE_PUBLIC);
+    let private = std::iter::once(Series::PrivateError).chain(Series::BESIDE_PRIVATE);
+    let errors = public.map(|series| (series, "")).chain(private.map(|series| (series, " ◆")));
+    let errors = errors.filter_map(|(series, mark)| {
         let error = archive::last(&run, series, watch)?;
         Some(format!("{} {}{mark}", series.words(), error_cell(run.task(), error)))
     });

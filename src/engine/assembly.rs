@@ -728,7 +728,7 @@ mod tests {
         let scores = judge.scores(None, &baselines);
         assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
         let wrong = scores.target_only.unwrap();
-        assert!((0.0..=1.0).contains(wrong.reveal(&watch).unwrap()));
+        assert!((0.0..=1.0).contains(&wrong.reveal(&watch).unwrap().error));
     }
 
     #[test]

@@ -1,31 +1,32 @@
 //! How good a model is on the records held out of training.
 
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
-use crate::adapt::{Measure, MeasureStanding, ProblemShape, Run, Series, Step};
+use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::data::{Bounded, Dataset, Preparation, Task};
+use crate::evaluation::Measured;
 use crate::model::{Classifier, Model};
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
-use crate::verdict::Errors;
+use crate::verdict::{Errors, FurtherErrors};
 
 /// Judging a network on all held-out records can cost as much as its step: of a long run, about
 /// this many steps are judged.
 const JUDGED_STEPS: u64 = 100;
 
 /// Errors on records held out of training: root mean squares in label units, or shares of wrong
-/// classes.
+/// classes, and what is told beside them.
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
     /// Which of the two; none where nothing was scored.
     pub task: Option<Task>,
     /// Of the delivered model on public records; released.
-    pub model_on_public: Option<f64>,
+    pub model_on_public: Option<Measured>,
     /// Of the public reference model on public records.
-    pub source_only_on_public: Option<f64>,
+    pub source_only_on_public: Option<Measured>,
     /// Exact, on private records: for the curator.
-    pub model: Option<CuratorOnly<f64>>,
-    pub source_only: Option<CuratorOnly<f64>>,
+    pub model: Option<CuratorOnly<Measured>>,
+    pub source_only: Option<CuratorOnly<Measured>>,
     /// Of the reference model of the private training records: not private at all.
-    pub target_only: Option<CuratorOnly<f64>>,
+    pub target_only: Option<CuratorOnly<Measured>>,
     /// The error of always giving the usual label of the private training records.
     pub trivial: Option<CuratorOnly<f64>>,
     /// Private records that were held out.
@@ -37,13 +38,21 @@ pub struct Scores {
 impl Scores {
     /// The exact errors side by side, where they may be seen.
     pub fn exact(&self, watch: &Watch) -> Option<Errors> {
-        let seen = |score: &Option<CuratorOnly<f64>>| score.as_ref()?.reveal(watch).copied();
+        let seen = |score: &Option<CuratorOnly<Measured>>| score.as_ref()?.reveal(watch).copied();
+        let (model, public_alone) = (seen(&self.model)?, seen(&self.source_only));
+        let no_privacy = seen(&self.target_only);
+        let (error, further) = (|it: Measured| it.error, |it: Measured| it.further);
         Some(Errors {
             task: self.task?,
-            model: seen(&self.model)?,
-            public_alone: seen(&self.source_only),
-            no_privacy: seen(&self.target_only),
-            trivial: seen(&self.trivial),
+            model: model.error,
+            public_alone: public_alone.map(error),
+            no_privacy: no_privacy.map(error),
+            trivial: self.trivial.as_ref().and_then(|error| error.reveal(watch).copied()),
+            further: Some(FurtherErrors {
+                model: model.further,
+                public_alone: public_alone.map(further),
+                no_privacy: no_privacy.map(further),
+            }),
             records: self.held_out.as_ref().and_then(|count| count.reveal(watch).copied()),
             persons: self.persons,
         })
@@ -131,20 +140,30 @@ impl Judge<'_> {
             }
             self.judge_classifier(&model, classifier, step);
         }
-        if let Some(error) = self.error(model.get(), self.public) {
-            step.measures.push(Measure::released(Series::PublicError, model.and(error)));
-            if matches!(model.get(), Model::Classifier(_)) {
-                let accuracy = model.and(accuracy(error));
+        let is_classifier = matches!(model.get(), Model::Classifier(_));
+        if let Some(measured) = self.measured(model.get(), self.public) {
+            let error = model.and(measured.error);
+            step.measures.push(Measure::released(Series::PublicError, error));
+            if is_classifier {
+                let accuracy = model.and(accuracy(measured.error));
                 step.measures.push(Measure::released(Series::PublicAccuracy, accuracy));
             }
-        }
-        if let Some(error) = self.private_error(model.get()) {
-            if matches!(model.get(), Model::Classifier(_)) {
-                let value = MeasureStanding::Curator(error.clone().map(accuracy));
-                step.measures.push(Measure { series: Series::PrivateAccuracy, value });
+            for (series, value) in Series::BESIDE_PUBLIC.into_iter().zip(measured.further.drawn()) {
+                let value = value.map(|value| Measure::released(series, model.and(value)));
+                step.measures.extend(value);
             }
-            let value = MeasureStanding::Curator(error);
-            step.measures.push(Measure { series: Series::PrivateError, value });
+        }
+        if let Some(measured) = self.measured_on_private(model.get()) {
+            if is_classifier {
+                let value = measured.clone().map(|it| accuracy(it.error));
+                step.measures.push(Measure::curator(Series::PrivateAccuracy, value));
+            }
+            for (place, series) in Series::BESIDE_PRIVATE.into_iter().enumerate() {
+                let value = measured.clone().map(|it| it.further.drawn()[place]).transpose();
+                step.measures.extend(value.map(|value| Measure::curator(series, value)));
+            }
+            let error = measured.map(|it| it.error);
+            step.measures.push(Measure::curator(Series::PrivateError, error));
         }
     }
 
@@ -163,18 +182,18 @@ impl Judge<'_> {
     pub fn scores(&self, model: Option<&Released<Model>>, baselines: &Baselines) -> Scores {
         let mut scores = Scores { task: Some(self.preparation.task()), ..Scores::default() };
         if let Some(model) = model {
-            scores.model_on_public = self.error(model.get(), self.public);
-            scores.model = self.private_error(model.get());
+            scores.model_on_public = self.measured(model.get(), self.public);
+            scores.model = self.measured_on_private(model.get());
         }
         if let Some(source_only) = &baselines.source_only {
-            scores.source_only_on_public = self.error(source_only, self.public);
-            scores.source_only = self.private_error(source_only);
+            scores.source_only_on_public = self.measured(source_only, self.public);
+            scores.source_only = self.measured_on_private(source_only);
         }
         scores.target_only = baselines
             .target_only
             .as_ref()
             .and_then(|model| model.reveal(self.watch))
-            .and_then(|model| self.private_error(model));
+            .and_then(|model| self.measured_on_private(model));
         let usual = baselines.usual.as_ref().and_then(|usual| usual.reveal(self.watch));
         scores.trivial = usual.and_then(|usual| {
             let error = |holdout: &Dataset| self.error_of(*usual, holdout);
@@ -185,9 +204,9 @@ impl Judge<'_> {
         scores
     }
 
-    fn private_error(&self, model: &Model) -> Option<CuratorOnly<f64>> {
-        let error = self.private?.curator(self.watch, |holdout| self.error(model, holdout));
-        error?.transpose()
+    fn measured_on_private(&self, model: &Model) -> Option<CuratorOnly<Measured>> {
+        let measured = self.private?.curator(self.watch, |holdout| self.measured(model, holdout));
+        measured?.transpose()
     }
 
     /// The error of always giving the same answer.
@@ -207,20 +226,18 @@ impl Judge<'_> {
         }
     }
 
-    /// Root mean squared error in label units, or the share of wrong classes.
-    fn error(&self, model: &Model, holdout: &Dataset) -> Option<f64> {
+    /// How good the model is on records with labels.
+    fn measured(&self, model: &Model, holdout: &Dataset) -> Option<Measured> {
         if let Some(classes) = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
-            let predicted = model.classes(&holdout.features)?;
-            let wrong = predicted.iter().zip(&classes.of).filter(|(one, other)| one != other);
-            return Some(wrong.count() as f64 / classes.of.len() as f64);
+            let answers = model.class_answers(&holdout.features)?;
+            let told: Vec<Option<u32>> = answers.classes.into_iter().map(Some).collect();
+            let order = answers.order.as_deref();
+            return Measured::of_classes(&classes.of, &told, order, classes.names.len());
         }
         let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
-        let errors = model
-            .numbers(&holdout.features)?
-            .into_iter()
-            .zip(target)
-            .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
-        Some((errors.sum::<f64>() / target.len() as f64).sqrt())
+        let raw = model.numbers(&holdout.features)?.into_iter();
+        let label = |raw: f64| self.preparation.label_from_prediction(raw);
+        Measured::of_numbers(raw.map(label).zip(target.iter().copied()))
     }
 }
 

@@ -9,20 +9,23 @@
 //! | [`law`] | how noise is distributed |
 //! | [`interval`] | intervals that hold sampling and noise |
 //! | [`score`] | the scores that follow from a released tally |
+//! | [`measured`] | exact scores of answers to records whose labels are known |
 //! | [`words`] | a score in words |
 //!
-//! Everything that a score tells is computed from one released vector, public numbers and the
+//! Everything that a released score tells is computed from one released vector, public numbers and the
 //! released model.
 
 pub mod definition;
 pub mod interval;
 pub mod law;
+pub mod measured;
 pub mod score;
 pub mod scoring;
 pub mod tally;
 pub mod words;
 
 pub use definition::{Evaluation, Loss, Pay};
+pub use measured::{FurtherScores, Measured};
 pub use score::{ClassScore, Score, Scored};
 pub use scoring::Scoring;
 pub use tally::{Answers, Tally};

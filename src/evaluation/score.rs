@@ -78,6 +78,10 @@ pub struct Scored {
     /// One for each class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassScore>,
+    /// The mean over the classes of the share that is answered rightly, where each has a share.
+    /// Earlier versions did not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balanced_accuracy: Option<Score>,
     /// The chance that of two records, one of each class, the right one gets the larger
     /// probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,7 +187,8 @@ impl Scored {
     /// What was told about public data alone. Of classes, and of probabilities, nothing was.
     pub fn of_public_data(self) -> Self {
         let error = self.public_alone.unwrap_or(self.error);
-        Self { error, classes: Vec::new(), auc: None, ..self.alone() }
+        let (balanced_accuracy, auc) = (None, None);
+        Self { error, classes: Vec::new(), balanced_accuracy, auc, ..self.alone() }
     }
 
     fn nothing(tally: &Tally, error: Score) -> Self {
@@ -197,6 +202,7 @@ impl Scored {
             public_alone: None,
             difference: None,
             classes: Vec::new(),
+            balanced_accuracy: None,
             auc: None,
         }
     }
@@ -299,19 +305,54 @@ impl Scored {
             let told = interval::mean(sum, records, variance, &cells.law(&gap), cells.tail());
             scored.difference = Some(told.within(-1.0, 1.0));
         }
+        let mut shares = Vec::new();
         for (class, name) in names.iter().enumerate().take(classes.unwrap_or(0)) {
             let of_class = cells.factors(|other, _, _| other == class);
             let wrong =
                 cells.factors(|other, outcome, _| other == class && wrong_in(class, outcome));
             let records = cells.sum(&of_class);
             let few = records < FEW.max(2.0 * cells.law(&of_class).sd());
-            let wrong = (!few).then(|| cells.share(&wrong, &of_class));
+            let told = (!few).then(|| cells.share(&wrong, &of_class));
+            let share = told.map(|told| told.value);
+            shares.extend(share.map(|share| ClassShare { wrong, of_class, records, share }));
             let records = records.clamp(0.0, rows);
-            scored.classes.push(ClassScore { class: name.clone(), records, wrong });
+            scored.classes.push(ClassScore { class: name.clone(), records, wrong: told });
         }
+        let has_all = !shares.is_empty() && shares.len() == scored.classes.len();
+        scored.balanced_accuracy = has_all.then(|| balanced_accuracy(&cells, &shares));
         scored.auc = if binned { auc(&cells) } else { None };
         scored
     }
+}
+
+/// What one class has: the cells of its wrong answers and of all of its records, and how many of
+/// them there are about.
+struct ClassShare {
+    wrong: Vec<f64>,
+    of_class: Vec<f64>,
+    records: f64,
+    share: f64,
+}
+
+/// 1 less the mean of the shares. Records of a class are drawn by chance, and noise moves a share of w
+/// wrong answers among n records by the noise of w − p·n over n, for all classes together.
+fn balanced_accuracy(cells: &ReleasedCounts, shares: &[ClassShare]) -> Score {
+    let classes = shares.len() as f64;
+    let mut factors = vec![0.0; cells.counts.len()];
+    let (mut wrong, mut variance) = (0.0, 0.0);
+    for ClassShare { wrong: cells_wrong, of_class, records, share } in shares {
+        wrong += share / classes;
+        // With two right and two wrong answers more, as none of a few does not say never.
+        let usual = (share * records + 2.0) / (records + 4.0);
+        variance += usual * (1.0 - usual) / records / classes.powi(2);
+        let weight = 1.0 / (records * classes);
+        for ((factor, wrong), all) in factors.iter_mut().zip(cells_wrong).zip(of_class) {
+            *factor += weight * (wrong - share * all);
+        }
+    }
+    let value = 1.0 - wrong;
+    let half = interval::quantile(variance.sqrt(), &cells.law(&factors), cells.tail());
+    Score { value, low: value - half, high: value + half }.within(0.0, 1.0)
 }
 
 /// From the counts of both classes in every bin; the variance is DeLong's, and noise is added.
@@ -422,6 +463,7 @@ mod tests {
                     "public" => scored.public_alone,
                     "difference" => scored.difference,
                     "yes" => scored.classes.get(1).and_then(|class| class.wrong),
+                    "balanced" => scored.balanced_accuracy,
                     _ => scored.auc,
                 };
                 if let Some(score) = score {
@@ -454,6 +496,7 @@ mod tests {
             ("public", public),
             ("difference", error - public),
             ("yes", 0.25),
+            ("balanced", 1.0 - 0.5 * (0.25 + 0.1)),
             ("auc", auc),
         ];
         for (rows, usable) in [(150, 150), (900, 900), (300, 260)] {
@@ -489,7 +532,13 @@ mod tests {
         let mut draw = ChaCha20Rng::seed_from_u64(2);
         let told = (0..200).filter(|_| {
             let released = noisy(exact.clone(), 3.0, false, &mut draw);
-            Scored::of(&tally, &released, 3.0, &names, (5, None)).auc.is_some()
+            let told = Scored::of(&tally, &released, 3.0, &names, (5, None));
+            assert_eq!(
+                told.balanced_accuracy.is_some(),
+                told.classes.iter().all(|class| class.wrong.is_some()),
+                "a class without a share has no part in the mean"
+            );
+            told.auc.is_some()
         });
         // By chance, noise is larger than two of its standard deviations.
         let told = told.count();
@@ -530,6 +579,16 @@ mod tests {
             assert!((scored.error.value - wrong).abs() < 1e-12);
             assert!((scored.public_alone.unwrap().value - public).abs() < 1e-12);
             assert!((scored.difference.unwrap().value - (wrong - public)).abs() < 1e-12);
+            let balanced = [0, 1].map(|class| {
+                let own: Vec<&Answer> = answers.iter().filter(|it| it.class == class).collect();
+                own.iter().filter(|it| !it.wrong).count() as f64 / own.len() as f64
+            });
+            match scored.balanced_accuracy {
+                Some(told) => {
+                    assert!((told.value - 0.5 * (balanced[0] + balanced[1])).abs() < 1e-12);
+                }
+                None => assert!(!per_class),
+            }
             if auc {
                 let place = |class: u32| answers.iter().filter(move |it| it.class == class);
                 let pairs =

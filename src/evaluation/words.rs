@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Loss;
 use super::score::{Elsewhere, Score, Scored};
+use super::{Loss, measured};
 use crate::privacy::accountant::round_up;
 
 /// What is said wherever a score stands.
@@ -86,8 +86,13 @@ impl Scored {
             let told = class.wrong.as_ref().map_or_else(|| "too few to tell".to_owned(), percent);
             rows.push((name, told));
         }
+        if !self.classes.is_empty() {
+            let told = self.balanced_accuracy.as_ref().map(percent);
+            let told = told.unwrap_or_else(|| "too few of a class to tell".to_owned());
+            rows.push((measured::BALANCED.to_owned(), told));
+        }
         if let Some(auc) = &self.auc {
-            rows.push(("AUC".to_owned(), told(auc, "")));
+            rows.push((measured::AUC.to_owned(), told(auc, "")));
         }
         rows
     }
@@ -194,6 +199,7 @@ mod tests {
             public_alone: Some(score(0.31, 0.25, 0.38)),
             difference: Some(score(-0.085, -0.14, -0.03)),
             classes: vec![ClassScore { class: "yes".into(), records: 31.4, wrong: None }],
+            balanced_accuracy: None,
             auc: Some(score(0.8123, 0.74, 0.871)),
         }
     }
@@ -207,10 +213,14 @@ mod tests {
             "public data alone                            31.0 % (25.0 to 38.0)",
             "The model is better: 8.5 percentage points (3.0 to 14.0) fewer wrong answers than public",
             "wrong among 'yes' (noisy count: 31)          too few to tell",
+            "balanced accuracy                            too few of a class to tell",
             "0.812 (0.740 to 0.871)",
         ] {
             assert!(lines.contains(wanted), "{wanted}\n{lines}");
         }
+        let told = Scored { balanced_accuracy: Some(score(0.7312, 0.66, 0.8)), ..classes() };
+        let row = "balanced accuracy                            73.1 % (66.0 to 80.0)".to_owned();
+        assert!(told.lines().join("\n").contains(&row));
         let worse = Scored { difference: Some(score(0.1, 0.02, 0.2)), ..classes() };
         let verdict = worse.verdict().unwrap();
         assert!(

@@ -79,7 +79,11 @@ impl Classifier {
 
     /// The class with the largest score, the first of equal ones; one per column.
     pub fn classes(&self, features: &Matrix) -> Vec<u32> {
-        let scores = self.scores(features);
+        Self::classes_of(&self.scores(features))
+    }
+
+    /// The same of scores that are there.
+    pub fn classes_of(scores: &Matrix) -> Vec<u32> {
         let largest = |scores: &[f64]| {
             let better =
                 |best: usize, next: usize| if scores[next] > scores[best] { next } else { best };

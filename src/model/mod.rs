@@ -56,6 +56,24 @@ pub enum Model {
     Shape(Shape),
 }
 
+/// What a model of classes says of records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassAnswers {
+    pub classes: Vec<u32>,
+    /// Of two classes: larger the more the model is for the second. A probability that is rounded
+    /// to 1 makes records equal; this score does not.
+    pub order: Option<Vec<f64>>,
+}
+
+impl ClassAnswers {
+    /// Of a column of scores for each record.
+    fn of(scores: &Matrix, classes: Vec<u32>) -> Self {
+        let ahead = || scores.row(1) - scores.row(0);
+        let order = (scores.nrows() == 2).then(|| ahead().iter().copied().collect());
+        Self { classes, order }
+    }
+}
+
 /// One array of a model, as its file holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
@@ -91,21 +109,31 @@ impl Model {
 
     /// Predicted classes, one per column of `features`; `None` of a regression.
     pub fn classes(&self, features: &Matrix) -> Option<Vec<u32>> {
+        self.class_answers(features).map(|answers| answers.classes)
+    }
+
+    /// The same, and of two classes how much the model is for the second one.
+    pub fn class_answers(&self, features: &Matrix) -> Option<ClassAnswers> {
         let scores = match self {
             Self::Linear(_) => return None,
             Self::Logistic(model) => model.predict(features),
             Self::Network(network) => network.predict(features),
-            Self::Classifier(classifier) => return Some(classifier.classes(features)),
+            Self::Classifier(classifier) => {
+                let scores = classifier.scores(features);
+                return Some(ClassAnswers::of(&scores, Classifier::classes_of(&scores)));
+            }
             Self::Shape(shape) => match shape.answer {
                 ScoreMeaning::Number => return None,
                 ScoreMeaning::TwoClasses => shape.answers(features).as_slice().to_vec(),
                 ScoreMeaning::Classes(_) => {
                     let scores = shape.answers(features);
-                    return Some(scores.column_iter().map(|scores| scores.imax() as u32).collect());
+                    let classes = scores.column_iter().map(|scores| scores.imax() as u32).collect();
+                    return Some(ClassAnswers::of(&scores, classes));
                 }
             },
         };
-        Some(scores.into_iter().map(|score| u32::from(score > 0.0)).collect())
+        let classes = scores.iter().map(|score| u32::from(*score > 0.0)).collect();
+        Some(ClassAnswers { classes, order: Some(scores) })
     }
 
     /// The probability of each class, one row per class and one column per column of
@@ -243,7 +271,29 @@ mod tests {
         let model = Model::Logistic(weights.clone());
         assert_eq!(model.classes(&features), Some(vec![1, 0, 0]));
         assert_eq!(model.numbers(&features), None);
+        let order = model.class_answers(&features).unwrap().order;
+        assert_eq!(order, Some(vec![1.0, -1.0, 0.0]));
         assert_eq!(Model::from(weights).numbers(&features), Some(vec![1.0, -1.0, 0.0]));
+    }
+
+    #[test]
+    fn two_classes_are_in_the_order_of_their_probabilities_and_three_have_none() {
+        let linear = |outputs: usize| {
+            let architecture = Architecture::linear(2, outputs).unwrap();
+            let parameters = (0..architecture.parameters()).map(|k| (k * k % 7) as f64 / 3.0);
+            Model::Classifier(Classifier::new(architecture, parameters.collect()).unwrap())
+        };
+        let features = Matrix::from_row_slice(2, 4, &[2.0, -1.0, 0.5, 0.0, -1.0, 3.0, 0.25, 1.0]);
+        let two = linear(2);
+        let (answers, chances) =
+            (two.class_answers(&features).unwrap(), two.probabilities(&features).unwrap());
+        let order = answers.order.unwrap();
+        for (at, score) in order.iter().enumerate() {
+            assert!((1.0 / (1.0 + (-score).exp()) - chances[(1, at)]).abs() < 1e-12);
+            assert_eq!(answers.classes[at], u32::from(*score > 0.0));
+        }
+        let three = linear(3).class_answers(&features).unwrap();
+        assert_eq!((three.classes.len(), three.order), (4, None));
     }
 
     #[test]

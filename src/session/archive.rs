@@ -21,7 +21,7 @@ use super::workspace::Workspace;
 use crate::adapt::{self, Series};
 use crate::data::Task;
 use crate::error::{Error, Result};
-use crate::evaluation::Scored;
+use crate::evaluation::{FurtherScores, Scored};
 use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
@@ -127,6 +127,11 @@ pub fn curve<'a>(
 pub fn last(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
     let (points, _) = curve(run, series, watch)?;
     points.iter().rev().map(|point| point.1).find(|y| y.is_finite())
+}
+
+/// What stands beside the last error, of [`Series::BESIDE_PUBLIC`] or [`Series::BESIDE_PRIVATE`].
+pub fn last_further(run: &ArchivedRun, series: [Series; 3], watch: &Watch) -> FurtherScores {
+    FurtherScores::of_drawn(series.map(|series| last(run, series, watch)))
 }
 
 pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {

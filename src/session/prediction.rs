@@ -8,6 +8,7 @@ use super::model_file::SavedModel;
 use crate::data::preparation::TrueLabels;
 use crate::data::{Column, Missing, Table, Task};
 use crate::error::{Error, Result};
+use crate::evaluation::{FurtherScores, Measured};
 use crate::numeric::Matrix;
 
 /// Rows that are prepared at a time.
@@ -35,6 +36,9 @@ pub enum PredictedLabels {
         of: Vec<Option<u32>>,
         /// For every class its probabilities; none of a model that has none.
         probabilities: Vec<Vec<f64>>,
+        /// Of two classes: larger the more the model is for the second; NaN where there is no
+        /// answer.
+        order: Option<Vec<f64>>,
     },
 }
 
@@ -45,6 +49,8 @@ pub struct PredictionScore {
     pub value: f64,
     pub rows: usize,
     pub task: Task,
+    /// What stands beside it.
+    pub further: FurtherScores,
 }
 
 impl PredictionScore {
@@ -72,6 +78,7 @@ impl PredictedLabels {
                 names: model.preparation.class_names().to_vec(),
                 of: vec![None; rows],
                 probabilities: Vec::new(),
+                order: None,
             },
         }
     }
@@ -90,8 +97,16 @@ impl PredictedLabels {
                     numbers[place(at)] = model.preparation.label_from_prediction(raw);
                 }
             }
-            Self::Classes { names, of, probabilities } => {
-                let classes = model.model.classes(features).ok_or_else(|| contradiction(model))?;
+            Self::Classes { names, of, probabilities, order } => {
+                let answers = model.model.class_answers(features);
+                let answers = answers.ok_or_else(|| contradiction(model))?;
+                if let Some(scores) = &answers.order {
+                    let order = order.get_or_insert_with(|| vec![f64::NAN; of.len()]);
+                    for (at, score) in scores.iter().enumerate() {
+                        order[place(at)] = *score;
+                    }
+                }
+                let classes = answers.classes;
                 if classes.iter().any(|&class| class as usize >= names.len()) {
                     return Err(contradiction(model));
                 }
@@ -153,7 +168,7 @@ impl Predictions {
             PredictedLabels::Numbers(numbers) => {
                 vec![("prediction".to_owned(), Column::Numbers(numbers.clone()))]
             }
-            PredictedLabels::Classes { names, of, probabilities } => {
+            PredictedLabels::Classes { names, of, probabilities, .. } => {
                 let name = |class: &Option<u32>| {
                     class.map(|class| names[class as usize].clone()).unwrap_or_default()
                 };
@@ -176,27 +191,33 @@ impl Predictions {
         let selected = rows.as_ref().map(|rows| table.select(rows));
         let truth = model.preparation.truth(selected.as_ref().unwrap_or(table))?;
         let place = |at: usize| rows.as_ref().map_or(at, |rows| rows[at]);
-        let (sum, count) = match (&self.answers, &truth) {
+        let (measured, right, rows) = match (&self.answers, &truth) {
             (PredictedLabels::Numbers(numbers), TrueLabels::Numbers(labels)) => {
-                let squares = labels.iter().enumerate();
-                (squares.map(|(at, y)| (numbers[place(at)] - y).powi(2)).sum(), labels.len())
+                let pairs =
+                    labels.iter().enumerate().map(|(at, label)| (numbers[place(at)], *label));
+                (Measured::of_numbers(pairs), 0, labels.len())
             }
-            (PredictedLabels::Classes { of, .. }, TrueLabels::Classes(labels)) => {
-                let right = labels.iter().enumerate();
-                let right = right.filter(|(at, class)| of[place(*at)] == Some(**class));
-                (right.count() as f64, labels.len())
+            (PredictedLabels::Classes { names, of, order, .. }, TrueLabels::Classes(labels)) => {
+                let answers: Vec<_> = (0..labels.len()).map(|at| of[place(at)]).collect();
+                let order: Option<Vec<f64>> = order
+                    .as_ref()
+                    .map(|order| (0..labels.len()).map(|at| order[place(at)]).collect());
+                let measured =
+                    Measured::of_classes(labels, &answers, order.as_deref(), names.len());
+                let right =
+                    answers.iter().zip(labels).filter(|(told, label)| **told == Some(**label));
+                (measured, right.count(), labels.len())
             }
             _ => return Err(contradiction(model)),
         };
-        if count == 0 {
-            return Err(Error::failed("no row has both a prediction and a label")
+        let Measured { error, further } = measured.ok_or_else(|| {
+            Error::failed("no row has both a prediction and a label")
                 .at(table.origin.clone())
-                .cure("leave out --score"));
-        }
-        let mean: f64 = sum / count as f64;
+                .cure("leave out --score")
+        })?;
         let task = model.preparation.task();
-        let value = if task == Task::Regression { mean.sqrt() } else { mean };
-        Ok(PredictionScore { value, rows: count, task })
+        let value = if task == Task::Regression { error } else { right as f64 / rows as f64 };
+        Ok(PredictionScore { value, rows, task, further })
     }
 }
 
@@ -246,6 +267,7 @@ mod tests {
         assert_eq!(numbers(&predictions), [0.5, 0.5]);
         let score = predictions.score(&model, &rows).unwrap();
         assert_eq!((score.value, score.rows, score.name()), (8_f64.sqrt(), 2, "rmse"));
+        assert_eq!(score.further.mean_absolute_error, Some(2.0));
         assert!(predictions.score(&model, &table("x,z\n1,1\n2,2\n")).is_err());
     }
 
@@ -265,6 +287,12 @@ mod tests {
         }
         let score = predictions.score(&model, &rows).unwrap();
         assert_eq!((score.value, score.name()), (2.0 / 3.0, "accuracy"));
+        // One of two zeros and the only one; of the pairs one is won and one is a tie.
+        assert_eq!((score.further.balanced_accuracy, score.further.auc), (Some(0.75), Some(0.75)));
+        let zeros = table("x,z,y\n1,1,0\n4,1,0\n");
+        let predictions = predict(&model, &zeros, &mut |_| ()).unwrap();
+        let further = predictions.score(&model, &zeros).unwrap().further;
+        assert!(further.one_class && further.auc.is_none(), "{further:?}");
     }
 
     #[test]

@@ -49,15 +49,18 @@ enum What {
     Auc,
     /// The mean of losses between 0 and 1.
     Loss,
+    /// The mean over both classes of the right answers.
+    Balanced,
 }
 
-const ALL: [What; 6] = [
+const ALL: [What; 7] = [
     What::Share { laplace: true },
     What::Share { laplace: false },
     What::Difference,
     What::Class,
     What::Auc,
     What::Loss,
+    What::Balanced,
 ];
 
 impl What {
@@ -77,12 +80,13 @@ impl What {
             Self::Class => "wrong answers in a class",
             Self::Auc => "AUC",
             Self::Loss => "mean loss",
+            Self::Balanced => "balanced accuracy",
         }
     }
 
     fn tally(self, records: usize) -> Tally {
         let asked = Evaluation {
-            per_class: self == Self::Class,
+            per_class: matches!(self, Self::Class | Self::Balanced),
             auc: self == Self::Auc,
             ..Evaluation::default()
         };
@@ -97,7 +101,7 @@ impl What {
             Self::Share { .. } | Self::Class => rate,
             Self::Difference => rate - ALSO.0 * rate - ALSO.1 * (1.0 - rate),
             // Both in the right part, or one of them, and then it is a toss.
-            Self::Auc => 1.0 - rate,
+            Self::Auc | Self::Balanced => 1.0 - rate,
             Self::Loss => rate * -(-1.0 / rate).exp_m1(),
         }
     }
@@ -133,6 +137,7 @@ impl What {
             Self::Difference => scored.difference,
             Self::Class => scored.classes.get(1)?.wrong,
             Self::Auc => scored.auc,
+            Self::Balanced => scored.balanced_accuracy,
         }
     }
 }

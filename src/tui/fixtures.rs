@@ -39,7 +39,7 @@ use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
-use crate::evaluation::{Loss, Score, Scored};
+use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
     self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RunId, RunOutcome,
@@ -274,11 +274,11 @@ pub fn summary() -> Summary {
         with_start: None,
         scores: Scores {
             task: Some(crate::data::Task::Regression),
-            model_on_public: Some(118.2),
-            source_only_on_public: Some(112.5),
-            model: Some(exact(91.5)),
-            source_only: Some(exact(103.25)),
-            target_only: Some(exact(88.75)),
+            model_on_public: Some(measured(118.2)),
+            source_only_on_public: Some(measured(112.5)),
+            model: Some(exact(measured(91.5))),
+            source_only: Some(exact(measured(103.25))),
+            target_only: Some(exact(measured(88.75))),
             trivial: Some(exact(140.5)),
             held_out: Some(exact(414)),
             persons: None,
@@ -289,6 +289,12 @@ pub fn summary() -> Summary {
         trouble: None,
         told: Some(told(31.25)),
     }
+}
+
+/// Root mean squared and mean absolute error of a model.
+fn measured(error: f64) -> Measured {
+    let further = FurtherScores { mean_absolute_error: Some(0.75 * error), ..Default::default() };
+    Measured { error, further }
 }
 
 /// A released score with this mean error.
@@ -304,6 +310,7 @@ fn told(error: f64) -> Scored {
         public_alone: Some(around(52.0, 9.0)),
         difference: Some(around(error - 52.0, 7.0)),
         classes: Vec::new(),
+        balanced_accuracy: None,
         auc: None,
     }
 }
@@ -506,10 +513,16 @@ pub fn several() -> App {
 pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
     let mut plan = demo::session("bikeshare").unwrap().plans.remove(0);
     plan.target.epsilon = epsilon;
-    let points = |shift: f64| {
-        errors.iter().enumerate().map(|(i, y)| (i as f64 + 1.0, y + shift)).collect::<Vec<_>>()
+    let scaled = |shift: f64, factor: f64| {
+        let steps = errors.iter().enumerate();
+        steps.map(|(i, y)| (i as f64 + 1.0, factor * (y + shift))).collect::<Vec<_>>()
     };
-    let exact = [(Series::PrivateError, points(1000.0))].into();
+    let points = |shift: f64| scaled(shift, 1.0);
+    let exact = [
+        (Series::PrivateError, points(1000.0)),
+        (Series::PrivateAbsoluteError, scaled(1000.0, 0.75)),
+    ];
+    let exact = exact.into();
     ArchivedRun {
         id: RunId(format!("20260101-00000{number}-x")),
         directory: format!("/runs/{number}").into(),
@@ -524,7 +537,11 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         peeked: true,
         steps: errors.len() as u64,
         of: errors.len() as u64,
-        curves: [(Series::PublicError, points(0.0))].into(),
+        curves: [
+            (Series::PublicError, points(0.0)),
+            (Series::PublicAbsoluteError, scaled(0.0, 0.75)),
+        ]
+        .into(),
         epsilon: points(0.0),
         exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
         errors: None,

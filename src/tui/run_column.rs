@@ -22,6 +22,8 @@ pub enum RunColumn {
     PublicBest,
     PrivateLast,
     PrivateBest,
+    /// What stands beside the last error.
+    Further(Series),
     Steps,
     Outcome,
     Time,
@@ -76,7 +78,7 @@ fn natural(a: &str, b: &str) -> Ordering {
 }
 
 impl RunColumn {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 20] = [
         Self::Plan,
         Self::Method,
         Self::Epsilon,
@@ -86,6 +88,12 @@ impl RunColumn {
         Self::PublicBest,
         Self::PrivateLast,
         Self::PrivateBest,
+        Self::Further(Series::PublicAbsoluteError),
+        Self::Further(Series::PrivateAbsoluteError),
+        Self::Further(Series::PublicBalancedAccuracy),
+        Self::Further(Series::PrivateBalancedAccuracy),
+        Self::Further(Series::PublicAuc),
+        Self::Further(Series::PrivateAuc),
         Self::Steps,
         Self::Outcome,
         Self::Time,
@@ -98,8 +106,22 @@ impl RunColumn {
         Self::ALL.into_iter().filter(|column| exact || !column.is_exact()).collect()
     }
 
+    /// Whether there is anything in it: further scores are those of numbers or of classes, and
+    /// earlier builds did not compute them.
+    pub fn has_any(self, runs: &[ArchivedRun], watch: &Watch) -> bool {
+        let Self::Further(series) = self else { return true };
+        runs.iter().any(|run| last(run, series, watch).is_some())
+    }
+
     pub fn title(self) -> &'static str {
         match self {
+            Self::Further(Series::PublicAbsoluteError) => "abs. error",
+            Self::Further(Series::PrivateAbsoluteError) => "abs. error ◆",
+            Self::Further(Series::PublicBalancedAccuracy) => "balanced %",
+            Self::Further(Series::PrivateBalancedAccuracy) => "balanced % ◆",
+            Self::Further(Series::PublicAuc) => "AUC",
+            Self::Further(Series::PrivateAuc) => "AUC ◆",
+            Self::Further(series) => series.words(),
             Self::Plan => "plan",
             Self::Method => "method",
             Self::Epsilon => "ε",
@@ -118,7 +140,12 @@ impl RunColumn {
     }
 
     pub fn is_exact(self) -> bool {
-        matches!(self, Self::PrivateLast | Self::PrivateBest)
+        match self {
+            Self::PrivateLast | Self::PrivateBest => true,
+            // What is not of public records is taken for exact.
+            Self::Further(series) => !Series::BESIDE_PUBLIC.contains(&series),
+            _ => false,
+        }
     }
 
     pub fn is_number(self) -> bool {
@@ -131,6 +158,7 @@ impl RunColumn {
                 | Self::PublicBest
                 | Self::PrivateLast
                 | Self::PrivateBest
+                | Self::Further(_)
                 | Self::Steps
         )
     }
@@ -155,6 +183,7 @@ impl RunColumn {
             Self::PublicBest => number(best(run, Series::PublicError, watch)),
             Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
             Self::PrivateBest => number(best(run, Series::PrivateError, watch)),
+            Self::Further(series) => number(last(run, series, watch)),
             Self::Steps => SortValue::Number(run.steps as f64),
             Self::Outcome => text(&state(run)),
             Self::Time => text(&run.time),

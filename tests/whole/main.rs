@@ -34,6 +34,7 @@ mod keys;
 mod kill;
 mod ledger;
 mod ledger_memory;
+mod measures;
 mod overlap;
 mod persons;
 mod pipeline;

@@ -167,6 +167,10 @@ class ReleasedScore:
     difference: Optional[Interval]
     #: Everything that the program prints of it.
     details: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    #: Where the plan asks for the share of every class: the mean over the classes of right answers.
+    balanced_accuracy: Optional[Interval] = None
+    #: Of two classes, where the plan asks for it.
+    auc: Optional[Interval] = None
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> ReleasedScore:
@@ -176,11 +180,13 @@ class ReleasedScore:
 
         return cls(
             value["records"],
-            value["loss"],
+            value.get("loss", "wrong"),
             Interval.of(value["error"]),
             maybe("public_alone"),
             maybe("difference"),
             value,
+            maybe("balanced_accuracy"),
+            maybe("auc"),
         )
 
 
@@ -209,6 +215,13 @@ class RunResult:
     curator_only: Optional[Mapping[str, Optional[float]]] = None
     #: What the program remarked while it worked.
     notes: tuple[str, ...] = ()
+    #: The same models on the same public records, each with all of its scores under their own names,
+    #: such as `mean_absolute_error`, or `error_rate`, `balanced_accuracy` and `auc`.
+    public_measures: Mapping[str, Optional[Mapping[str, Optional[float]]]] = field(
+        default_factory=dict
+    )
+    #: The same on held-out private records, exact; None unless they were asked for by name.
+    curator_only_measures: Optional[Mapping[str, Optional[Mapping[str, Optional[float]]]]] = None
 
     @classmethod
     def of(cls, value: Mapping[str, Any], notes: Sequence[str] = ()) -> RunResult:
@@ -229,6 +242,8 @@ class RunResult:
             public_error=value["public_rmse"],
             curator_only=value.get("curator_only_private_rmse"),
             notes=tuple(notes),
+            public_measures=value["public_measures"],
+            curator_only_measures=value.get("curator_only_private_measures"),
         )
 
     def model(self) -> Model:

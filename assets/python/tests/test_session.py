@@ -36,6 +36,10 @@ class Sessions(Case):
         self.assertEqual(result.score.records, 80)
         self.assertLess(result.score.error.low, result.score.error.high)
         self.assertIsNone(result.curator_only)
+        self.assertIsNone(result.curator_only_measures)
+        measures = result.public_measures["model"]
+        self.assertEqual(measures["rmse"], result.public_error["model"])
+        self.assertLessEqual(measures["mean_absolute_error"], measures["rmse"])
         # Sealed: no exact number was computed at all.
         self.assertEqual((result.directory / "curator.jsonl").read_text(), "")
         self.assertNotIn("◆", repr(result) + result._repr_html_())
@@ -47,6 +51,8 @@ class Sessions(Case):
     def test_exact_numbers_are_there_when_asked_for_by_name(self):
         [result] = study(self.here).run(progress=False, include_curator=True)
         self.assertGreater(result.curator_only["model"], 0)
+        exact = result.curator_only_measures["model"]
+        self.assertLessEqual(exact["mean_absolute_error"], exact["rmse"])
 
     def test_what_is_spent_adds_up_until_the_budget_refuses(self):
         session = study(self.here)

@@ -327,12 +327,10 @@ impl SweepStanding {
             [(running, "running"), (missing, "without a result"), (not_begun, "not begun")];
         let others = others.iter().filter(|(count, _)| *count > 0);
         let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
-        match others.is_empty() {
-            true => format!("all {all} runs of the sweep have ended and are settled"),
-            false => {
-                format!("{ended} of {all} runs of the sweep have ended: {}", others.join(", "))
-            }
+        if others.is_empty() {
+            return format!("all {all} runs of the sweep have ended and are settled");
         }
+        format!("{ended} of {all} runs of the sweep have ended: {}", others.join(", "))
     }
 }
 

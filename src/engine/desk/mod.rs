@@ -362,13 +362,13 @@ impl Clerk {
                     SoughtSweep::At(path) => {
                         SweepDirectory::open(&self.workspace.base().join(path))?
                     }
-                    SoughtSweep::Of(run) => match SweepDirectory::of_run(&self.workspace, &run) {
-                        Some(sweep) => sweep,
-                        None => {
+                    SoughtSweep::Of(run) => {
+                        let Some(sweep) = SweepDirectory::of_run(&self.workspace, &run) else {
                             self.tray.put(DeskReport::WhichSweep);
                             return Ok(());
-                        }
-                    },
+                        };
+                        sweep
+                    }
                 };
                 let standing = SweepStanding::of(&sweep::collect(&sweep, give_up)?);
                 let sweep = sweep.path().to_path_buf();

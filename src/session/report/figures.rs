@@ -18,11 +18,26 @@ const SAME_EPSILON: f64 = 1e-2;
 const WIDE: f64 = 30.0;
 
 /// Series that belong in one plot.
-const GROUPS: [(&str, &str, &[Measured]); 7] = [
+const GROUPS: [(&str, &str, &[Measured]); 10] = [
     (
         "Error on records held out",
         "root mean squared error in label units",
         &[Measured::PublicError, Measured::PrivateError],
+    ),
+    (
+        "Mean absolute error on records held out",
+        "mean absolute error in label units",
+        &[Measured::PublicAbsoluteError, Measured::PrivateAbsoluteError],
+    ),
+    (
+        "Balanced accuracy on records held out",
+        "mean of the right answers of each class in %",
+        &[Measured::PublicBalancedAccuracy, Measured::PrivateBalancedAccuracy],
+    ),
+    (
+        "AUC on records held out",
+        "chance that two records of both classes are in order",
+        &[Measured::PublicAuc, Measured::PrivateAuc],
     ),
     ("Objective", "what the method minimises", &[Measured::Objective, Measured::ExactObjective]),
     ("Loss of the training records", "mean loss", &[Measured::PublicLoss, Measured::PrivateLoss]),

@@ -6,14 +6,14 @@ use super::figures::MOST_CURVES;
 use super::{Report, Reported, Together, rankings, rehearsal};
 use crate::adapt::{self, Series};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
-use crate::evaluation::{Scored, words};
+use crate::evaluation::{Scored, measured, words};
 use crate::glossary;
 use crate::plot::Figure;
 use crate::plot::number::compact;
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
 use crate::session::Certificate;
-use crate::session::archive::{epsilon, last};
+use crate::session::archive::{epsilon, last, last_further};
 use crate::session::plan_field::{differences, fields};
 use crate::verdict::{Standing, error_cell};
 
@@ -78,7 +78,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                     (section("Data", &datasets(report)))
                     (section("Noise that was drawn", &mechanisms(report)))
                     (section("How to repeat it", &repeat(report)))
-                    (section("What the words mean", &meanings(curators)))
+                    (section("What the words mean", &meanings(report)))
                 }
                 footer { "Made by halflight " (VERSION) " on " (report.made) "." }
             }
@@ -101,8 +101,14 @@ const WORDS: [&str; 8] = [
 ];
 
 /// The texts that the interface gives, too.
-fn meanings(curators: bool) -> Markup {
-    let words = WORDS.into_iter().chain(curators.then_some("exact number"));
+fn meanings(report: &Report) -> Markup {
+    let beside = [measured::ABSOLUTE, measured::BALANCED, measured::AUC];
+    let beside = Series::BESIDE_PUBLIC.into_iter().zip(beside);
+    let beside = beside
+        .filter(|(series, _)| report.runs.iter().any(|it| error(it, *series, report).is_some()))
+        .map(|(_, name)| name);
+    let words = WORDS.into_iter().chain(beside);
+    let words = words.chain(report.is_curators().then_some("exact number"));
     html! {
         @for word in words.filter_map(glossary::find) {
             p { b { (word.name) } ": " (word.text) }
@@ -182,6 +188,15 @@ fn error(reported: &Reported, series: Series, report: &Report) -> Option<String>
     Some(error_cell(reported.run.task(), error))
 }
 
+/// What stands beside the error, where it is there and may be seen.
+fn further(
+    reported: &Reported,
+    series: [Series; 3],
+    report: &Report,
+) -> Vec<(&'static str, String)> {
+    last_further(&reported.run, series, &report.watch).rows()
+}
+
 /// The numbers that a reader looks for first.
 fn tiles(report: &Report, only: &Reported) -> Markup {
     let tile = |value: Markup, name: &str, class: &str| {
@@ -207,13 +222,22 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
             @if let Some(error) = error(only, Series::PublicError, report) {
                 (tile(word(&error), "error on public records held out", ""))
             }
+            @for (name, value) in further(only, Series::BESIDE_PUBLIC, report) {
+                (tile(word(&value), &format!("{name} on public records held out"), ""))
+            }
             @if let Some(error) = error(only, Series::PrivateError, report) {
                 (tile(html! { (error) " ◆" }, "error on private records held out", "exact"))
+            }
+            @for (name, value) in further(only, Series::BESIDE_PRIVATE, report) {
+                @let name = format!("{name} on private records held out");
+                (tile(html! { (value) " ◆" }, &name, "exact"))
             }
             (tile(word(&only.run.outcome), &steps(only), "word"))
         }
         @if let Some(errors) = errors {
             p.exact { (errors.verdict(Standing::Exact).text()) }
+            @let further = errors.further_sentences(Standing::Exact).join(" ");
+            @if !further.is_empty() { p.exact { (further) } }
         }
         // What the curator wrote about the run, and why it failed.
         @if report.is_curators() {
@@ -266,6 +290,15 @@ fn runs_table(report: &Report) -> Markup {
     if report.is_curators() {
         header.push("private error ◆");
     }
+    // Further scores are those of numbers or of classes.
+    let exact = Series::BESIDE_PRIVATE.into_iter().filter(|_| report.is_curators());
+    let beside =
+        Series::BESIDE_PUBLIC.into_iter().map(|it| (it, "")).chain(exact.map(|it| (it, " ◆")));
+    let beside: Vec<(Series, String)> = beside
+        .filter(|(series, _)| report.runs.iter().any(|it| error(it, *series, report).is_some()))
+        .map(|(series, mark)| (series, format!("{}{mark}", series.words())))
+        .collect();
+    header.extend(beside.iter().map(|(_, title)| title.as_str()));
     if report.is_curators() && tagged {
         header.push("remark ◆");
     }
@@ -287,8 +320,10 @@ fn runs_table(report: &Report) -> Markup {
         ];
         if report.is_curators() {
             row.push(error(reported, Series::PrivateError, report).unwrap_or_else(dash));
-            row.extend(tagged.then(|| reported.run.tag.clone()));
         }
+        let further = beside.iter().map(|(series, _)| error(reported, *series, report));
+        row.extend(further.map(|told| told.unwrap_or_else(dash)));
+        row.extend((report.is_curators() && tagged).then(|| reported.run.tag.clone()));
         row
     });
     table(&header, &rows.collect::<Vec<_>>())

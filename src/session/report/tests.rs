@@ -28,12 +28,17 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         let error = 100.0 / f64::from(step);
         format!(
             "{{\"step\":{step},\"of\":3,\"phase\":\"a\",\"epsilon\":{},\"values\":{{\"public_error\":\
-             {{\"value\":{error},\"standing\":\"released\"}}}}}}\n",
+             {{\"value\":{error},\"standing\":\"released\"}},\"public_absolute_error\":\
+             {{\"value\":24.125,\"standing\":\"released\"}}}}}}\n",
             epsilon * f64::from(step) / 3.0
         )
     };
     fs::write(directory.join("events.jsonl"), (1..=3).map(line).collect::<String>()).unwrap();
-    let exact = format!("{{\"step\":3,\"values\":{{\"private_error\":{EXACT}}}}}\n");
+    let exact = format!(
+        "{{\"step\":3,\"values\":{{\"private_error\":{EXACT},\"private_absolute_error\":5432.1}}}}\n\
+         {{\"step\":3,\"values\":{{}},\"errors\":{{\"task\":\"regression\",\"model\":{EXACT},\
+         \"further\":{{\"model\":{{\"mean_absolute_error\":5432.1}}}}}}}}\n"
+    );
     fs::write(directory.join("curator.jsonl"), exact).unwrap();
     fs::write(directory.join("tag.txt"), REMARK).unwrap();
     let mechanism = QueryKind::Gaussian.query(1.0, 7).with(Noise::ideal(4.0 / epsilon));
@@ -86,14 +91,47 @@ fn html(directories: &[PathBuf], watch: Watch) -> String {
 fn a_report_holds_released_numbers_and_nothing_of_the_curators() {
     let place = tempfile::tempdir().unwrap();
     let page = html(&[run(place.path(), 1, 1.0)], Watch::sealed());
-    for wanted in ["1.0000", "33.33", "1\u{202f}654", "winter &lt;1&gt;", "bikes.csv", "peeked"] {
+    for wanted in
+        ["1.0000", "33.33", "24.1", "1\u{202f}654", "winter &lt;1&gt;", "bikes.csv", "peeked"]
+    {
         assert!(page.contains(wanted), "{wanted} is missing");
     }
     assert!(page.contains("Released numbers only"));
-    for secret in ["7654", "7.654k", REMARK, "◆", "/home/someone", "winter <1>", "private error"]
-    {
+    for secret in [
+        "7654",
+        "7.654k",
+        "5432",
+        "5.43k",
+        REMARK,
+        "◆",
+        "/home/someone",
+        "winter <1>",
+        "private error",
+        "private mean absolute error",
+    ] {
         assert!(!page.contains(secret), "{secret} is there");
     }
+}
+
+#[test]
+fn further_scores_stand_in_reports_of_one_run_and_of_several() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [run(place.path(), 1, 1.0), run(place.path(), 2, 2.0)];
+    let one = html(&runs[..1], Watch::sealed());
+    assert!(one.contains("mean absolute error on public records held out"), "{one}");
+    assert!(one.contains("<b>mean absolute error</b>") && !one.contains("<b>AUC</b>"));
+    let several = html(&runs, Watch::sealed());
+    assert!(several.contains("<th scope=\"col\">public mean absolute error</th>"), "{several}");
+    assert!(!several.contains("5432") && !several.contains("balanced"));
+    let one = html(&runs[..1], Watch::open());
+    for wanted in
+        ["Mean absolute error 5.43k ◆.", "mean absolute error on private records held out"]
+    {
+        assert!(one.contains(wanted), "{wanted} is missing");
+    }
+    let several = html(&runs, Watch::open());
+    assert!(several.contains("<th scope=\"col\">private mean absolute error ◆</th>"));
+    assert!(several.contains("5432.1"));
 }
 
 /// Names that people choose, or that somebody else chose for them, stay text.
@@ -221,7 +259,14 @@ fn a_run_has_one_colour_in_all_plots() {
         })
         .collect();
     let titles: Vec<&str> = over_steps.iter().map(|(title, _)| *title).collect();
-    assert_eq!(titles, ["Public error", "Private error ◆", "Privacy spent"]);
+    let wanted = [
+        "Public error",
+        "Private error ◆",
+        "Public mean absolute error",
+        "Private mean absolute error ◆",
+        "Privacy spent",
+    ];
+    assert_eq!(titles, wanted);
     assert!(over_steps.iter().all(|(_, names)| *names == ["A", "B", "C"]), "{over_steps:?}");
     let utility: Vec<_> =
         figures.iter().filter(|figure| figure.title.starts_with("Utility")).collect();

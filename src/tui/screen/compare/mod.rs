@@ -68,6 +68,9 @@ impl Screen for CompareScreen {
             self.sort.title(),
             "private error",
             "public error",
+            "mean absolute error",
+            "balanced accuracy",
+            "AUC",
             "verdict",
             "ε",
             "δ",
@@ -124,7 +127,8 @@ impl Screen for CompareScreen {
 
     fn sheet(&self, context: &Context, watch: &Watch) -> Option<Sheet> {
         let runs = context.archive.as_ref()?;
-        let columns = RunColumn::shown(!watch.is_sealed());
+        let mut columns = RunColumn::shown(!watch.is_sealed());
+        columns.retain(|column| column.has_any(runs, watch));
         // The order on the screen, which an exact column may have sorted.
         let order = self.order(runs, context.filter(), &context.watch);
         let row = |index: usize| {

@@ -65,7 +65,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 26] = [
         Self::Series(Series::PrivateError),
         Self::Score,
         Self::Series(Series::PublicError),
@@ -78,6 +78,12 @@ impl Quantity {
         Self::Epsilon,
         Self::Utility(Series::PrivateError),
         Self::Utility(Series::PublicError),
+        Self::Series(Series::PrivateAbsoluteError),
+        Self::Series(Series::PublicAbsoluteError),
+        Self::Series(Series::PrivateBalancedAccuracy),
+        Self::Series(Series::PublicBalancedAccuracy),
+        Self::Series(Series::PrivateAuc),
+        Self::Series(Series::PublicAuc),
         Self::Series(Series::PublicAccuracy),
         Self::Series(Series::PrivateAccuracy),
         Self::Series(Series::HoldoutLoss),
@@ -266,20 +272,48 @@ mod tests {
     fn sealed_no_exact_number_is_shown_sorted_by_or_found() {
         let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::sealed());
         for run in &runs {
-            for column in [RunColumn::PrivateLast, RunColumn::PrivateBest] {
+            for column in RunColumn::ALL.into_iter().filter(|column| column.is_exact()) {
                 assert_eq!(column.value(run, &watch), SortValue::Missing);
+                assert!(column.title().contains('◆'), "{}", column.title());
             }
         }
         assert!(RunColumn::shown(false).iter().all(|column| !column.title().contains('◆')));
         assert!(screen.order(&runs, "1.009k", &Watch::open()).len() == 1);
         assert!(screen.order(&runs, "1.009k", &watch).is_empty());
-        for _ in 0..20 {
+        for _ in 0..Quantity::ALL.len() {
             screen.next_quantity(&runs, &watch);
             assert!(!matches!(
                 screen.quantity,
-                Quantity::Series(Series::PrivateError) | Quantity::Utility(Series::PrivateError)
+                Quantity::Series(Series::PrivateError | Series::PrivateAbsoluteError)
+                    | Quantity::Utility(Series::PrivateError)
             ));
         }
+    }
+
+    #[test]
+    fn further_scores_have_columns_and_charts_where_runs_have_them() {
+        let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::open());
+        let further = |series| RunColumn::Further(series);
+        let (public, private) = (Series::PublicAbsoluteError, Series::PrivateAbsoluteError);
+        assert_eq!(further(public).value(&runs[0], &watch), SortValue::Number(3.0));
+        assert_eq!(further(private).value(&runs[0], &watch), SortValue::Number(753.0));
+        assert!(further(private).has_any(&runs, &watch));
+        assert!(!further(private).has_any(&runs, &Watch::sealed()));
+        assert!(!further(Series::PublicAuc).has_any(&runs, &watch), "these are numbers");
+        let exact: Vec<bool> = RunColumn::ALL
+            .into_iter()
+            .filter(|column| matches!(column, RunColumn::Further(_)))
+            .map(RunColumn::is_exact)
+            .collect();
+        assert_eq!(exact, [false, true, false, true, false, true]);
+        let mut seen = Vec::new();
+        for _ in 0..Quantity::ALL.len() {
+            screen.next_quantity(&runs, &watch);
+            seen.push(screen.quantity);
+        }
+        assert!(seen.contains(&Quantity::Series(public)));
+        assert!(seen.contains(&Quantity::Series(private)));
+        assert!(!seen.contains(&Quantity::Series(Series::PublicAuc)));
     }
 
     #[test]

@@ -4,9 +4,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
+use crate::adapt::Series;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
-use crate::session::archive::{DIED, MISSING, best, best_of_all, curve, epsilon, tally};
+use crate::session::archive::{
+    DIED, MISSING, best, best_of_all, curve, epsilon, last_further, tally,
+};
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
 use crate::tui::context::Context;
@@ -94,6 +97,7 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
         RunColumn::PublicBest => longest(11),
         RunColumn::PrivateBest => longest(14),
         RunColumn::PrivateLast | RunColumn::Steps | RunColumn::Outcome => longest(9),
+        RunColumn::Further(_) => longest(column.title().chars().count() as u16),
         RunColumn::Tag => longest(4).min(14),
         RunColumn::Run => 42,
     }
@@ -114,7 +118,7 @@ fn columns_that_fit(
     context: &Context,
     room: u16,
 ) -> (Vec<RunColumn>, Vec<u16>) {
-    const BY_WEIGHT: [RunColumn; 14] = [
+    const BY_WEIGHT: [RunColumn; 20] = [
         RunColumn::Plan,
         RunColumn::Epsilon,
         RunColumn::Score,
@@ -128,13 +132,19 @@ fn columns_that_fit(
         RunColumn::PublicBest,
         RunColumn::PrivateBest,
         RunColumn::Delta,
+        RunColumn::Further(Series::PrivateAbsoluteError),
+        RunColumn::Further(Series::PublicAbsoluteError),
+        RunColumn::Further(Series::PrivateAuc),
+        RunColumn::Further(Series::PrivateBalancedAccuracy),
+        RunColumn::Further(Series::PublicAuc),
+        RunColumn::Further(Series::PublicBalancedAccuracy),
         RunColumn::Run,
     ];
     let shown = RunColumn::shown(!context.watch.is_sealed());
     let has = |column: RunColumn| match column {
         RunColumn::Score => context.archived().iter().any(|run| run.told.is_some()),
         RunColumn::Tag => context.archived().iter().any(|run| !run.tag.is_empty()),
-        _ => true,
+        other => other.has_any(context.archived(), &context.watch),
     };
     let first = if screen.is_board { &OF_A_TASK[..] } else { &[] };
     let others = BY_WEIGHT.into_iter().filter(|column| !first.contains(column));
@@ -373,6 +383,10 @@ fn selected<'a>(
         facts.push(("settings", settings));
         facts.push(("seed", plan.seed.to_string()));
     }
+    let further = last_further(run, Series::BESIDE_PUBLIC, &context.watch).words();
+    if !further.is_empty() {
+        facts.push(("public score", further));
+    }
     let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
         (true, _) => "computed ◆",
         (false, true) => "not computed (sealed view)",
@@ -411,6 +425,9 @@ fn selected<'a>(
         };
         let text = verdict.text().replace('◆', canvas.glyphs.curator);
         lines.push(Line::styled(text, style));
+        let further = errors.further_sentences(Standing::Exact).into_iter();
+        let further = further.map(|text| text.replace('◆', canvas.glyphs.curator));
+        lines.extend(further.map(|text| Line::styled(text, theme.curator)));
     }
     lines.extend(canvas.pairs(&facts, room));
     lines.push(Line::styled("Pin runs (Space) to overlay and compare them.", theme.muted));

@@ -10,6 +10,7 @@ use super::{choice, trainer};
 use crate::adapt::{self, Series};
 use crate::data::Task;
 use crate::engine::Summary;
+use crate::evaluation::{FurtherScores, Measured};
 use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::privacy::{Target, Watch};
@@ -541,6 +542,42 @@ fn event_log(
     canvas.hits.lists.push(ListHit { area, first, pane: LOG, selected: None });
 }
 
+/// A column of the result: one cell for each of the three models.
+struct OutcomeColumn {
+    title: String,
+    width: usize,
+    style: Style,
+    cells: [String; 3],
+}
+
+/// What the names of the models take.
+const NAMES: usize = 27;
+
+impl OutcomeColumn {
+    fn new(title: &str, width: usize, style: Style, cells: [String; 3]) -> Self {
+        Self { title: title.to_owned(), width, style, cells }
+    }
+}
+
+/// Columns for the scores that stand beside the error of the first model.
+fn further_columns(
+    mark: &str,
+    style: Style,
+    scores: &[Option<FurtherScores>; 3],
+) -> Vec<OutcomeColumn> {
+    let of_each = [0, 1, 2].map(|row| scores[row].map(|it| it.rows()).unwrap_or_default());
+    let column = |place: usize| {
+        let title = format!("{}{mark}", of_each[0][place].0);
+        let cells = [0, 1, 2].map(|row| {
+            let told = of_each[row].get(place).map(|(_, value)| format!("{value}{mark}"));
+            told.unwrap_or_else(|| "–".to_owned())
+        });
+        let widest = cells.iter().chain([&title]).map(|text| text.chars().count()).max();
+        OutcomeColumn { width: widest.unwrap_or(0), title, style, cells }
+    };
+    (0..of_each[0].len()).map(column).collect()
+}
+
 /// The result: the three models side by side, and the guarantee.
 fn outcome(
     context: &Context,
@@ -564,26 +601,57 @@ fn outcome(
         (Some(score), Some(errors)) => format!("{} ◆", errors.told(score)),
         _ => "–".to_owned(),
     };
-    let public = |score: Option<f64>| match (scores.task, score) {
+    let public = |score: Option<Measured>| match (scores.task, score.map(|it| it.error)) {
         (_, None) => "–".to_owned(),
         (Some(Task::Classification), Some(share)) => percent(share),
         (_, Some(score)) => compact(score),
     };
-    let mut table = vec![Line::styled(
-        format!(" {error:<25} {:<24} public hold-out (may rise)", "private hold-out"),
-        theme.muted,
-    )];
     let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
-    for (name, exact, open) in [
-        (own.as_str(), errors.map(|it| it.model), scores.model_on_public),
-        ("public data only", errors.and_then(|it| it.public_alone), scores.source_only_on_public),
-        ("private data, no privacy", errors.and_then(|it| it.no_privacy), None),
-    ] {
-        table.push(Line::from(vec![
-            Span::styled(format!(" {name:<25} "), theme.text),
-            Span::styled(format!("{:<24} ", private(exact)), theme.curator),
-            Span::styled(public(open), theme.text),
-        ]));
+    let open = [scores.model_on_public, scores.source_only_on_public, None];
+    let mut columns = vec![
+        OutcomeColumn::new(
+            "private hold-out",
+            24,
+            theme.curator,
+            [
+                private(errors.map(|it| it.model)),
+                private(errors.and_then(|it| it.public_alone)),
+                private(errors.and_then(|it| it.no_privacy)),
+            ],
+        ),
+        OutcomeColumn::new("public hold-out (may rise)", 26, theme.text, open.map(public)),
+    ];
+    // What stands beside the error has columns where they fit.
+    let fits = |columns: &[OutcomeColumn], more: &[OutcomeColumn]| {
+        let taken: usize = columns.iter().chain(more).map(|column| column.width + 1).sum();
+        NAMES + taken <= usize::from(area.width)
+    };
+    if let Some(further) = errors.and_then(|it| it.further) {
+        let scores = [Some(further.model), further.public_alone, further.no_privacy];
+        let more = further_columns(" ◆", theme.curator, &scores);
+        if fits(&columns, &more) {
+            columns.splice(1..1, more);
+        }
+    }
+    let open = open.map(|score| score.map(|it| it.further));
+    let more = further_columns("", theme.text, &open);
+    if fits(&columns, &more) {
+        columns.extend(more);
+    }
+    let cells = |name: &str, cell: &dyn Fn(&OutcomeColumn) -> (String, Style)| {
+        let mut spans = vec![Span::styled(format!(" {name:<25} "), theme.text)];
+        spans.extend(columns.iter().map(|column| {
+            let (text, style) = cell(column);
+            Span::styled(format!("{text:<width$} ", width = column.width), style)
+        }));
+        Line::from(spans)
+    };
+    let mut heading = cells(error, &|column| (column.title.clone(), theme.muted));
+    heading.spans[0].style = theme.muted;
+    let mut table = vec![heading];
+    let names = [own.as_str(), "public data only", "private data, no privacy"];
+    for (row, name) in names.into_iter().enumerate() {
+        table.push(cells(name, &|column| (column.cells[row].clone(), column.style)));
     }
     if !without_table {
         lines.extend(table);

@@ -56,6 +56,7 @@ struct Reference<'a> {
 
 /// What to draw and how; drawing changes nothing.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "how it is drawn, each for itself")]
 pub struct Chart<'a> {
     title: &'a str,
     theme: &'a Theme,
