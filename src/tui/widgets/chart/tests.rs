@@ -263,7 +263,7 @@ fn shares_are_told_in_percent_on_the_axis_and_in_the_legend() {
     let area = Rect::new(0, 0, 60, 14);
     let mut buffer = Buffer::empty(area);
     chart.draw(area, &mut buffer);
-    let text: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+    let text: String = buffer.content.iter().map(Cell::symbol).collect();
     assert!(text.contains("private 14.8 %") && text.contains("20 %┤"), "{text}");
     assert!(!text.contains("0.2"), "{text}");
 }
