@@ -8,13 +8,14 @@ use serde_json::json;
 use super::{messages, print_json, print_line};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::session::{SavedModel, onnx};
+use crate::session::{SavedModel, onnx, outbox};
 
 /// Write the model of a run as an ONNX file, for programs that know nothing of halflight.
 ///
 /// The file holds the preparation too: it takes raw columns, one input for each, and gives what
 /// `halflight predict` gives. Forests and convolutions are computed in single precision there, so
-/// the last digits differ. The model was released: the file may go wherever the model may.
+/// the last digits differ. You alone can read the file, as with the model. The model of a run without
+/// a guarantee is refused.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight export .halflight/runs/RUN -o model.onnx
@@ -52,8 +53,9 @@ impl Export {
         for remark in &model.remarks {
             messages::tell(format_args!("note: {remark}"));
         }
+        outbox::refuse_model(&model.path)?;
         let exported = onnx::export(&model)?;
-        files::write(&self.output, &exported.bytes)?;
+        files::write_private(&self.output, &exported.bytes)?;
         if self.json {
             return print_json(&json!({
                 "model": model.path,

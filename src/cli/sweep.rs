@@ -21,7 +21,6 @@ use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunOutcome;
 use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, archive, dataset, slurm};
-use crate::verdict::error_cell;
 
 /// Run a plan for many values, here, on a cluster, or as a list of commands.
 ///
@@ -332,8 +331,9 @@ fn result_of(directory: &Path, watch: &Watch) -> String {
     let private = std::iter::once(Series::PrivateError).chain(Series::BESIDE_PRIVATE);
     let errors = public.map(|series| (series, "")).chain(private.map(|series| (series, " ◆")));
     let errors = errors.filter_map(|(series, mark)| {
-        let error = archive::last(&run, series, watch)?;
-        Some(format!("{} {}{mark}", series.words(), error_cell(run.task(), error)))
+        let value = archive::last(&run, series, watch)?;
+        let told = archive::cell(run.task(), series, value);
+        Some(format!("{} {told}{mark}", series.words()))
     });
     spent.into_iter().chain(score).chain(errors).collect::<Vec<_>>().join(", ")
 }

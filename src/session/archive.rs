@@ -24,9 +24,10 @@ use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Scored};
 use crate::files::words::harmless;
 use crate::files::{self, step};
+use crate::plot::number::four_digits;
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
 use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
-use crate::verdict::Errors;
+use crate::verdict::{Errors, error_cell};
 
 /// What one run has more than before.
 #[derive(Debug, Clone)]
@@ -132,6 +133,12 @@ pub fn last(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
 /// What stands beside the last error, of [`Series::BESIDE_PUBLIC`] or [`Series::BESIDE_PRIVATE`].
 pub fn last_further(run: &ArchivedRun, series: [Series; 3], watch: &Watch) -> FurtherScores {
     FurtherScores::of_drawn(series.map(|series| last(run, series, watch)))
+}
+
+/// A measured number in the cell of a table: a share of wrong answers is in percent, and other
+/// numbers have four digits, in the unit that their series names.
+pub fn cell(task: Option<Task>, series: Series, value: f64) -> String {
+    if series.is_error() { error_cell(task, value) } else { four_digits(value) }
 }
 
 pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
@@ -484,6 +491,19 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         (directory, workspace)
+    }
+
+    #[test]
+    fn only_errors_of_classes_are_shares_that_are_told_in_percent() {
+        let classes = Some(Task::Classification);
+        for (series, value, told) in [
+            (Series::PublicError, 0.225, "22.5 %"),
+            (Series::PublicBalancedAccuracy, 77.5, "77.50"),
+            (Series::PrivateAuc, 0.8125, "0.8125"),
+        ] {
+            assert_eq!(cell(classes, series, value), told);
+        }
+        assert_eq!(cell(Some(Task::Regression), Series::PrivateError, 0.225), "0.2250");
     }
 
     #[test]

@@ -25,17 +25,12 @@ pub const MAY_LEAVE: [(&str, &str); 6] = [
 
 /// Copies what may leave of the run in `directory` into a new folder `into`.
 pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
-    let place = || directory.display().to_string();
     let certificate = Certificate::read(directory)?.ok_or_else(|| {
         Error::refused("the run has no certificate: it has not ended")
-            .at(place())
+            .at(directory.display().to_string())
             .cure("wait for it, or `halflight run --resume` it if its program died")
     })?;
-    if certificate.guarantee.is_none() {
-        return Err(Error::refused("the run has no guarantee: nothing of it may leave")
-            .at(place())
-            .cure("run the plan again without --insecure-noise-seed"));
-    }
+    refuse_without_guarantee(&certificate, directory)?;
     let mut found = Vec::new();
     for (name, _) in MAY_LEAVE {
         match std::fs::read(directory.join(name)) {
@@ -52,9 +47,7 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
             _ => true,
         };
         if !fits {
-            return Err(Error::refused(format!("{name} is not what the run wrote"))
-                .at(place())
-                .cure("restore it from a copy, or run the plan again"));
+            return Err(not_what_the_run_wrote(name, directory));
         }
     }
     files::create_folder(into.parent().unwrap_or(Path::new(".")))
@@ -70,6 +63,35 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
         files::write(&path, &bytes).map(|()| path)
     });
     copied.collect()
+}
+
+/// Refuses what a run has made whose noise is known.
+fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Result<()> {
+    if certificate.guarantee.is_some() {
+        return Ok(());
+    }
+    Err(Error::refused("the run has no guarantee: nothing of it may leave")
+        .at(directory.display().to_string())
+        .cure("run the plan again without --insecure-noise-seed"))
+}
+
+/// Refuses the model in a folder whose certificate promises nothing, or is about another model.
+/// A model that somebody passed on may lie without a certificate.
+pub fn refuse_model(model: &Path) -> Result<()> {
+    let directory = model.parent().unwrap_or(Path::new(""));
+    let Some(certificate) = Certificate::read(directory)? else { return Ok(()) };
+    refuse_without_guarantee(&certificate, directory)?;
+    let bytes = std::fs::read(model).map_err(|error| Error::io("read", model, &error))?;
+    if certificate.model.as_ref().is_none_or(|it| *it == sha256(&bytes)) {
+        return Ok(());
+    }
+    Err(not_what_the_run_wrote(model_file::TEXT, directory))
+}
+
+fn not_what_the_run_wrote(name: &str, directory: &Path) -> Error {
+    Error::refused(format!("{name} is not what the run wrote"))
+        .at(directory.display().to_string())
+        .cure("restore it from a copy, or run the plan again")
 }
 
 /// Whether every number of every step says that it is public or released.

@@ -7,9 +7,8 @@ use crate::adapt::{self, Series};
 use crate::evaluation::Scored;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
-use crate::session::archive::{best, epsilon, last};
+use crate::session::archive::{best, cell, epsilon, last};
 use crate::session::slurm::QUEUE;
-use crate::verdict::error_cell;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunColumn {
@@ -203,7 +202,8 @@ impl RunColumn {
                 of if of > run.steps => format!("{x} of {of}"),
                 _ => x.to_string(),
             },
-            (_, SortValue::Number(x)) => error_cell(run.task(), x),
+            (Self::Further(series), SortValue::Number(x)) => cell(run.task(), series, x),
+            (_, SortValue::Number(x)) => cell(run.task(), Series::PublicError, x),
             (Self::Time, SortValue::Text(time)) => time.chars().take(16).collect(),
             (_, SortValue::Text(text)) => text,
         }

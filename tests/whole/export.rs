@@ -58,15 +58,14 @@ fn three(wave: f64) -> String {
 const NUMBER: &str = "label: \"y\", missing: public_mean";
 const CLASS: &str = "label: \"y\", task: classification, missing: drop";
 
-/// Trains, exports, predicts the private rows with both and compares.
-fn exported_predicts_the_same(
+/// Files and a session with one plan.
+fn workspace(
+    here: &Path,
     method: &str,
     settings: &str,
     about: &str,
     answer: &dyn Fn(f64) -> String,
 ) {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
     std::fs::write(here.join("private.csv"), table(0..500, true, answer)).unwrap();
     std::fs::write(here.join("public.csv"), table(1000..1800, false, answer)).unwrap();
     let session = format!(
@@ -78,7 +77,18 @@ fn exported_predicts_the_same(
            settings: {{{settings}}}, target: (epsilon: 3.0, delta: 1e-5), seed: 3)])"
     );
     std::fs::write(here.join("session.ron"), session).unwrap();
-    compare(here, "private.csv");
+}
+
+/// Trains, exports, predicts the private rows with both and compares.
+fn exported_predicts_the_same(
+    method: &str,
+    settings: &str,
+    about: &str,
+    answer: &dyn Fn(f64) -> String,
+) {
+    let directory = tempfile::tempdir().unwrap();
+    workspace(directory.path(), method, settings, about, answer);
+    compare(directory.path(), "private.csv");
 }
 
 fn compare(here: &Path, data: &str) {
@@ -145,7 +155,8 @@ fn files_are_not_overwritten_and_other_forms_are_refused() {
     let here = directory.path();
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/written_by_0_1");
     let runs = std::fs::read_dir(model.join(".halflight/runs")).unwrap().flatten();
-    let model = runs.map(|run| run.path().join("model.ron")).find(|path| path.exists()).unwrap();
+    let mut runs = runs.map(|run| run.path().join("model.ron"));
+    let model = runs.find(|path| path.to_string_lossy().contains("dp_sgd")).unwrap();
     let model = model.to_str().unwrap();
     let said = succeeds(here, &["export", model, "-o", "a.onnx"]);
     assert!(said.contains("a.onnx: takes"), "{said}");
@@ -168,4 +179,38 @@ fn files_are_not_overwritten_and_other_forms_are_refused() {
     succeeds(here, &["export", model, "-o", "a.onnx", "--force"]);
     let output = halflight(here, &["export", "nowhere", "-o", "c.onnx"]);
     assert!(!output.status.success() && !here.join("c.onnx").exists());
+}
+
+#[test]
+fn the_model_of_a_run_without_a_guarantee_is_refused_and_others_are_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    workspace(here, "target_only", "", NUMBER, &number);
+    let export = |here: &Path| {
+        let runs = std::fs::read_dir(here.join(".halflight/runs")).unwrap().flatten();
+        let run = runs.map(|run| run.path()).next().unwrap();
+        (halflight(here, &["export", run.to_str().unwrap(), "-o", "model.onnx"]), run)
+    };
+    succeeds(here, &["run", "session.ron", "--insecure-noise-seed", "1"]);
+    let (output, run) = export(here);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no guarantee"));
+    assert!(!here.join("model.onnx").exists());
+
+    std::fs::remove_dir_all(run).unwrap();
+    succeeds(here, &["run", "session.ron"]);
+    let (output, run) = export(here);
+    assert!(output.status.success());
+    let mode = std::fs::metadata(here.join("model.onnx")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    std::fs::remove_file(here.join("model.onnx")).unwrap();
+    // Another model under the same certificate.
+    let text = std::fs::read_to_string(run.join("model.ron")).unwrap();
+    std::fs::remove_file(run.join("model.safetensors")).unwrap();
+    std::fs::write(run.join("model.ron"), text + "\n").unwrap();
+    let (output, _) = export(here);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not what the run wrote"));
 }

@@ -13,9 +13,9 @@ use crate::plot::number::compact;
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
 use crate::session::Certificate;
-use crate::session::archive::{epsilon, last, last_further};
+use crate::session::archive::{cell, epsilon, last, last_further};
 use crate::session::plan_field::{differences, fields};
-use crate::verdict::{Standing, error_cell};
+use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -105,7 +105,7 @@ fn meanings(report: &Report) -> Markup {
     let beside = [measured::ABSOLUTE, measured::BALANCED, measured::AUC];
     let beside = Series::BESIDE_PUBLIC.into_iter().zip(beside);
     let beside = beside
-        .filter(|(series, _)| report.runs.iter().any(|it| error(it, *series, report).is_some()))
+        .filter(|(series, _)| report.runs.iter().any(|it| measured(it, *series, report).is_some()))
         .map(|(_, name)| name);
     let words = WORDS.into_iter().chain(beside);
     let words = words.chain(report.is_curators().then_some("exact number"));
@@ -183,9 +183,9 @@ fn shown_epsilon(reported: &Reported) -> String {
     epsilon(&reported.run).map_or_else(|| "–".to_owned(), |epsilon| round_up(epsilon, 4))
 }
 
-fn error(reported: &Reported, series: Series, report: &Report) -> Option<String> {
-    let error = last(&reported.run, series, &report.watch)?;
-    Some(error_cell(reported.run.task(), error))
+fn measured(reported: &Reported, series: Series, report: &Report) -> Option<String> {
+    let value = last(&reported.run, series, &report.watch)?;
+    Some(cell(reported.run.task(), series, value))
 }
 
 /// What stands beside the error, where it is there and may be seen.
@@ -219,13 +219,13 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
                 };
                 (tile(word(&grouped(certificate.records)), records, ""))
             }
-            @if let Some(error) = error(only, Series::PublicError, report) {
+            @if let Some(error) = measured(only, Series::PublicError, report) {
                 (tile(word(&error), "error on public records held out", ""))
             }
             @for (name, value) in further(only, Series::BESIDE_PUBLIC, report) {
                 (tile(word(&value), &format!("{name} on public records held out"), ""))
             }
-            @if let Some(error) = error(only, Series::PrivateError, report) {
+            @if let Some(error) = measured(only, Series::PrivateError, report) {
                 (tile(html! { (error) " ◆" }, "error on private records held out", "exact"))
             }
             @for (name, value) in further(only, Series::BESIDE_PRIVATE, report) {
@@ -295,7 +295,7 @@ fn runs_table(report: &Report) -> Markup {
     let beside =
         Series::BESIDE_PUBLIC.into_iter().map(|it| (it, "")).chain(exact.map(|it| (it, " ◆")));
     let beside: Vec<(Series, String)> = beside
-        .filter(|(series, _)| report.runs.iter().any(|it| error(it, *series, report).is_some()))
+        .filter(|(series, _)| report.runs.iter().any(|it| measured(it, *series, report).is_some()))
         .map(|(series, mark)| (series, format!("{}{mark}", series.words())))
         .collect();
     header.extend(beside.iter().map(|(_, title)| title.as_str()));
@@ -315,13 +315,13 @@ fn runs_table(report: &Report) -> Markup {
                 .and_then(|certificate| certificate.guarantee.as_ref())
                 .map_or_else(dash, |guarantee| format!("{:e}", guarantee.delta)),
             certificate.map_or_else(dash, |certificate| grouped(certificate.records)),
-            error(reported, Series::PublicError, report).unwrap_or_else(dash),
+            measured(reported, Series::PublicError, report).unwrap_or_else(dash),
             reported.run.outcome.clone(),
         ];
         if report.is_curators() {
-            row.push(error(reported, Series::PrivateError, report).unwrap_or_else(dash));
+            row.push(measured(reported, Series::PrivateError, report).unwrap_or_else(dash));
         }
-        let further = beside.iter().map(|(series, _)| error(reported, *series, report));
+        let further = beside.iter().map(|(series, _)| measured(reported, *series, report));
         row.extend(further.map(|told| told.unwrap_or_else(dash)));
         row.extend((report.is_curators() && tagged).then(|| reported.run.tag.clone()));
         row
