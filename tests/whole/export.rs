@@ -187,30 +187,31 @@ fn the_model_of_a_run_without_a_guarantee_is_refused_and_others_are_the_owners_a
 
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    workspace(here, "target_only", "", NUMBER, &number);
-    let export = |here: &Path| {
-        let runs = std::fs::read_dir(here.join(".halflight/runs")).unwrap().flatten();
-        let run = runs.map(|run| run.path()).next().unwrap();
-        (halflight(here, &["export", run.to_str().unwrap(), "-o", "model.onnx"]), run)
+    let export =
+        |run: &Path| halflight(here, &["export", run.to_str().unwrap(), "-o", "model.onnx"]);
+    let run = |arguments: &[&str]| {
+        let _ = std::fs::remove_dir_all(here.join(".halflight"));
+        workspace(here, "target_only", "", NUMBER, &number);
+        succeeds(here, arguments);
+        let mut runs = std::fs::read_dir(here.join(".halflight/runs")).unwrap().flatten();
+        runs.next().unwrap().path()
     };
-    succeeds(here, &["run", "session.ron", "--insecure-noise-seed", "1"]);
-    let (output, run) = export(here);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no guarantee"));
-    assert!(!here.join("model.onnx").exists());
+    let refused = |output: &Output, why: &str| {
+        assert_eq!(output.status.code(), Some(3));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(why));
+        assert!(!here.join("model.onnx").exists());
+    };
+    let insecure = run(&["run", "session.ron", "--insecure-noise-seed", "1"]);
+    refused(&export(&insecure), "no guarantee");
 
-    std::fs::remove_dir_all(run).unwrap();
-    succeeds(here, &["run", "session.ron"]);
-    let (output, run) = export(here);
-    assert!(output.status.success());
+    let sound = run(&["run", "session.ron"]);
+    assert!(export(&sound).status.success());
     let mode = std::fs::metadata(here.join("model.onnx")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     std::fs::remove_file(here.join("model.onnx")).unwrap();
     // Another model under the same certificate.
-    let text = std::fs::read_to_string(run.join("model.ron")).unwrap();
-    std::fs::remove_file(run.join("model.safetensors")).unwrap();
-    std::fs::write(run.join("model.ron"), text + "\n").unwrap();
-    let (output, _) = export(here);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("not what the run wrote"));
+    let text = std::fs::read_to_string(sound.join("model.ron")).unwrap();
+    std::fs::remove_file(sound.join("model.safetensors")).unwrap();
+    std::fs::write(sound.join("model.ron"), text + "\n").unwrap();
+    refused(&export(&sound), "not what the run wrote");
 }
