@@ -80,6 +80,9 @@ pub struct Sample {
     pub seed: u64,
 }
 
+/// The line of a row that stands in no file: [`Table::of_size`] added it.
+const FILLED_UP: u64 = 0;
+
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
 /// private cells cannot end up in a log by accident.
 #[derive(Clone, PartialEq)]
@@ -282,8 +285,10 @@ impl Table {
         let several = !self.file_of_row.is_empty();
         Self {
             columns,
-            // No row of a file stands on line 0.
-            lines: order.iter().map(|&row| self.lines.get(row).copied().unwrap_or(0)).collect(),
+            lines: order
+                .iter()
+                .map(|&row| self.lines.get(row).copied().unwrap_or(FILLED_UP))
+                .collect(),
             file_of_row: if several { order.iter().map(file).collect() } else { Vec::new() },
             ..self.excerpt(&[])
         }
@@ -476,8 +481,15 @@ impl Table {
     /// How many rows are exact copies of an earlier one. Copies of one person's
     /// record multiply what that person risks.
     pub fn duplicated_rows(&self) -> usize {
-        let distinct: HashSet<_> = fingerprint::row_digests(&self.names, &self.columns).collect();
-        self.rows() - distinct.len()
+        let digests = fingerprint::row_digests(&self.names, &self.columns);
+        let own = digests.zip(&self.lines).filter(|(_, line)| **line != FILLED_UP);
+        let distinct: HashSet<_> = own.map(|(digest, _)| digest).collect();
+        self.rows() - self.filled_up() - distinct.len()
+    }
+
+    /// Rows that stand in no file: [`Self::of_size`] added them to hide how many there are.
+    pub fn filled_up(&self) -> usize {
+        self.lines.iter().filter(|line| **line == FILLED_UP).count()
     }
 
     /// The distinct values of a column in order, with how often each occurs.

@@ -13,14 +13,16 @@ const MUCH_OF_ALL: usize = 2;
 /// `data inspect`.
 const LARGE: usize = 20_000_000;
 
-/// Sentences, perhaps none; `None` under a sealed watch.
+/// Sentences, perhaps none; `None` under a sealed watch. Where `records` hides how many records
+/// there are, empty ones are what fills the data up, and nothing is said of them.
 pub fn of(
     private: &Private<Bounded>,
+    hides_number: bool,
     table: Option<&Private<Table>>,
     known: &[String],
     watch: &Watch,
 ) -> Option<CuratorOnly<Vec<String>>> {
-    let training = private.curator(watch, |data| training(data))?;
+    let training = private.curator(watch, |data| training(data, hides_number))?;
     let training = training.map(|found| [known, &found].concat());
     let copies = table.and_then(|table| table.curator(watch, copies));
     Some(match copies {
@@ -32,11 +34,11 @@ pub fn of(
     })
 }
 
-fn training(data: &Dataset) -> Vec<String> {
+fn training(data: &Dataset, hides_number: bool) -> Vec<String> {
     let mut found = Vec::new();
     let empty = data.features.column_iter().filter(|record| record.iter().all(|x| *x == 0.0));
     match empty.count() {
-        0 => {}
+        empty if empty == 0 || hides_number => {}
         empty => found.push(format!(
             "{empty} of {} private training records are empty: a value is missing or cannot be \
              used, so they count for nothing; `halflight data inspect` says where",
@@ -141,7 +143,7 @@ mod tests {
             let labels: Vec<f64> = (0..rows).map(|at| at as f64 / rows as f64).collect();
             let mut persons = Persons::of_counts(counts.to_vec());
             (persons.left_out, persons.nameless) = (left_out, nameless);
-            training(&Dataset { persons: Some(Arc::new(persons)), ..data(0, &labels) })
+            training(&Dataset { persons: Some(Arc::new(persons)), ..data(0, &labels) }, false)
         };
         let [same] = &told(&[1; 9], 0, 0)[..] else { panic!() };
         assert!(same.contains("protecting persons is protecting records here"), "{same}");
@@ -157,17 +159,20 @@ mod tests {
 
     #[test]
     fn much_clipping_one_label_and_copies_are_told_and_nothing_else_is() {
-        assert!(training(&data(1, &[0.0, 1.0, 0.5, 0.25, 0.0, 1.0, 0.0])).is_empty());
-        let found = training(&data(1, &[0.5, 0.5]));
+        assert!(training(&data(1, &[0.0, 1.0, 0.5, 0.25, 0.0, 1.0, 0.0]), false).is_empty());
+        let found = training(&data(1, &[0.5, 0.5]), false);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("1 of 2") && found[1].contains("same label"), "{found:?}");
         let classes = Classes { of: vec![1, 1], names: vec!["a".to_owned(), "b".to_owned()] };
         let one = Dataset { target: None, classes: Some(classes), ..data(0, &[0.0, 0.0]) };
-        assert_eq!(training(&one).len(), 1);
+        assert_eq!(training(&one, false).len(), 1);
 
         let mut blank = data(0, &[0.0, 1.0, 0.5]);
         blank.features.column_mut(1).fill(0.0);
-        assert!(training(&blank)[0].starts_with("1 of 3 private training records are empty"));
+        assert!(training(&blank, true).is_empty());
+        assert!(
+            training(&blank, false)[0].starts_with("1 of 3 private training records are empty")
+        );
 
         let table = |numbers: &[f64]| {
             let column = Column::Numbers(numbers.to_vec());
@@ -175,5 +180,7 @@ mod tests {
         };
         assert_eq!(copies(&table(&[1.0, 2.0])), None);
         assert!(copies(&table(&[1.0, 2.0, 1.0])).unwrap().starts_with("1 of 3"));
+        // The rows that hide how many there are are no copies of each other.
+        assert_eq!(copies(&table(&[1.0, 2.0]).of_size(9, [7; 32])), None);
     }
 }

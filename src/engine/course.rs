@@ -20,7 +20,7 @@ use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
 use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
 use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
 use crate::session::resumption::{self, Recorded};
-use crate::session::{Lineage, Loaded, RunDirectory, report, signature};
+use crate::session::{Lineage, RunDirectory, report, signature};
 
 /// A run that may draw, and where it writes.
 pub(super) struct Opening {
@@ -61,13 +61,15 @@ pub(super) fn perform(
 
 fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
     let warnings = assembly.warnings.iter().chain(&opening.notes).cloned();
+    let own = private(&job.plan, &job.datasets).ok();
     tell(Moment::Granted {
         run: opening.run.clone(),
         steps: assembly.prepared.plan().steps,
         warnings: warnings.chain(job.forewarned()).collect(),
         cautions: cautions::of(
             &assembly.private,
-            private(&job.plan, &job.datasets).and_then(Loaded::private).ok(),
+            own.is_some_and(|own| own.definition.records.is_some()),
+            own.and_then(|own| own.private().ok()),
             &opening.known,
             &job.watch,
         ),
@@ -180,6 +182,10 @@ impl<'a> Drawn<'a> {
         let mut scores = judge.scores(model.as_ref(), &baselines);
         let held_out = Table::holdout_rows(own.rows, job.plan.holdout);
         scores.persons = own.unit().map(|_| held_out);
+        if own.definition.records.is_some() {
+            // How many of them are not empty would tell what `records` hides.
+            scores.held_out = scores.held_out.map(|count| count.map(|_| held_out));
+        }
         Ok(Self {
             method: assembly.method.spec().name,
             unit: own.unit(),

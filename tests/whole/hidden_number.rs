@@ -62,15 +62,21 @@ fn workspace(records: &str) -> tempfile::TempDir {
     here
 }
 
+/// Web pages without their tags: coordinates in pictures may be any number.
+fn without_tags(page: &str) -> String {
+    page.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect()
+}
+
 /// All files below a folder, as text.
 fn written(folder: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        text += &if path.is_dir() {
-            written(&path)
-        } else {
-            String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()
+        let file = |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        text += &match path.extension() {
+            _ if path.is_dir() => written(&path),
+            Some(ending) if ending == "html" => without_tags(&file(&path)),
+            _ => file(&path),
         };
     }
     text
