@@ -15,7 +15,7 @@ use crate::adapt::Value;
 use crate::adapt::labelled::public_shape;
 use crate::data::persons::{WithoutUnit, by_person};
 use crate::data::table::shuffled;
-use crate::data::{Dataset, Preparation, Unit};
+use crate::data::{Dataset, Persons, Preparation, Table, Unit};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::Target;
@@ -31,14 +31,21 @@ struct UnitCase {
     /// The source plays the private role and the target the public one: of bikeshare, nine months
     /// of days instead of three.
     turned: bool,
+    /// Most persons have few records, as patients have few visits; otherwise all that there are.
+    few: bool,
 }
 
-const CASES: [UnitCase; 5] = [
-    UnitCase { dataset: "bikeshare", unit: "day", most: 5, turned: false },
-    UnitCase { dataset: "bikeshare", unit: "day", most: 24, turned: false },
-    UnitCase { dataset: "bikeshare", unit: "day", most: 5, turned: true },
-    UnitCase { dataset: "bikeshare", unit: "day", most: 24, turned: true },
-    UnitCase { dataset: "airline", unit: "month + day", most: 5, turned: false },
+const DAYS: UnitCase =
+    UnitCase { dataset: "bikeshare", unit: "day", most: 24, turned: false, few: false };
+
+const CASES: [UnitCase; 7] = [
+    UnitCase { most: 5, ..DAYS },
+    DAYS,
+    UnitCase { most: 5, turned: true, ..DAYS },
+    UnitCase { turned: true, ..DAYS },
+    UnitCase { most: 5, turned: true, few: true, ..DAYS },
+    UnitCase { turned: true, few: true, ..DAYS },
+    UnitCase { dataset: "airline", unit: "month + day", most: 5, ..DAYS },
 ];
 
 const METHODS: [&str; 2] = ["public_shape", "profiled_cnvx_adap"];
@@ -107,7 +114,11 @@ impl PersonsStudy {
     pub fn grid(&self) -> Grid {
         let name = |case: &UnitCase| {
             let turned = if case.turned { ", roles changed" } else { "" };
-            format!("{}{turned}, by {}, at most {} records", case.dataset, case.unit, case.most)
+            let few = if case.few { ", few of most" } else { "" };
+            format!(
+                "{}{turned}, by {}, at most {} records{few}",
+                case.dataset, case.unit, case.most
+            )
         };
         Grid {
             rows: self.cases().iter().map(|(case, _)| name(case)).collect(),
@@ -226,6 +237,7 @@ impl UnitCase {
     ) -> Result<Split> {
         let unit = Unit::parse(self.unit).ok_or_else(|| Error::failed("a unit has no column"))?;
         let table = by_person(&problem.target, &unit, self.most, WithoutUnit::OwnPerson)?;
+        let table = if self.few { with_few_records(table, seed) } else { table };
         let persons =
             table.persons.clone().ok_or_else(|| Error::failed("the table names no persons"))?;
         let mut order = shuffled(persons.count(), seed);
@@ -235,6 +247,7 @@ impl UnitCase {
         let mut private = preparation.apply(&table.select(&rows), "private", true)?;
         private.persons = Some(Arc::new(own));
         let source = by_person(&problem.source, &unit, usize::MAX, WithoutUnit::OwnPerson)?;
+        let source = if self.few { with_few_records(source, seed) } else { source };
         let public = preparation.apply(&source, "public", true)?;
         let judges = table.select(&persons.chosen(&judging).0);
         Ok(Split {
@@ -244,6 +257,22 @@ impl UnitCase {
             preparation,
         })
     }
+}
+
+/// The same persons with fewer records: of n persons, the j-th by chance keeps n/j at most. So
+/// half of them have one record, a quarter two or three, and some have many.
+fn with_few_records(table: Table, seed: u64) -> Table {
+    let Some(persons) = &table.persons else { return table };
+    let mut most = vec![0; persons.count()];
+    for (rank, person) in shuffled(persons.count(), seed).into_iter().enumerate() {
+        most[person] = persons.count() / (rank + 1);
+    }
+    // Records of a person stand in random order.
+    let kept = persons.iter().zip(most).map(|(own, most)| own.start..own.end.min(own.start + most));
+    let kept: Vec<_> = kept.collect();
+    let fewer = Persons::of_counts(kept.iter().map(ExactSizeIterator::len));
+    let rows: Vec<usize> = kept.into_iter().flatten().collect();
+    Table { persons: Some(fewer), ..table.select(&rows) }
 }
 
 /// If every record has this guarantee, k of them together have the one that is asked for:
@@ -269,6 +298,18 @@ fn group(target: Target, k: usize) -> Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn most_persons_keep_few_records() {
+        let column = crate::data::Column::Numbers((0..1000).map(f64::from).collect());
+        let table = Table::of_rows("t.csv", vec!["x".to_owned()], vec![column]).unwrap();
+        let persons = Some(Persons::of_counts(vec![10; 100]));
+        let fewer = with_few_records(Table { persons, ..table }, 3);
+        let persons = fewer.persons.as_ref().unwrap();
+        let with = |count: usize| persons.iter().filter(|own| own.len() == count).count();
+        assert_eq!((persons.count(), with(0), with(1), with(2)), (100, 0, 50, 17));
+        assert_eq!((with(10), persons.records()), (10, fewer.rows()));
+    }
 
     #[test]
     fn by_hand_a_record_gets_less_than_the_exact_curve_leaves_it() {

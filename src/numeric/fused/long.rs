@@ -4,7 +4,8 @@
 
 use pulp::Simd;
 
-use super::{Pass, Slopes, add};
+use super::{GroupPass, Pass, Slopes, add};
+use crate::numeric::projection::shrink_factor;
 
 /// Examples whose slopes are made and that are added together.
 const TOGETHER: usize = 4;
@@ -35,6 +36,38 @@ pub(super) fn pass<S: Simd, M: Slopes>(simd: S, pass: Pass<'_, M>) {
         slopes.slopes(first, &mut found);
         add(found[0], example, sum);
         first += 1;
+    }
+}
+
+/// The same where every group has a sum of its own, which is shortened before it is added.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {
+    let GroupPass { examples, first, groups, longest, w, sum, slopes } = pass;
+    let dimension = w.len();
+    let mut own = vec![0.0; dimension];
+    for group in groups.iter().filter(|group| !group.is_empty()) {
+        let start = (group.start - first) * dimension;
+        let examples = &examples[start..start + group.len() * dimension];
+        if group.len() == 1 {
+            // Its sum is a multiple of the example: nothing needs a place of its own.
+            let mut found = [score_of(simd, examples, w)];
+            slopes.slopes(group.start, &mut found);
+            if found[0] != 0.0 {
+                let norm = found[0].abs() * score_of(simd, examples, examples).sqrt();
+                if norm.is_finite() {
+                    add(shrink_factor(norm, longest) * found[0], examples, sum);
+                }
+            }
+            continue;
+        }
+        own.fill(0.0);
+        let part = Pass { examples, first: group.start, w, sum: &mut own, slopes: &mut *slopes };
+        self::pass(simd, part);
+        let norm = score_of(simd, &own, &own).sqrt();
+        if norm.is_finite() {
+            add(shrink_factor(norm, longest), &own, sum);
+        }
     }
 }
 

@@ -21,7 +21,6 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::parallel::{even, share_out};
-use super::projection::shrink_factor;
 use super::{Matrix, Vector, four_lanes};
 
 /// Numbers in a part of the examples at least; under it, starting a thread costs more.
@@ -124,7 +123,9 @@ pub fn by_group<S: Slopes>(
     let (all, w) = (features.as_slice(), w.as_slice());
     share_out(jobs, threads, &|(groups, (sum, slopes)): (&[Range<usize>], &mut (Vector, S))| {
         let sum = sum.as_mut_slice();
-        arch.dispatch(GroupPass { all, groups, longest, w, sum, slopes });
+        let (Some(start), Some(end)) = (groups.first(), groups.last()) else { return };
+        let (first, examples) = (start.start, &all[start.start * dimension..end.end * dimension]);
+        arch.dispatch(GroupPass { examples, first, groups, longest, w, sum, slopes });
     });
     let mut made = Vec::with_capacity(done.len());
     for (sum, slopes) in done {
@@ -136,8 +137,9 @@ pub fn by_group<S: Slopes>(
 
 /// Some of the groups, for the widest instructions of the machine.
 struct GroupPass<'a, S> {
-    /// The features of all examples.
-    all: &'a [f64],
+    examples: &'a [f64],
+    /// The number of their first example.
+    first: usize,
     groups: &'a [Range<usize>],
     longest: f64,
     w: &'a [f64],
@@ -151,30 +153,19 @@ impl<M: Slopes> WithSimd for GroupPass<'_, M> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { all, groups, longest, w, sum, slopes } = self;
-        let dimension = w.len();
-        let mut own = vec![0.0; dimension];
-        for group in groups.iter().filter(|group| !group.is_empty()) {
-            own.fill(0.0);
-            let examples = &all[group.start * dimension..group.end * dimension];
-            Pass { examples, first: group.start, w, sum: &mut own, slopes: &mut *slopes }
-                .with_simd(simd);
-            // Several sums at once: none waits for the one before it.
-            let (blocks, rest) = own.as_chunks::<16>();
-            let mut squares = [0.0; 16];
-            for block in blocks {
-                for (square, x) in squares.iter_mut().zip(block) {
-                    *square += x * x;
-                }
-            }
-            let rest: f64 = rest.iter().map(|x| x * x).sum();
-            let norm = (squares.iter().sum::<f64>() + rest).sqrt();
-            if norm.is_finite() {
-                let factor = shrink_factor(norm, longest);
-                for (sum, x) in sum.iter_mut().zip(&own) {
-                    *sum += factor * x;
-                }
-            }
+        match self.w.len() / S::F64_LANES {
+            0 => match self.w.len() {
+                1 => tiny::by_group::<M, 1>(self),
+                2 => tiny::by_group::<M, 2>(self),
+                3 => tiny::by_group::<M, 3>(self),
+                _ => long::by_group(simd, self),
+            },
+            1 => short::by_group::<S, M, 1>(simd, self),
+            2 => short::by_group::<S, M, 2>(simd, self),
+            3 => short::by_group::<S, M, 3>(simd, self),
+            4 => short::by_group::<S, M, 4>(simd, self),
+            5 => short::by_group::<S, M, 5>(simd, self),
+            _ => long::by_group(simd, self),
         }
     }
 }
@@ -247,31 +238,87 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn sums_of_groups_are_shortened_each_by_itself_on_any_number_of_threads() {
-        let features = Matrix::from_fn(5, 1200, |i, j| ((i + 3 * j) as f64 * 0.37).sin());
-        let w = Vector::from_fn(5, |i, _| 0.3 * i as f64 - 0.5);
-        let mut groups = Vec::new();
-        let mut start = 0;
-        for k in 0..300 {
-            let end = start + k % 9;
+    /// Groups of many sizes, one of them without examples, and what they add up to one by one.
+    fn slowly(features: &Matrix, w: &Vector, longest: f64) -> (Vec<Range<usize>>, Vector) {
+        let sizes = [0, 1, 1, 5, 2, 16, 40, 3, 1, 24];
+        let (mut groups, mut start) = (Vec::new(), 0);
+        for size in sizes.into_iter().cycle() {
+            let end = (start + size).min(features.ncols());
             groups.push(start..end);
             start = end;
+            if start == features.ncols() {
+                break;
+            }
         }
-        let slope = |_: usize, score: f64| 1.0 + score;
-        let by = |threads| by_group(&features, &w, threads, || Each(&slope), (&groups, 0.8)).0;
-        let mut slow = Vector::zeros(5);
+        let mut total = Vector::zeros(w.len());
         for group in &groups {
-            let mut own = Vector::zeros(5);
+            let mut own = Vector::zeros(w.len());
             for i in group.clone() {
                 let x = features.column(i);
-                own += (1.0 + x.dot(&w)) * x;
+                own += (1.0 + x.dot(w)) * x;
             }
             let norm = own.norm();
-            slow += if norm > 0.8 { own * (0.8 / norm) } else { own };
+            total += if norm > longest { own * (longest / norm) } else { own };
         }
-        assert!((by(1) - &slow).norm() < 1e-11 * slow.norm());
+        (groups, total)
+    }
+
+    #[test]
+    fn sums_of_groups_are_shortened_each_by_itself_for_every_width_of_register() {
+        for dimension in 1..70 {
+            let features =
+                Matrix::from_fn(dimension, 201, |i, j| ((i + 3 * j) as f64 * 0.37).sin());
+            let w = Vector::from_fn(dimension, |i, _| 0.3 * (i % 5) as f64 - 0.5);
+            // Half of the groups are longer.
+            let longest = 2.0 * (dimension as f64).sqrt();
+            let (groups, slow) = slowly(&features, &w, longest);
+            for arch in [pulp::Arch::Scalar, four_lanes(), pulp::Arch::new()] {
+                let mut sum = vec![0.0; dimension];
+                arch.dispatch(GroupPass {
+                    examples: features.as_slice(),
+                    first: 0,
+                    groups: &groups,
+                    longest,
+                    w: w.as_slice(),
+                    sum: &mut sum,
+                    slopes: &mut Each(|_: usize, score: f64| 1.0 + score),
+                });
+                let off = (Vector::from_vec(sum) - &slow).norm();
+                assert!(off < 1e-11 * slow.norm(), "{dimension} {arch:?}: {off}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_groups_are_the_same_to_the_last_bit_on_any_number_of_threads() {
+        let (dimension, count) = (5, 3 * LEAST_SHARE / 5);
+        let features = Matrix::from_fn(dimension, count, |i, j| ((i + 3 * j) as f64 * 0.37).sin());
+        let w = Vector::from_fn(dimension, |i, _| 0.3 * i as f64 - 0.5);
+        let (groups, slow) = slowly(&features, &w, 0.8);
+        let by = |threads| {
+            let slopes = || Each(|_: usize, score: f64| 1.0 + score);
+            by_group(&features, &w, threads, slopes, (&groups, 0.8)).0
+        };
+        assert!((by(1) - &slow).norm() < 1e-9 * slow.norm());
         assert_eq!(by(1), by(3));
+    }
+
+    #[test]
+    fn a_group_that_is_not_made_of_numbers_adds_nothing_and_one_without_slope_holds_anything() {
+        for dimension in [1, 3, 4, 10, 30, 60] {
+            let mut features = Matrix::from_element(dimension, 9, 1.0);
+            features[(0, 4)] = f64::NAN;
+            let w = Vector::from_element(dimension, 1.0);
+            for (size, counted) in [(1, 8.0), (3, 6.0)] {
+                let groups: Vec<_> = (0..9).step_by(size).map(|at| at..at + size).collect();
+                let by = |slope: &(dyn Fn(usize, f64) -> f64 + Sync)| {
+                    by_group(&features, &w, 1, || Each(slope), (&groups, f64::MAX)).0
+                };
+                assert_eq!(by(&|_, _| 1.0), Vector::from_element(dimension, counted));
+                let without = by(&|i, _| if i == 4 { 0.0 } else { 1.0 });
+                assert_eq!(without, Vector::from_element(dimension, 8.0));
+            }
+        }
     }
 
     proptest! {

@@ -1,7 +1,8 @@
 //! Examples of fewer features than a register holds: plain loops over some of them, which
 //! the compiler turns into whole registers of examples.
 
-use super::{Pass, Slopes};
+use super::{GroupPass, Pass, Slopes};
+use crate::numeric::projection::shrink_factor;
 
 /// Examples of a block.
 const BLOCK: usize = 64;
@@ -23,5 +24,43 @@ pub(super) fn pass<M: Slopes, const D: usize>(pass: Pass<'_, M>) {
             }
         }
         first += block.len();
+    }
+}
+
+/// The same where every group has a sum of its own, which is shortened before it is added.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+pub(super) fn by_group<M: Slopes, const D: usize>(pass: GroupPass<'_, M>) {
+    let GroupPass { examples, mut first, groups, longest, w, sum, slopes } = pass;
+    let mut scores = [0.0; BLOCK];
+    let mut own = [0.0; D];
+    let mut ends = groups.iter().filter(|group| !group.is_empty()).map(|group| group.end);
+    let mut end = ends.next();
+    for block in examples.as_chunks::<D>().0.chunks(BLOCK) {
+        let scores = &mut scores[..block.len()];
+        for (score, x) in scores.iter_mut().zip(block) {
+            *score = x.iter().zip(w).map(|(x, w)| x * w).sum();
+        }
+        slopes.slopes(first, scores);
+        for (slope, x) in scores.iter().zip(block) {
+            if *slope != 0.0 {
+                for (own, x) in own.iter_mut().zip(x) {
+                    *own += slope * x;
+                }
+            }
+            first += 1;
+            if end != Some(first) {
+                continue;
+            }
+            end = ends.next();
+            let norm = own.iter().map(|x| x * x).sum::<f64>().sqrt();
+            if norm.is_finite() {
+                let factor = shrink_factor(norm, longest);
+                for (sum, own) in sum.iter_mut().zip(own) {
+                    *sum += factor * own;
+                }
+            }
+            own = [0.0; D];
+        }
     }
 }
