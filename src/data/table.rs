@@ -256,7 +256,7 @@ impl Table {
     }
 
     /// The same rows, which belong to these persons.
-    pub(super) fn of_persons(self, persons: Persons) -> Self {
+    pub(crate) fn of_persons(self, persons: Persons) -> Self {
         Self { persons: Some(persons), ..self }
     }
 

@@ -272,7 +272,7 @@ fn with_few_records(table: Table, seed: u64) -> Table {
     let kept: Vec<_> = kept.collect();
     let fewer = Persons::of_counts(kept.iter().map(ExactSizeIterator::len));
     let rows: Vec<usize> = kept.into_iter().flatten().collect();
-    Table { persons: Some(fewer), ..table.select(&rows) }
+    table.select(&rows).of_persons(fewer)
 }
 
 /// If every record has this guarantee, k of them together have the one that is asked for:
@@ -303,8 +303,7 @@ mod tests {
     fn most_persons_keep_few_records() {
         let column = crate::data::Column::Numbers((0..1000).map(f64::from).collect());
         let table = Table::of_rows("t.csv", vec!["x".to_owned()], vec![column]).unwrap();
-        let persons = Some(Persons::of_counts(vec![10; 100]));
-        let fewer = with_few_records(Table { persons, ..table }, 3);
+        let fewer = with_few_records(table.of_persons(Persons::of_counts(vec![10; 100])), 3);
         let persons = fewer.persons.as_ref().unwrap();
         let with = |count: usize| persons.iter().filter(|own| own.len() == count).count();
         assert_eq!((persons.count(), with(0), with(1), with(2)), (100, 0, 50, 17));

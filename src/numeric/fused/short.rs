@@ -37,8 +37,8 @@ impl<S: Simd> Ending<S> {
         let seen = S::F64_LANES - w.len() % S::F64_LANES;
         let padded = |ending: &dyn Fn(usize) -> f64| {
             let mut padded = [0.0; MOST_LANES];
-            for lane in seen..S::F64_LANES {
-                padded[lane] = ending(last + lane);
+            for (lane, number) in padded.iter_mut().enumerate().take(S::F64_LANES).skip(seen) {
+                *number = ending(last + lane);
             }
             S::as_simd_f64s(&padded).0[0]
         };

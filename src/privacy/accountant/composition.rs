@@ -358,11 +358,14 @@ impl Composition {
 
     /// The best that is known of selections of one size, and nothing else.
     fn selections(&self) -> Option<Selections> {
+        let (range, count) = self.selections_alone()?;
+        Selections::of(range, count, rdp::epsilon(&self.others, LEAST_OF_SELECTIONS))
+    }
+
+    /// The range of all selections and their number, where there is nothing else.
+    fn selections_alone(&self) -> Option<(f64, u64)> {
         match self.others.as_slice() {
-            [(Pair::BoundedRange { epsilon }, count)] if self.mu == 0.0 => {
-                let farthest = rdp::epsilon(&self.others, LEAST_OF_SELECTIONS);
-                Selections::of(*epsilon, *count, farthest)
-            }
+            [(Pair::BoundedRange { epsilon }, count)] if self.mu == 0.0 => Some((*epsilon, *count)),
             _ => None,
         }
     }
@@ -442,6 +445,12 @@ impl Composition {
             return Ok(one.guess(delta * (-log_factor).exp())? + surcharge);
         }
         let share = self.ideal_delta(delta);
+        if let Some((range, count)) = self.selections_alone() {
+            let farthest = rdp::epsilon(&self.others, 1e-3 * share);
+            if let Some(guess) = Selections::guess(range, count, farthest, share) {
+                return Ok(self.real(guess));
+            }
+        }
         let mut guess = 0.0_f64;
         for curve in self.losses() {
             if gate::pure(curve.parts()) > guess {

@@ -17,15 +17,26 @@
 //! expression is const − α·e^{−t} − β·e^t with α = x(d − b)/(1 − e^{−ε₀}) and
 //! β = e^{−ε₀}(a − c)/(1 − e^{−ε₀}), neither negative: concave in t, and largest at
 //! e^{2t} = α/β or at an end. So the maximum over all t is computed, not searched for, and
-//! values above Fⱼ₋₁ give values above Fⱼ. Left of the lattice 1 stands for the curve, right
-//! of it its last value.
+//! values above Fⱼ₋₁ give values above Fⱼ. Right of the lattice its last value stands for the curve.
+//!
+//! *The negative side.* If P and Q change places, a mechanism of bounded range is still one of the
+//! same range. So Fⱼ(−ε) = 1 − e^{−ε}(1 − Fⱼ(ε)), and the lattice begins at 0.
 //!
 //! *From below.* The same t in every step is one of the choices: a binomial sum.
 
+use pulp::{Simd, WithSimd};
+
 /// How many times a cell may be crossed: some hundredths of a second.
-const MOST_WORK: f64 = 2e7;
+const MOST_WORK: f64 = 1e7;
 /// Cells of ε₀: with fewer, little is gained over concentrated privacy.
 const CELLS: std::ops::RangeInclusive<usize> = 4..=32;
+/// Cells of two rough curves. What a lattice adds to ε falls with the square of their number, so
+/// the two together say where the curve of a fine lattice is.
+const ROUGH: [usize; 2] = [4, 8];
+/// Smaller values of the curve are taken for this one: smaller products of them are slow.
+const LEAST: f64 = 1e-100;
+/// More lanes than any register has: the lattice is a multiple of them long.
+const LANES: usize = 16;
 /// Farther out nothing is asked for, and doubles have no e^ε.
 const FARTHEST: f64 = 300.0;
 /// What doubles round in all steps: a dozen units in each.
@@ -38,9 +49,7 @@ pub struct Selections {
     range: f64,
     count: u64,
     step: f64,
-    /// Lattice value of the first number.
-    first: i64,
-    /// F at each lattice value.
+    /// F at each lattice value, from 0 on.
     values: Vec<f64>,
 }
 
@@ -48,34 +57,44 @@ impl Selections {
     /// A curve that serves ε up to `farthest` and a little beyond; `None` where that takes too
     /// long.
     pub fn of(range: f64, count: u64, farthest: f64) -> Option<Self> {
-        let whole = range * count as f64;
-        let reach = (farthest + 2.0 * range).min(whole);
-        let fits = count >= 2 && reach.is_finite() && reach < FARTHEST && range > 1e-9;
+        let reach = reach(range, count, farthest)?;
         // Crossed are as many cells of the lattice as there are cells of ε₀, in each step.
-        let cells = (MOST_WORK * range / (2.0 * reach * count as f64)).sqrt() as usize;
-        if !fits || cells < *CELLS.start() {
-            return None;
-        }
-        let cells = cells.min(*CELLS.end());
+        let cells = (MOST_WORK * range / (reach * count as f64)).sqrt() as usize;
+        (cells >= *CELLS.start())
+            .then(|| Self::with_cells(range, count, reach, cells.min(*CELLS.end())))
+    }
+
+    fn with_cells(range: f64, count: u64, reach: f64, cells: usize) -> Self {
         let step = range / cells as f64;
-        let last = if reach < whole { (reach / step).ceil() } else { whole / step };
-        let last = (last.round() as i64).min(cells as i64 * i64::try_from(count).ok()?);
-        let is_whole = last == cells as i64 * count as i64;
-        let values = composed(range, count, cells, last, is_whole);
-        Some(Self { range, count, step, first: -last, values })
+        let whole = cells.saturating_mul(count as usize);
+        let last = ((reach / step).ceil() as usize).min(whole);
+        let values = composed(range, count, cells, last, last == whole);
+        Self { range, count, step, values }
+    }
+
+    /// About the ε that [`Self::epsilon`] gives, in a tenth of the time. No bound.
+    pub fn guess(range: f64, count: u64, farthest: f64, delta: f64) -> Option<f64> {
+        let reach = reach(range, count, farthest)?;
+        let [rough, finer] = ROUGH.map(|cells| {
+            (MOST_WORK * range >= reach * (count * (cells * cells) as u64) as f64)
+                .then(|| Self::with_cells(range, count, reach, cells).epsilon(delta))
+                .flatten()
+        });
+        let (rough, finer) = (rough?, finer?);
+        let falls = (ROUGH[1] / ROUGH[0]).pow(2) as f64;
+        Some(finer - (rough - finer) / (falls - 1.0))
     }
 
     fn place(&self, index: usize) -> f64 {
-        (self.first + index as i64) as f64 * self.step
+        index as f64 * self.step
     }
 
     /// δ at this ε, from above.
     pub fn delta(&self, epsilon: f64) -> f64 {
-        let at = (epsilon / self.step).floor() as i64 - self.first;
-        if at < 0 {
+        if epsilon < 0.0 {
             return 1.0;
         }
-        let at = at as usize;
+        let at = (epsilon / self.step) as usize;
         let exact = match self.values.get(at..at + 2) {
             Some(ends) => {
                 let (left, right) = (self.place(at), self.place(at + 1));
@@ -94,7 +113,7 @@ impl Selections {
         }
         let over = self.values.partition_point(|value| value * (1.0 + ROUNDING) >= delta);
         let mut high = (over < self.values.len()).then(|| self.place(over))?;
-        let mut low = self.place(over.saturating_sub(1)).max(0.0);
+        let mut low = self.place(over.saturating_sub(1));
         while high - low > 1e-12 * high {
             let middle = 0.5 * (low + high);
             if self.delta(middle) <= delta { high = middle } else { low = middle }
@@ -148,64 +167,137 @@ fn probabilities(range: f64, t: f64) -> (f64, f64) {
     (-(t - range).exp_m1() / all, (-range).exp() * t.exp_m1() / all)
 }
 
-/// F of `count` steps at the lattice values from −`last` to `last`.
-fn composed(range: f64, count: u64, cells: usize, last: i64, is_whole: bool) -> Vec<f64> {
+/// How far a lattice goes that serves ε up to `farthest`; `None` where there is no such lattice.
+fn reach(range: f64, count: u64, farthest: f64) -> Option<f64> {
+    let reach = (farthest + 2.0 * range).min(range * count as f64);
+    (count >= 2 && reach.is_finite() && reach < FARTHEST && range > 1e-9).then_some(reach)
+}
+
+/// F of `count` steps at the lattice values from 0 to `last`, and perhaps a few more.
+fn composed(range: f64, count: u64, cells: usize, last: usize, is_whole: bool) -> Vec<f64> {
     let step = range / cells as f64;
     // The lattice goes on by this much on each side: no step goes farther.
     let margin = cells + 1;
-    let places = -(last + margin as i64)..=last + margin as i64;
+    let inside = margin..margin + (last + 1).next_multiple_of(LANES);
+    let places = -(margin as i64)..inside.end as i64;
     let ratios: Vec<f64> = places.map(|k| (k as f64 * step).exp()).collect();
     let mut values: Vec<f64> = ratios.iter().map(|ratio| (1.0 - ratio).max(0.0)).collect();
-    let inside = margin..values.len() - margin;
-    let ends: Vec<f64> = (0..=cells).map(|i| i as f64 * step).collect();
-    let likely: Vec<(f64, f64)> = ends.iter().map(|t| probabilities(range, *t)).collect();
-    let squares: Vec<f64> = ends.iter().map(|t| (2.0 * t).exp()).collect();
-    let all = -(-range).exp_m1();
-    let (more, less) = (1.0 / all, (-range).exp() / all);
+    let cells: Vec<CellOfShift> =
+        (0..cells).map(|cell| CellOfShift::of(range, step, cell)).collect();
     let (mut slopes, mut intercepts) = (vec![0.0; values.len()], vec![0.0; values.len()]);
-    let mut next = values.clone();
+    let mut next = vec![0.0; inside.len()];
+    let arch = pulp::Arch::new();
     for _ in 0..count {
-        if !is_whole {
-            // Farther left every loss may have been met, farther right none.
-            values[..margin].fill(1.0);
-        }
+        // Farther right, no more is known than that the curve falls.
         let end = if is_whole { 0.0 } else { values[inside.end - 1] };
         values[inside.end..].fill(end);
+        for k in 1..=margin {
+            values[margin - k] = 1.0 - (1.0 - values[margin + k]) * ratios[margin - k];
+        }
         for at in 0..values.len() - 1 {
             slopes[at] = (values[at + 1] - values[at]) / (ratios[at + 1] - ratios[at]);
             intercepts[at] = values[at] - slopes[at] * ratios[at];
         }
-        for at in inside.clone() {
-            let mut most = values[at];
-            for cell in 0..cells {
-                let (left, right) = (at - cell - 1, at - cell - 1 + cells);
-                let (p, q) = likely[cell + 1];
-                most = most.max(p * values[left] + q * values[right]);
-                if left < margin && !is_whole {
-                    // No line there: both at their largest.
-                    let (p, q) = likely[cell];
-                    most = most.max(p * values[left] + q * values[right]);
-                    continue;
-                }
-                let alpha = more * ratios[at] * (slopes[right] - slopes[left]);
-                let beta = less * (intercepts[left] - intercepts[right]);
-                if alpha > beta * squares[cell] && alpha < beta * squares[cell + 1] {
-                    // e^t where it is largest.
-                    let factor = (alpha / beta).sqrt();
-                    let p = more - less * factor;
-                    let on = |cell: usize, ratio: f64| {
-                        values[cell] + slopes[cell] * (ratio - ratios[cell])
-                    };
-                    let low = on(left, ratios[at] / factor);
-                    let high = on(right, ratios[at + cells] / factor);
-                    most = most.max(p * low + (1.0 - p) * high);
-                }
-            }
-            next[at] = most.min(1.0);
-        }
-        values[inside.clone()].copy_from_slice(&next[inside.clone()]);
+        arch.dispatch(OneStep {
+            range,
+            cells: &cells,
+            ratios: &ratios,
+            values: &values,
+            slopes: &slopes,
+            intercepts: &intercepts,
+            next: &mut next,
+        });
+        values[inside.clone()].copy_from_slice(&next);
     }
     values[inside].to_vec()
+}
+
+/// A cell of the lattice that t may lie in.
+struct CellOfShift {
+    /// Probabilities of the losses t and t − ε₀ at its end.
+    likely: (f64, f64),
+    /// e^{2t} at its ends.
+    squares: (f64, f64),
+}
+
+impl CellOfShift {
+    fn of(range: f64, step: f64, cell: usize) -> Self {
+        let (start, end) = (cell as f64 * step, (cell + 1) as f64 * step);
+        Self {
+            likely: probabilities(range, end),
+            squares: ((2.0 * start).exp(), (2.0 * end).exp()),
+        }
+    }
+}
+
+/// One more step: what `next` is, given the curve of the steps before.
+struct OneStep<'a> {
+    range: f64,
+    cells: &'a [CellOfShift],
+    ratios: &'a [f64],
+    values: &'a [f64],
+    /// Of the polygon, as a line in x, right of each lattice value.
+    slopes: &'a [f64],
+    intercepts: &'a [f64],
+    next: &'a mut [f64],
+}
+
+impl WithSimd for OneStep<'_> {
+    type Output = ();
+
+    // Compiled for the instruction set that was found at run time.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { range, cells, ratios, values, slopes, intercepts, next } = self;
+        let (margin, all) = (cells.len() + 1, -(-range).exp_m1());
+        let (more, less) = (1.0 / all, (-range).exp() / all);
+        let (more, less) = (simd.splat_f64s(more), simd.splat_f64s(less));
+        let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
+        let least = simd.splat_f64s(LEAST);
+        for (block, next) in S::as_mut_simd_f64s(next).0.iter_mut().enumerate() {
+            let at = margin + block * S::F64_LANES;
+            let x = load::<S>(ratios, at);
+            let mut most = load::<S>(values, at);
+            for (cell, CellOfShift { likely: (p, q), squares }) in cells.iter().enumerate() {
+                let left = at - cell - 1;
+                let right = left + cells.len();
+                let (low, high) = (load::<S>(values, left), load::<S>(values, right));
+                let end = simd.mul_f64s(simd.splat_f64s(*q), high);
+                let end = simd.mul_add_e_f64s(simd.splat_f64s(*p), low, end);
+                most = simd.max_f64s(most, end);
+
+                let (falls, rises) = (load::<S>(slopes, left), load::<S>(slopes, right));
+                let alpha = simd.mul_f64s(simd.mul_f64s(more, x), simd.sub_f64s(rises, falls));
+                let (a, c) = (load::<S>(intercepts, left), load::<S>(intercepts, right));
+                let beta = simd.mul_f64s(less, simd.sub_f64s(a, c));
+                let from = simd.sub_f64s(alpha, simd.mul_f64s(beta, simd.splat_f64s(squares.0)));
+                let to = simd.sub_f64s(simd.mul_f64s(beta, simd.splat_f64s(squares.1)), alpha);
+                let within = simd.min_f64s(from, to);
+                if simd.reduce_max_f64s(within) <= 0.0 {
+                    continue;
+                }
+                // e^t where it is largest.
+                let factor = simd.sqrt_f64s(simd.div_f64s(alpha, beta));
+                let p = simd.sub_f64s(more, simd.mul_f64s(less, factor));
+                let off = simd.sub_f64s(simd.div_f64s(x, factor), load::<S>(ratios, left));
+                let low = simd.mul_add_e_f64s(falls, off, low);
+                let far = simd.div_f64s(load::<S>(ratios, at + cells.len()), factor);
+                let off = simd.sub_f64s(far, load::<S>(ratios, right));
+                let high = simd.mul_add_e_f64s(rises, off, high);
+                let found = simd.mul_f64s(simd.sub_f64s(one, p), high);
+                let found = simd.max_f64s(most, simd.mul_add_e_f64s(p, low, found));
+                most = simd.select_f64s(simd.less_than_f64s(zero, within), found, most);
+            }
+            *next = simd.max_f64s(least, simd.min_f64s(one, most));
+        }
+    }
+}
+
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn load<S: Simd>(of: &[f64], at: usize) -> S::f64s {
+    S::as_simd_f64s(&of[at..at + S::F64_LANES]).0[0]
 }
 
 #[cfg(test)]
@@ -221,7 +313,7 @@ mod tests {
     fn one_step_is_the_curve_of_bounded_range() {
         let range: f64 = 0.8;
         let values = composed(range, 1, 32, 32, true);
-        for (k, value) in (-32..=32).zip(values) {
+        for (k, value) in (0..=32).zip(values) {
             let epsilon = f64::from(k) * range / 32.0;
             let exact = ((0.5 * range).exp() - (0.5 * epsilon).exp()).powi(2) / range.exp_m1();
             let exact = exact.max(1.0 - epsilon.exp());
@@ -296,6 +388,8 @@ mod tests {
             let (one, other) = (whole.epsilon(delta).unwrap(), part.epsilon(delta).unwrap());
             assert!((one - other).abs() < 2e-3 * one, "{one} {other}");
         }
+        let guess = Selections::guess(0.2, 40, 4.5, 1e-6).unwrap();
+        assert!((guess / part.epsilon(1e-6).unwrap() - 1.0).abs() < 2e-3, "{guess}");
         assert!(Selections::of(0.2, 1, 1.0).is_none());
         assert!(Selections::of(1e-3, 10_000_000, 100.0).is_none());
     }
