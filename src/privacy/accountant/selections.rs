@@ -58,10 +58,8 @@ impl Selections {
     /// long.
     pub fn of(range: f64, count: u64, farthest: f64) -> Option<Self> {
         let reach = reach(range, count, farthest)?;
-        // Crossed are as many cells of the lattice as there are cells of ε₀, in each step.
-        let cells = (MOST_WORK * range / (reach * count as f64)).sqrt() as usize;
-        (cells >= *CELLS.start())
-            .then(|| Self::with_cells(range, count, reach, cells.min(*CELLS.end())))
+        let cells = cells(range, count, reach);
+        (cells >= *CELLS.start()).then(|| Self::with_cells(range, count, reach, cells))
     }
 
     fn with_cells(range: f64, count: u64, reach: f64, cells: usize) -> Self {
@@ -72,15 +70,15 @@ impl Selections {
         Self { range, count, step, values }
     }
 
-    /// About the ε that [`Self::epsilon`] gives, in a tenth of the time. No bound.
+    /// About the ε that [`Self::epsilon`] gives, in a fraction of the time; `None` where that is no
+    /// small one. No bound.
     pub fn guess(range: f64, count: u64, farthest: f64, delta: f64) -> Option<f64> {
         let reach = reach(range, count, farthest)?;
-        let [rough, finer] = ROUGH.map(|cells| {
-            (MOST_WORK * range >= reach * (count * (cells * cells) as u64) as f64)
-                .then(|| Self::with_cells(range, count, reach, cells).epsilon(delta))
-                .flatten()
-        });
-        let (rough, finer) = (rough?, finer?);
+        if cells(range, count, reach) < 2 * ROUGH[1] {
+            return None;
+        }
+        let epsilon = |cells| Self::with_cells(range, count, reach, cells).epsilon(delta);
+        let (rough, finer) = (epsilon(ROUGH[0])?, epsilon(ROUGH[1])?);
         let falls = (ROUGH[1] / ROUGH[0]).pow(2) as f64;
         Some(finer - (rough - finer) / (falls - 1.0))
     }
@@ -171,6 +169,11 @@ fn probabilities(range: f64, t: f64) -> (f64, f64) {
 fn reach(range: f64, count: u64, farthest: f64) -> Option<f64> {
     let reach = (farthest + 2.0 * range).min(range * count as f64);
     (count >= 2 && reach.is_finite() && reach < FARTHEST && range > 1e-9).then_some(reach)
+}
+
+/// As many cells of ε₀ as there is time for. Crossed are as many cells of the lattice in each step.
+fn cells(range: f64, count: u64, reach: f64) -> usize {
+    ((MOST_WORK * range / (reach * count as f64)).sqrt() as usize).min(*CELLS.end())
 }
 
 /// F of `count` steps at the lattice values from 0 to `last`, and perhaps a few more.
