@@ -1,7 +1,7 @@
 //! The real program, with a configuration of the tests' own.
 
 #![allow(dead_code)] // not every test needs all of it
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -47,4 +47,26 @@ pub fn secret() -> PathBuf {
 pub fn apart(command: &mut Command) -> &mut Command {
     command.env("XDG_CONFIG_HOME", home().join("config"));
     command.env("XDG_STATE_HOME", home().join("state"))
+}
+
+/// All files below a folder but those of this name, as text. Of web pages only what is read counts,
+/// because coordinates in pictures may be any number, as the number of a process may.
+pub fn written(folder: &Path, without: &str) -> String {
+    let mut text = String::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            text += &written(&path, without);
+        } else if !path.ends_with("process") && !path.ends_with(without) {
+            let file = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            text +=
+                &if path.extension().is_some_and(|it| it == "html") { read(&file) } else { file };
+        }
+    }
+    text
+}
+
+/// A page without its tags.
+fn read(page: &str) -> String {
+    page.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect()
 }

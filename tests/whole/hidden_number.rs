@@ -62,26 +62,6 @@ fn workspace(records: &str) -> tempfile::TempDir {
     here
 }
 
-/// Web pages without their tags: coordinates in pictures may be any number.
-fn without_tags(page: &str) -> String {
-    page.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect()
-}
-
-/// All files below a folder, as text.
-fn written(folder: &Path) -> String {
-    let mut text = String::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let file = |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-        text += &match path.extension() {
-            _ if path.is_dir() => written(&path),
-            Some(ending) if ending == "html" => without_tags(&file(&path)),
-            _ => file(&path),
-        };
-    }
-    text
-}
-
 #[test]
 fn a_count_is_released_once_and_hides_the_number_from_then_on() {
     let place = workspace("");
@@ -101,7 +81,7 @@ fn a_count_is_released_once_and_hides_the_number_from_then_on() {
         + &said(&halflight(here, &["data", "inspect", "s.ron", "--json"]))
         + &said(&halflight(here, &["ledger"]))
         + &said(&halflight(here, &["ledger", "--json"]))
-        + &written(&here.join(".halflight"));
+        + &program::written(&here.join(".halflight"), "process");
     assert!(shown.contains(&format!("read ours (private): {records} rows")), "{shown}");
     let holdout = |rows: usize| rows / 5;
     // What is public may be one of these numbers by chance: N is drawn, and its parts follow from it.

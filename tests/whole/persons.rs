@@ -100,20 +100,6 @@ fn certificates(here: &Path) -> Vec<Value> {
     runs.filter_map(|run| read(run.unwrap())).collect()
 }
 
-/// All files below a folder that are handed on, as text. The number of a process may be any.
-fn written(folder: &Path) -> String {
-    let mut text = String::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            text += &written(&path);
-        } else if !path.ends_with("curator.jsonl") && !path.ends_with("process") {
-            text += &String::from_utf8_lossy(&fs::read(&path).unwrap());
-        }
-    }
-    text
-}
-
 #[test]
 fn every_method_protects_persons_and_says_so() {
     let (place, rows) = place();
@@ -151,7 +137,8 @@ fn every_method_protects_persons_and_says_so() {
         assert!(certificate["guarantee"]["epsilon"].as_f64().unwrap() <= 1.0);
     }
     // How many records there are, and who anybody is, stands nowhere.
-    let shown = written(&here.join(".halflight")) + &done(here, &["ledger"]);
+    let shown =
+        program::written(&here.join(".halflight"), "curator.jsonl") + &done(here, &["ledger"]);
     let rows = rows.to_string();
     let mut words = shown.split(|it: char| !it.is_ascii_alphanumeric() && it != '.' && it != '-');
     assert!(!words.any(|word| word == rows), "{rows} rows are told");
