@@ -17,6 +17,7 @@ use crate::rehearsal::Player;
 use crate::session::PlanDefinition;
 use crate::tui::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
 use crate::tui::context::Context;
+use crate::tui::live_run::LiveRun;
 use crate::tui::notice::one_line;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
@@ -445,12 +446,10 @@ fn time_estimate(context: &Context, preview: &Preview) -> String {
         .runs
         .iter()
         .rev()
-        .find(|run| run.is_ours() && run.method == preview.plan.method && run.step > 0);
+        .filter(|run| run.is_ours() && run.method == preview.plan.method)
+        .find_map(LiveRun::seconds_each);
     match same {
-        Some(run) => {
-            let each = run.worked.as_secs_f64() / run.step as f64;
-            format!("about {} of work", duration(each * preview.releases.steps as f64))
-        }
+        Some(each) => format!("about {} of work", duration(each * preview.releases.steps as f64)),
         None => "known after a first run of this method".to_owned(),
     }
 }
