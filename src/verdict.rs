@@ -13,7 +13,7 @@ const SAME: f64 = 0.03;
 const DEVIATES: f64 = 1.96;
 
 /// Errors of several models on the same held-out records: root mean squares in label units, or
-/// shares of wrong classes.
+/// shares of wrong answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Errors {
     pub task: Task,

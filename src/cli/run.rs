@@ -332,7 +332,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     lines.join("\n")
 }
 
-/// `share of wrong classes, balanced accuracy, AUC`: the numbers of a line, in their order.
+/// `wrong answers, balanced accuracy, AUC`: the numbers of a line, in their order.
 fn measured_words(error: &str, further: &FurtherScores) -> String {
     let names = further.rows().into_iter().map(|(name, _)| name);
     std::iter::once(error).chain(names).collect::<Vec<_>>().join(", ")

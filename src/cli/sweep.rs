@@ -300,7 +300,9 @@ impl Sweep {
                 let values = &sweep.manifest.tasks[index].values;
                 let values: Vec<String> =
                     values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-                print_line(&format!("  {index:04} {} {}: {why}", values.join(" "), word(state)))?;
+                let colon = if why.is_empty() { "" } else { ": " };
+                let values = values.join(" ");
+                print_line(&format!("  {index:04} {values} {}{colon}{why}", word(state)))?;
             }
             messages::tell(format_args!("ledger and runs: {}", sweep.manifest.workspace.display()));
         }

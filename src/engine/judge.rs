@@ -60,7 +60,7 @@ impl Scores {
 
     pub fn error_words(&self) -> &'static str {
         match self.task {
-            Some(Task::Classification) => "share of wrong classes",
+            Some(Task::Classification) => "wrong answers",
             _ => "root mean squared error",
         }
     }
@@ -241,7 +241,7 @@ impl Judge<'_> {
     }
 }
 
-/// In %, of a share of wrong classes.
+/// In %, of a share of wrong answers.
 fn accuracy(error: f64) -> f64 {
     100.0 * (1.0 - error)
 }

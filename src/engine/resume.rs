@@ -12,9 +12,10 @@ use super::job::{Job, Moment, Summary};
 use super::launch;
 use super::{choice, count, score};
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{RunId, RunRecord, RunState};
+use crate::privacy::ledger::{RunId, RunOutcome, RunRecord, RunState};
 use crate::privacy::{NoiseSource, Spender, Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
+use crate::session::sweep::{SweepDirectory, TaskState};
 use crate::session::{RunDirectory, Session, Workspace};
 
 /// A run directory, read to be resumed.
@@ -36,6 +37,9 @@ impl Resumable {
         let workspace = Workspace::of(&directory)?;
         let run = RunId(name);
         let book = workspace.book()?;
+        if let Some(error) = task_of_a_sweep(&directory, &workspace, &run)? {
+            return Err(error.at(directory.display().to_string()));
+        }
         if let Some(known) = book.run(&run)
             && let Some(what) = once_only(&known.grant.method)
         {
@@ -69,6 +73,40 @@ impl Resumable {
         let sealed = Origin::read(&directory, &workspace.secret()?.secret)?.sealed;
         Ok(Self { run, session, workspace, sealed })
     }
+}
+
+/// Why the task of a sweep cannot go on, if that is what the directory holds, or what the ledger
+/// reserved under this name.
+fn task_of_a_sweep(directory: &Path, workspace: &Workspace, run: &RunId) -> Result<Option<Error>> {
+    let sweep = match SweepDirectory::around(directory) {
+        None if !directory.exists() => SweepDirectory::of_run(workspace, run),
+        around => around,
+    };
+    let Some(sweep) = sweep else { return Ok(None) };
+    let index = sweep.manifest.tasks.iter().position(|task| task.run == *run);
+    let Some(index) = index else { return Ok(None) };
+    let folder = &sweep.manifest.workspace;
+    let book = Workspace::with_folder(folder, folder).book()?;
+    let path = sweep.path().display();
+    let collect = format!("halflight sweep --collect {path}");
+    let (stands, cure) = match sweep.state_by(index, &book)? {
+        TaskState::NotBegun => {
+            ("was not begun", format!("`halflight sweep --continue {path}` begins it"))
+        }
+        TaskState::Running => ("is under way", format!("wait for it, then: `{collect}`")),
+        TaskState::Missing { .. } => (
+            "has no result",
+            format!(
+                "`{collect} --give-up` settles it and charges it in full; a new sweep can repeat it"
+            ),
+        ),
+        TaskState::Ended(result) if result.outcome == RunOutcome::Abandoned => {
+            ("was given up", "a new sweep can repeat it".to_owned())
+        }
+        TaskState::Ended(_) => ("has ended", format!("`{collect}` brings it into the workspace")),
+    };
+    let what = format!("a task of a sweep cannot be resumed, and this one {stands}");
+    Ok(Some(Error::refused(what).cure(cure)))
 }
 
 /// What such an entry of the ledger is, if it is no training that could go on.

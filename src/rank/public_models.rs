@@ -72,7 +72,7 @@ impl PublicModel {
         }
     }
 
-    /// How wrong it is about each record, from 0 to 1: 1 for a wrong class; of a number how far
+    /// How wrong it is about each record, from 0 to 1: 1 for a wrong answer; of a number how far
     /// off it is, as a share of the range that labels may have. `None` of records without labels
     /// of its kind. A record's number depends on that record alone.
     pub fn losses(&self, data: &Dataset) -> Option<Vec<f64>> {

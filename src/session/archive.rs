@@ -160,6 +160,8 @@ pub const UNSEEN: &str = "unseen";
 pub const NOT_BEGUN: &str = "not begun";
 /// Of one that was begun and has no result: dead, or at work on another machine.
 pub const MISSING: &str = "missing";
+/// Of one that was settled without a result.
+pub const GIVEN_UP: &str = "given up";
 
 impl ArchivedRun {
     /// Whether its errors are shares of wrong answers or numbers in label units, where its plan
@@ -296,6 +298,10 @@ impl RunFates {
         }
         let by = process.map(ToString::to_string).unwrap_or_default();
         format!("{by} carried it out; locks on this disk do not tell whether it still does")
+    }
+
+    pub fn book(&self) -> &Book {
+        &self.book
     }
 
     /// The word for a run in `directory` that has no certificate.

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::archive::{
-    self, ArchivedRun, GrownRun, MISSING, NOT_BEGUN, PAUSED, RUNNING, RunFates, UNSEEN, directories,
+    self, ArchivedRun, GIVEN_UP, GrownRun, MISSING, NOT_BEGUN, PAUSED, RUNNING, RunFates, UNSEEN,
+    directories,
 };
 pub use super::place::Place;
 use super::run_steps::{RunGrowth, StepReader};
@@ -37,6 +38,9 @@ const LATELY: Duration = Duration::from_secs(10);
 const COARSE: Duration = Duration::from_secs(3);
 /// That a run is quiet is told so often.
 const QUIET: Duration = Duration::from_secs(5);
+
+/// Of a task that was begun and given up.
+const GIVEN_UP_WORDS: &str = "it has no result and was given up: all of its ε stays charged";
 
 /// From this many runs on, reading takes a while.
 const MANY: usize = 300;
@@ -278,7 +282,7 @@ impl Follower {
                 }
                 word
             }
-            Home::Sweep(sweep, task) => match self.sweeps[sweep].state(task) {
+            Home::Sweep(sweep, task) => match self.state_of_task(sweep, task, again) {
                 Ok(TaskState::NotBegun) => {
                     let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
                     run.trouble =
@@ -302,11 +306,15 @@ impl Follower {
                 }
                 Ok(TaskState::Ended(result)) => {
                     run.trouble = result.trouble.map(|trouble| harmless(&trouble, 2000));
+                    // A directory is there where it was begun.
+                    if result.outcome == RunOutcome::Abandoned && found.directory.is_dir() {
+                        run.trouble = Some(GIVEN_UP_WORDS.to_owned());
+                    }
                     match result.outcome {
                         RunOutcome::Finished => "finished",
                         RunOutcome::Stopped => "stopped",
                         RunOutcome::Failed => "failed",
-                        RunOutcome::Abandoned => "given up",
+                        RunOutcome::Abandoned => GIVEN_UP,
                     }
                 }
                 Err(error) => {
@@ -316,6 +324,20 @@ impl Follower {
             },
         };
         outcome.clone_into(&mut run.outcome);
+    }
+
+    /// Where a task stands, by the ledger too where it has no result.
+    fn state_of_task(&mut self, sweep: usize, task: usize, again: bool) -> Result<TaskState> {
+        let state = self.sweeps[sweep].state(task)?;
+        if !matches!(state, TaskState::Missing { .. }) {
+            return Ok(state);
+        }
+        let folder = self.sweeps[sweep].manifest.workspace.clone();
+        let judge = self.judge_of(&Workspace::with_folder(&folder, &folder));
+        if again {
+            self.judges[judge].read();
+        }
+        self.sweeps[sweep].state_by(task, self.judges[judge].book())
     }
 
     fn look_at(&mut self, run: RunId, news: &mut RunNews) {
@@ -419,9 +441,7 @@ impl Follower {
                     if !directory.is_dir() {
                         continue;
                     }
-                    let sweep = directory.parent().and_then(Path::parent);
-                    let sweep = sweep.filter(|it| it.join("sweep.json").is_file());
-                    if let Some(sweep) = sweep.and_then(|it| SweepDirectory::open(it).ok()) {
+                    if let Some(sweep) = SweepDirectory::around(&directory) {
                         let mut tasks = BTreeMap::new();
                         self.list_sweep(&sweep, true, &mut tasks);
                         let name = name_of(&directory);
@@ -444,7 +464,7 @@ impl Follower {
     }
 
     fn judge_of(&mut self, workspace: &Workspace) -> usize {
-        let same = |judge: &RunFates| judge.workspace() == workspace;
+        let same = |judge: &RunFates| judge.workspace().folder() == workspace.folder();
         self.judges.iter().position(same).unwrap_or_else(|| {
             self.judges.push(RunFates::of(workspace));
             self.judges.len() - 1
@@ -517,6 +537,9 @@ mod tests {
     use super::super::sweep::TaskEntry;
     use super::super::workspace::FOLDER;
     use super::*;
+    use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind};
+    use crate::privacy::ledger::{Budget, DatasetRecord, Grant};
+    use crate::privacy::{NoiseSource, Target};
 
     const NAME: &str = "20260131-235958-moment_release-00";
 
@@ -644,6 +667,53 @@ mod tests {
         let run = until(&mut follower, |news| news.changed.into_iter().next());
         assert_eq!((run.id.0.as_str(), run.outcome.as_str()), ("b", MISSING));
         assert!(run.trouble.unwrap().contains("taken by process"));
+    }
+
+    #[test]
+    fn a_task_that_died_and_was_given_up_says_so_and_no_longer_that_it_is_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let record = DatasetRecord {
+            name: "ours".to_owned(),
+            content: "c".to_owned(),
+            view: "v".to_owned(),
+            rows: 10,
+            ..DatasetRecord::default()
+        };
+        let mut ledger = workspace.ledger().unwrap();
+        let account = ledger.register(&record).unwrap();
+        ledger.set_budget(&account, Budget::new(9.0, 1e-3)).unwrap();
+        let event = Event {
+            label: "gradient".to_owned(),
+            what: "a gradient".to_owned(),
+            mechanism: QueryKind::Gaussian.query(0.1, 1).with(Noise::ideal(1.0)),
+            count: 4,
+            adjacency: Adjacency::ReplaceOne,
+            held_out: false,
+        };
+        let grant = Grant {
+            run: RunId("a".to_owned()),
+            account,
+            method: "m".to_owned(),
+            target: Target { epsilon: 1.0, delta: 1e-6 },
+            events: vec![event],
+            allow_large_delta: false,
+            noise: NoiseSource::Secret,
+            unit: None,
+        };
+        ledger.grant_carried(&[grant]).unwrap();
+        let path = workspace.folder().join("sweeps").join("one");
+        let tasks = vec![TaskEntry { run: RunId("a".to_owned()), values: Vec::new() }];
+        let sweep = SweepDirectory::create(&path, "p", &workspace, tasks).unwrap();
+        fs::create_dir_all(sweep.task(0).path()).unwrap();
+        fs::create_dir_all(sweep.run_directory(0)).unwrap();
+        sweep.task(0).claim().unwrap();
+        let mut follower = Follower::new(vec![Place::Workspace(workspace)], false);
+        assert_eq!(follower.read().unwrap()[0].outcome, MISSING);
+        ledger.settle(&RunId("a".to_owned()), &[4], RunOutcome::Abandoned, true).unwrap();
+        let run = until(&mut follower, |news| news.changed.into_iter().next());
+        assert_eq!((run.outcome.as_str(), run.is_settled()), (GIVEN_UP, true));
+        assert_eq!(run.trouble.as_deref(), Some(GIVEN_UP_WORDS));
     }
 
     #[test]

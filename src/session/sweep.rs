@@ -27,7 +27,7 @@ use super::{PlanDefinition, leftovers, run_directory};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
-use crate::privacy::ledger::{Grant, RunId, RunOutcome, this_process};
+use crate::privacy::ledger::{Book, Grant, RunId, RunOutcome, RunState, this_process};
 
 const VERSION: u32 = 1;
 
@@ -146,6 +146,12 @@ impl SweepDirectory {
         Ok(Self { path, manifest })
     }
 
+    /// The sweep in which a run's directory lies.
+    pub fn around(run: &Path) -> Option<Self> {
+        let sweep = run.parent().and_then(Path::parent)?;
+        sweep.join("sweep.json").is_file().then(|| Self::open(sweep).ok()).flatten()
+    }
+
     /// The sweep in the folder of this workspace to which a run belongs.
     pub fn of_run(workspace: &Workspace, run: &RunId) -> Option<Self> {
         let found = std::fs::read_dir(workspace.folder().join("sweeps")).ok()?;
@@ -181,6 +187,19 @@ impl SweepDirectory {
         let transcript = std::fs::File::open(self.run_directory(index).join(TRANSCRIPT));
         let locked = transcript.is_ok_and(|file| file.try_lock_shared().is_err());
         Ok(if locked { TaskState::Running } else { TaskState::Missing { claim } })
+    }
+
+    /// As [`Self::state`]; a task that the ledger settled without a result was given up.
+    pub fn state_by(&self, index: usize, book: &Book) -> Result<TaskState> {
+        let state = self.state(index)?;
+        let record = book.run(&self.manifest.tasks[index].run);
+        if let (TaskState::Missing { .. }, Some(record)) = (&state, record)
+            && let RunState::Settled { outcome, peeked } = record.state
+        {
+            let (used, trouble) = (record.charged.clone(), None);
+            return Ok(TaskState::Ended(TaskResult { outcome, used, peeked, trouble }));
+        }
+        Ok(state)
     }
 }
 

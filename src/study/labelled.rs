@@ -4,7 +4,7 @@
 //! Part of the target plays the private records, the rest judges the models: which is
 //! what a study on public data may do and a run on private data may not. Errors are
 //! relative to the exact model of the private records alone, trained without any privacy:
-//! mean squared error of a regression, share of wrong classes of a classification.
+//! mean squared error of a regression, share of wrong answers of a classification.
 
 use std::collections::BTreeMap;
 
@@ -384,7 +384,7 @@ impl LabelledProblem {
 }
 
 impl Split {
-    /// Mean squared error in label units, or the share of wrong classes.
+    /// Mean squared error in label units, or the share of wrong answers.
     fn error(&self, model: &Model) -> Option<f64> {
         let features = &self.judges.features;
         let count = self.judges.len() as f64;
@@ -554,7 +554,7 @@ impl LabelledStudy {
         let case = problem.case;
         let measure = match case.task {
             Task::Regression => "mean squared error",
-            Task::Classification => "share of wrong classes",
+            Task::Classification => "wrong answers, as a share",
         };
         let role = if case.chosen_on { "defaults chosen on it" } else { "not used for defaults" };
         let rows = ENTRIES.iter().enumerate().filter_map(|(index, entry)| {

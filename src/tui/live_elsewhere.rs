@@ -67,6 +67,14 @@ impl LiveRun {
         self.trained = Some(Box::new(trained));
     }
 
+    /// One of ours from here on: its charts begin with the steps that it took before.
+    pub fn goes_on(&mut self, run: &ArchivedRun) {
+        // Its files name the process that died for a moment, so it must be known by its name.
+        self.run = Some(run.id.clone());
+        self.add_all(&run.curves, run.exact.clone(), &run.epsilon);
+        (self.step, self.total, self.taken_before) = (run.steps, run.of, run.steps);
+    }
+
     /// The whole of it, read again.
     pub fn read_anew(&mut self, run: &ArchivedRun) {
         self.curves.clear();
@@ -187,7 +195,10 @@ impl LiveRun {
 
 #[cfg(test)]
 mod tests {
+    use super::super::live_run::made_up;
     use super::*;
+    use crate::engine::Moment;
+    use crate::engine::desk::News;
     use crate::privacy::Watch;
     use crate::tui::fixtures::archived;
 
@@ -225,6 +236,29 @@ mod tests {
         assert_eq!(points(Series::PrivateError, &Watch::sealed()), None);
         live.grow(&grown(RunGrowth::default(), archive::DIED));
         assert!(live.has_ended() && live.state() == "died");
+    }
+
+    #[test]
+    fn the_charts_of_a_resumed_run_begin_with_the_steps_that_it_took_before() {
+        let run = archived(1, 2.0, &[5.0, 3.0, 2.0]);
+        let plan = run.plan.clone().unwrap();
+        let mut live = LiveRun::new(7, &plan, Control::default());
+        live.goes_on(&run);
+        assert_eq!((live.step, live.seconds_each(), live.run.as_ref()), (3, None, Some(&run.id)));
+        let error = Series::PublicError;
+        let step = |index, y| News::Moment(Moment::Stepped(made_up(index, 9, &[(error, y)])));
+        let points = |live: &LiveRun| {
+            let points = live.curves[&error].points(&Watch::sealed()).unwrap();
+            points.raw().view().iter().map(|(x, y)| (*x as u64, *y)).collect::<Vec<_>>()
+        };
+        live.hear(step(4, 1.5));
+        assert_eq!(points(&live), [(1, 5.0), (2, 3.0), (3, 2.0), (4, 1.5)]);
+        assert!(live.seconds_each().is_some() && live.epsilon.view().len() == 4);
+        // A step whose values were lost is taken again.
+        live.hear(step(3, 2.5));
+        assert_eq!(points(&live), [(1, 5.0), (2, 3.0), (3, 2.5)]);
+        let exact = live.curves[&Series::PrivateError].points(&Watch::open()).unwrap();
+        assert_eq!(exact.raw().view().len(), 2);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::notice::with_keys;
 use super::run_elsewhere::RunElsewhere;
+use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
 use crate::adapt::{Measure, MeasureStanding, Series, Step};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
@@ -76,6 +77,8 @@ pub struct LiveRun {
     pub run: Option<RunId>,
     pub step: u64,
     pub total: u64,
+    /// Steps that were taken before it was resumed.
+    pub(super) taken_before: u64,
     pub phase: Cow<'static, str>,
     pub curves: BTreeMap<Series, LiveCurve>,
     pub epsilon: Track,
@@ -175,6 +178,7 @@ impl LiveRun {
             run: None,
             step: 0,
             total: 0,
+            taken_before: 0,
             phase: Cow::Borrowed("preparing"),
             curves: BTreeMap::new(),
             epsilon: Track::default(),
@@ -264,12 +268,18 @@ impl LiveRun {
         }
     }
 
+    /// What a step took on average, of those that this process took.
+    pub fn seconds_each(&self) -> Option<f64> {
+        let taken = self.step.saturating_sub(self.taken_before);
+        (taken > 0).then(|| self.worked.as_secs_f64() / taken as f64)
+    }
+
     /// Time to the last step at the speed so far, or at the pace if that is slower.
     pub fn remaining(&self) -> Option<Duration> {
-        if self.step == 0 || self.has_ended() || !self.is_ours() {
+        if self.has_ended() || !self.is_ours() {
             return None;
         }
-        let mut each = self.worked.as_secs_f64() / self.step as f64;
+        let mut each = self.seconds_each()?;
         if let Some(pace) = self.control.pace() {
             each = each.max(1.0 / pace);
         }
@@ -302,6 +312,9 @@ impl LiveRun {
                 if step.phase != self.phase {
                     self.say(format!("step {}: {}", step.index, step.phase));
                     self.phase = Cow::Borrowed(step.phase);
+                }
+                if step.index <= self.step {
+                    self.forget_from(x);
                 }
                 (self.step, self.total) = (step.index, step.total);
                 for measure in step.measures {
@@ -361,6 +374,24 @@ impl LiveRun {
                 Err(error)
             }
         }
+    }
+
+    /// A resumed run may take again a step whose values were lost.
+    fn forget_from(&mut self, step: f64) {
+        let before = |track: &Track| -> Vec<PlotPoint> {
+            track.view().iter().copied().filter(|(x, _)| *x < step).collect()
+        };
+        self.epsilon = before(&self.epsilon).into_iter().collect();
+        self.taken_before = self.taken_before.min((step as u64).saturating_sub(1));
+        for curve in self.curves.values_mut() {
+            let cut = |track: SmoothedTrack| before(track.raw()).into_iter().collect();
+            *curve = match curve.clone() {
+                LiveCurve::Open(track) => LiveCurve::Open(cut(track)),
+                LiveCurve::Exact(track) => LiveCurve::Exact(track.map(cut)),
+            };
+        }
+        let (weight, log) = self.smoothing;
+        self.smooth(weight, log);
     }
 
     fn add(&mut self, series: Series, x: f64, value: MeasureStanding) {

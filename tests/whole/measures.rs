@@ -262,8 +262,7 @@ fn of_two_classes_balanced_accuracy_and_auc_are_those_of_the_predictions() {
     let sealed = Path::new(plain["directory"].as_str().unwrap()).join("curator.jsonl");
     assert_eq!(std::fs::read_to_string(sealed).unwrap(), "");
     let text = place.text(&["run", "s.ron"]);
-    let heading =
-        "share of wrong classes, balanced accuracy, AUC on private records held out (◆ exact";
+    let heading = "wrong answers, balanced accuracy, AUC on private records held out (◆ exact";
     assert!(text.contains(heading), "{text}");
     let sealed = place.text(&["run", "s.ron", "--sealed"]);
     assert!(!sealed.contains('◆') && sealed.contains("AUC on public records held out"), "{sealed}");

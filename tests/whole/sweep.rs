@@ -165,6 +165,14 @@ fn sixty_tasks_with_ten_killed_collect_to_fifty_done_and_ten_missing() {
     }
     assert_eq!(spent(here), reserved, "spend as reserved");
 
+    // Each says why it cannot go on.
+    let run = collected["each"][dead[0]]["run"].as_str().unwrap().to_owned();
+    let resumed = |wanted: &str| {
+        let said = stderr(&halflight(here, &["run", "--resume", &format!("sweep/runs/{run}")]));
+        assert!(said.contains("cannot be resumed") && said.contains(wanted), "{said}");
+    };
+    resumed("this one has no result");
+
     // Giving up the dead ones changes who they are, not what they cost; twice is once.
     for _ in 0..2 {
         let given_up = halflight(here, &["sweep", "--collect", "sweep", "--give-up"]);
@@ -176,6 +184,9 @@ fn sixty_tasks_with_ten_killed_collect_to_fifty_done_and_ten_missing() {
     let again = halflight(here, &["sweep", "--collect", "sweep"]);
     let said = stderr(&again);
     assert!(said.contains("10 given up") && !said.contains("--give-up"), "{said}");
+    resumed("this one was given up");
+    let board = halflight(here, &["watch", "--once", "sweep"]);
+    assert!(stdout(&board).contains("50 finished, 10 given up"), "{}", stdout(&board));
     let listed = std::fs::read_dir(here.join(".halflight/runs")).unwrap().count();
     assert_eq!(listed, 50);
 }

@@ -478,7 +478,7 @@ impl ChoiceScene {
         }
     }
 
-    /// Shares of wrong classes, or mean absolute errors.
+    /// Shares of wrong answers, or mean absolute errors.
     fn errors(&self, directory: &Path, strengths: &[f64]) -> Result<Vec<f64>> {
         let SavedModel { model, preparation, .. } = SavedModel::open(directory)?;
         let judges = preparation.apply_for_evaluation(&self.judges, "judges")?;

@@ -344,12 +344,9 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
                 sweep.task(index).write_result(&result)?;
             }
             state = TaskState::Ended(result);
-        } else if let (TaskState::Missing { .. }, Some(over)) = (&state, record) {
-            // Given up before; should its result still come, it is collected.
-            if let RunState::Settled { outcome, peeked } = over.state {
-                let (used, trouble) = (over.charged.clone(), None);
-                state = TaskState::Ended(TaskResult { outcome, used, peeked, trouble });
-            }
+        } else {
+            // It may have been given up before; should its result still come, it is collected.
+            state = sweep.state_by(index, &book)?;
         }
         states.push(state);
     }

@@ -91,9 +91,9 @@ fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> 
 }
 
 /// What the axis of an error of classes says.
-const SHARE: &str = "share of wrong answers";
+const SHARE: &str = "wrong answers";
 
-/// Whether a number is a share of wrong answers in all of these runs.
+/// Whether a number counts wrong answers in all of these runs.
 fn is_share(runs: &[Reported], series: Measured) -> bool {
     let of_classes = |reported: &Reported| reported.run.task() == Some(Task::Classification);
     series.is_error() && runs.iter().all(of_classes)

@@ -4,7 +4,7 @@ use super::{Change, Context};
 use crate::engine::desk::TrainerSteps;
 use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
-use crate::session::archive::{DIED, MISSING, NOT_BEGUN};
+use crate::session::archive::{DIED, GIVEN_UP, MISSING, NOT_BEGUN};
 use crate::session::follow::RunNews;
 use crate::session::run_directory::Process;
 use crate::tui::live_run::LiveRun;
@@ -89,6 +89,11 @@ impl Context {
         if matches!(run.outcome.as_str(), MISSING | NOT_BEGUN) {
             let text =
                 "a task of a sweep cannot be taken up: c on the Ledger screen (6) settles it";
+            return self.say(Level::Info, text);
+        }
+        if run.outcome == GIVEN_UP {
+            let text = "this task was given up and cannot go on: p on Compare (5) puts its settings \
+                into the plan, to start it anew";
             return self.say(Level::Info, text);
         }
         if run.outcome != DIED {

@@ -278,6 +278,9 @@ impl Context {
             return self.say(Level::Warning, "the plan of this run cannot be read");
         };
         let (id, control) = self.begin(plan);
+        if let Some(live) = self.runs.last_mut() {
+            live.goes_on(run);
+        }
         let watch = self.watch.for_run();
         self.ask(Request::Resume { id, run: run.id.clone(), watch, control });
     }

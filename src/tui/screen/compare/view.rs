@@ -8,7 +8,7 @@ use crate::adapt::Series;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{
-    DIED, MISSING, best, best_of_all, curve, epsilon, last_further, tally,
+    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, tally,
 };
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
@@ -407,6 +407,9 @@ fn selected<'a>(
             }
             _ => facts.push(("carried out by", format!("{process}, {wrote}"))),
         }
+    }
+    if run.outcome == GIVEN_UP {
+        facts.push(("given up", "p puts its settings into the plan, to start it anew".to_owned()));
     }
     facts.push(("directory", run.directory.display().to_string()));
     if run.skipped > 0 {

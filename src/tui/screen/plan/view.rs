@@ -7,6 +7,7 @@ use super::expect::expectations;
 use super::form::{FieldChange, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
 use crate::adapt::{self, ExplainedEnergy};
+use crate::data::FeatureScaling;
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
 use crate::error::Action;
@@ -17,6 +18,7 @@ use crate::rehearsal::Player;
 use crate::session::PlanDefinition;
 use crate::tui::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
 use crate::tui::context::Context;
+use crate::tui::live_run::LiveRun;
 use crate::tui::notice::one_line;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
@@ -412,7 +414,10 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         );
         lines.push(Line::styled(words, theme.muted));
     }
-    let mut facts = Vec::new();
+    let is_public = plan.preparation.features == FeatureScaling::Public;
+    let seen = if is_public { "what public data show" } else { "as declared" };
+    let words = format!("{seen}; private records beyond them are clipped, Run says how many");
+    let mut facts = vec![("bounds", words)];
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));
         facts
@@ -445,12 +450,10 @@ fn time_estimate(context: &Context, preview: &Preview) -> String {
         .runs
         .iter()
         .rev()
-        .find(|run| run.is_ours() && run.method == preview.plan.method && run.step > 0);
+        .filter(|run| run.is_ours() && run.method == preview.plan.method)
+        .find_map(LiveRun::seconds_each);
     match same {
-        Some(run) => {
-            let each = run.worked.as_secs_f64() / run.step as f64;
-            format!("about {} of work", duration(each * preview.releases.steps as f64))
-        }
+        Some(each) => format!("about {} of work", duration(each * preview.releases.steps as f64)),
         None => "known after a first run of this method".to_owned(),
     }
 }
