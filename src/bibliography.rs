@@ -1,8 +1,8 @@
-//! The papers that halflight implements or measures itself against. Modules cite them by the
-//! names of these items.
+//! The papers that halflight implements or is compared with. Modules cite them by the names of
+//! these items.
 //!
-//! Formulas and constants are taken from them, never their wording. Where a printed constant is
-//! too small for what is claimed with it, the module that uses it says so and proves another.
+//! Formulas and constants are taken from them, never their wording. Where a printed constant is too
+//! small for its claim, the module that uses it says so and proves another.
 
 /// A paper as it is cited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! The one error of the library. Every failure says what happened, where, and
-//! what the user can do about it.
+//! The one error of the library. Every failure says what happened, where, and what the user can do.
 
 use std::fmt;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Faults that the audit must find, planted where they would do harm.
+//! Planted faults that the audit must find, in places where they would do harm.
 //!
-//! They exist in builds with the feature `planted-faults` alone, which is never on by default;
+//! They exist only in builds with the feature `planted-faults`, which is never on by default;
 //! without it [`planted`] is a constant and every fault is compiled out. One fault at a time is
 //! chosen at run time.
 

@@ -1,5 +1,4 @@
-//! What the words mean that screens, reports and commands use: one text for each, wherever it
-//! is asked for.
+//! The meanings of the words in screens, reports and commands: one text for each, used everywhere.
 
 use crate::adapt;
 use crate::privacy::Adjacency;

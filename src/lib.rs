@@ -1,6 +1,6 @@
 //! Halflight: a terminal workbench for private domain adaptation.
 //!
-//! Layers, each using only what stands below it:
+//! Layers, each using only those below it:
 //!
 //! | layer | holds |
 //! |---|---|
@@ -8,19 +8,19 @@
 //! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
 //! | [`engine`] | jobs in the background: events out, commands in |
 //! | [`study`] | methods tried on public data over many seeds; tables of mean ± sd |
-//! | [`rehearsal`] | public data in the private role: what to expect before anything is spent |
-//! | [`audit`] | what every release and its noise do, measured against what is claimed |
-//! | [`verify`] | certificates and ledgers recomputed by a second path, which shares nothing with the first |
+//! | [`rehearsal`] | public data in the private role: results to expect, before anything is spent |
+//! | [`audit`] | every release and its noise, measured and compared with the claims |
+//! | [`verify`] | certificates and ledgers, recomputed by independent code |
 //! | [`session`] | the RON session, run directories, the demo |
-//! | [`rank`] | which public data can stand in: gradient subspaces, ties, private selection |
+//! | [`rank`] | which public data can stand in for private ones: gradient subspaces, ties, private selection |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
-//! | [`glossary`] · [`guide`] | what the words mean that people read · the guide in `assets/guide`, and how a page looks in a terminal |
-//! | [`verdict`] | is the model good: its errors beside others, in words |
+//! | [`glossary`] · [`guide`] | the meanings of words that people read · the guide in `assets/guide`, and its pages in a terminal |
+//! | [`verdict`] | is the model good: its errors compared with others, in words |
 //! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
 //! | [`bibliography`] | the papers that modules cite by name |
-//! | [`files`] · [`memory`] · [`clock`] · [`signals`] | files that are whole or not there, and who may read them · how much a table may take · the time · what asks the program to end |
+//! | [`files`] · [`memory`] · [`clock`] · [`signals`] | files that are complete or absent, and who may read them · how much memory a table may take · the time · signals that ask the program to end |
 
 // The texts of public modules name the private ones that they are made of.
 #![allow(rustdoc::private_intra_doc_links)]

@@ -1,4 +1,4 @@
-//! The binary: reports panics well, then hands over to the command line.
+//! The binary: sets up readable panic reports, then hands over to the command line.
 
 use std::io::Write as _;
 use std::process::ExitCode;

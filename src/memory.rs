@@ -1,4 +1,5 @@
-//! How much memory a table may take: what is not refused before it is allocated ends the program.
+//! How much memory a table may take. A table that is too large must be refused before it is
+//! allocated, because a failed allocation ends the program.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! Signals of the system that ask a program to end.
 //!
-//! Unix hands them to a thread that waits. Windows knows two of them and only sets a flag, which a
-//! thread looks at a few times a second.
+//! On Unix a waiting thread receives them. Windows knows two of them and only sets a flag, which a
+//! thread checks a few times a second.
 
 use signal_hook::consts::SIGINT;
 

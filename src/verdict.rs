@@ -1,5 +1,5 @@
-//! Is the model good? Its error beside that of public data alone, of private data without
-//! privacy, and of the trivial answer, in words. Takes plain numbers and how they may be told.
+//! Is the model good? Compares its error with that of public data alone, of private data without
+//! privacy, and of the trivial answer, in words. The input is plain numbers and their standing.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a method is: a plan and a way to start it, made together and once.
+//! The definition of a method: a plan and a way to start it, made together and once.
 
 use super::problem::Expected;
 use super::{Measure, Plan, Problem, Settings, Spec};

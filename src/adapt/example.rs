@@ -1,4 +1,4 @@
-//! Made data for the tests of this layer.
+//! Synthetic data for the tests of this layer.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a step tells: numbers with their standing.
+//! The measures of a step: numbers with their standing.
 
 use crate::privacy::{CuratorOnly, Released};
 

@@ -1,39 +1,39 @@
 //! Adaptation methods, one file each, on one contract.
 //!
-//! A method describes itself ([`Spec`]), announces every release it will make
-//! before data are touched ([`Plan`]), and then runs as a step function
-//! ([`Run`]). Files, threads and screens are none of its business.
+//! A method describes itself ([`Spec`]), announces every release it will make before data are
+//! touched ([`Plan`]), and then runs as a step function ([`Run`]). It knows nothing about files,
+//! threads and screens.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `contract` | [`Method`], [`Prepared`], [`Run`] |
-//! | `registry` | which methods there are |
-//! | [`spec`] | settings: a struct, and how forms and files show it, in one declaration |
+//! | `registry` | the list of methods |
+//! | [`spec`] | settings: a struct and its form in forms and files, in one declaration |
 //! | [`plan`] | the symbolic list of releases and their calibration |
-//! | [`problem`] | what a method works on |
-//! | `measure` | what a step tells, and who may know it |
-//! | `mode` | noise of the accountant, or of a paper |
+//! | [`problem`] | the input of a method |
+//! | `measure` | the measures of a step, and who may see them |
+//! | `mode` | noise from the accountant, or from a paper |
 //! | [`unlabelled`] | methods for private records without labels |
 //! | [`labelled`] | methods for private records with labels |
 //! | [`classes`] | methods for any number of classes |
-//! | [`baselines`] | what is not private, to compare with |
+//! | [`baselines`] | methods that are not private, for comparison |
 //!
 //! # A method in one file
 //!
-//! What must be written: a [`Spec`] with its settings, [`Method::spec`], [`Method::plan`], and a
-//! [`Run`] with `step`, `model` and `finish`. The other functions of [`Method`] and
-//! `Run::weights` have defaults. Then one line in `registry`.
+//! A new method needs a [`Spec`] with its settings, [`Method::spec`], [`Method::plan`], a [`Run`]
+//! with `step`, `model` and `finish`, and one line in `registry`. The other functions of [`Method`]
+//! and `Run::weights` have defaults.
 //!
-//! * Settings are read from the struct that the declaration makes.
-//! * Each planned release is a [`Release`](crate::privacy::Release). It says how far one record
-//!   can move what is released; that is the method's proof, and it stands in its module text.
-//! * `plan` sees what is public and nothing else. Private records and noise come with the
-//!   start, once all of this has been checked: the problem against the spec, the records
-//!   against the problem, the noise against the plan.
-//! * `step` draws with the handles. What it draws is clipped to its
-//!   [`Reach`](crate::privacy::Reach), and in the ledger before anybody sees it.
+//! * Settings are read from the struct that the declaration generates.
+//! * Each planned release is a [`Release`](crate::privacy::Release). It states how far one record
+//!   can move the released value. The proof of this is in the method's module text.
+//! * `plan` sees only public values. Private records and noise come at the start, after these
+//!   checks: the problem against the spec, the records against the problem, the noise against the
+//!   plan.
+//! * `step` draws with the handles. Each query is clipped to its [`Reach`](crate::privacy::Reach),
+//!   and its draw is in the ledger before anybody sees it.
 //!
-//! This one is compiled and run by the tests. Outside of this crate it cannot be: only here
+//! The tests compile and run the following one. It cannot be written outside this crate: only here
 //! may a query look at private records.
 //!
 #![doc = concat!("```ignore\n", include_str!("smallest.rs"), "```")]

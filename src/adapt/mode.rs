@@ -1,4 +1,4 @@
-//! Whether noise and steps are those that can be defended or those that are printed.
+//! Whether noise and steps are the rigorous ones or those printed in a paper.
 
 use super::spec::{Settings, Spec, choices};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Every release that a run will make, before data are touched.
+//! Every release that a run will make, listed before data are touched.
 
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{QueryKind, calibrate};

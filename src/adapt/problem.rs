@@ -1,4 +1,4 @@
-//! What a method works on.
+//! The input of a method.
 
 use super::Spec;
 use crate::data::{Bounded, Bounds, PublicRecords, Task};

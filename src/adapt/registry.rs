@@ -1,4 +1,4 @@
-//! Which methods there are.
+//! The list of methods.
 
 use super::Method;
 use super::classes::{dp_sgd, gep, pillar, pretraining};

@@ -1,5 +1,5 @@
-//! Hyperparameters, described once: the Plan form, the RON validation,
-//! `halflight methods` and the documentation all read this.
+//! Hyperparameters, described once for the Plan form, the RON validation, `halflight methods` and
+//! the documentation.
 
 use std::collections::BTreeMap;
 

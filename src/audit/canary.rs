@@ -1,13 +1,13 @@
-//! Which ε do runs show at least?
+//! Lower bounds on ε, measured from runs.
 //!
-//! *Many runs*, with and without a canary that is as hostile as records can be. The observer
-//! sees every released value, knows all other records, and scores a run by what the released
-//! values say for the canary against their noise. The threshold is chosen on one half of the
-//! runs and judged on the other, with Clopper and Pearson's bounds.
+//! *Many runs*, with and without a canary that is as hostile as a record can be. The observer sees
+//! every released value, knows all other records, and scores a run by the evidence for the canary
+//! in the released values, relative to their noise. The threshold is chosen on one half of the runs
+//! and judged on the other, with Clopper and Pearson's bounds.
 //!
-//! *One run* (Steinke, Nasr, Jagielski 2023): every record is in or out by a coin of its own;
-//! after one run the observer guesses the clearest of them. With a small ε it is unlikely that many
-//! guesses are right.
+//! *One run* (Steinke, Nasr, Jagielski 2023): a coin decides for every record whether it is in or
+//! out. After one run the observer guesses for the clearest records. With a small ε many right
+//! guesses are unlikely.
 
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};

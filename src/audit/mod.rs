@@ -1,16 +1,16 @@
-//! Measurements that others can repeat: what every release and its noise do on public data in the
-//! private role, beside what is claimed of them.
+//! Measurements that others can repeat: every release and its noise, on public data in the private
+//! role, compared with the claims about them.
 //!
 //! | module | asks |
 //! |---|---|
-//! | [`subject`] | who is audited: every method on made data or on a session's public ones |
-//! | [`neighbours`] | which records a hostile neighbour would have |
-//! | [`sensitivity`] | same noise, same history: how far does one record move each exact query, over what was announced? Does anything but the releases follow the data? |
-//! | [`noise`] | is the noise that was drawn the noise that was accounted for? |
-//! | [`canary`] | which ε do many runs, or one, show at least? |
+//! | [`subject`] | what is audited: every method, on synthetic data or on a session's public data |
+//! | [`neighbours`] | the records of a hostile neighbour |
+//! | [`sensitivity`] | same noise, same history: how far does one record move each exact query, relative to the announced sensitivity? Does anything but the releases depend on the data? |
+//! | [`noise`] | is the noise drawn the noise accounted for? |
+//! | [`canary`] | which lower bound on ε do many runs, or one, show? |
 //!
-//! Nothing here touches private data or a ledger. Uses `adapt`, `privacy`, `data`; used by
-//! `cli` and the tests, which plant faults ([`crate::faults`]) that it must find.
+//! Nothing here touches private data or a ledger. Uses `adapt`, `privacy`, `data`; used by `cli`
+//! and by the tests, which plant faults ([`crate::faults`]) that the audit must find.
 
 pub mod canary;
 pub mod neighbours;

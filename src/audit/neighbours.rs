@@ -1,4 +1,4 @@
-//! The records that a hostile neighbour would have.
+//! The records of a hostile neighbour.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! Is the noise that was drawn the noise that was accounted for?
+//! Tests whether the noise drawn is the noise accounted for.
 //!
-//! Rehearsals with other seeds, on the same records, tell what was released and from what. The
-//! differences in units of the announced scale must look like independent numbers of the
-//! announced kind; samples must look like Poisson samples. Every test fails a right program
-//! less than once in a million audits; seeds are fixed, so an audit always says the same.
+//! Rehearsals with other seeds, on the same records, show the released values and the exact ones
+//! behind them. Their differences, in units of the announced scale, must look like independent
+//! numbers of the announced kind. Samples must look like Poisson samples. Every test fails a
+//! correct program less than once in a million audits. Seeds are fixed, so an audit always gives
+//! the same result.
 
 use std::collections::HashSet;
 

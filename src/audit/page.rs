@@ -1,4 +1,4 @@
-//! An audit as one page: no script, nothing from the net.
+//! An audit as one page, without scripts or anything from the network.
 
 use maud::{DOCTYPE, PreEscaped, html};
 

@@ -1,10 +1,10 @@
-//! How far one record moves each exact query, over what was announced.
+//! How far one record moves each exact query, relative to the announced sensitivity.
 //!
-//! One rehearsal is the history. Others have another record at one place, and see the samples
-//! and released values of the first, so the exact queries differ by that record alone. Any two
-//! of them are neighbours under replace-one; each of them and the one that leaves the record blank are
-//! neighbours under zero-out. Everything else that is told must be the same to the last bit in all of
-//! them, and on quite different records, too. What differs has leaked past the mechanisms.
+//! One rehearsal is the history. Others have another record in one place, and see the samples and
+//! released values of the first, so the exact queries differ by that record alone. Any two of them
+//! are neighbours under replace-one; each of them and the one that leaves the record blank are
+//! neighbours under zero-out. All other output must be the same to the last bit in all of them, and
+//! on entirely different records, too. Any difference has leaked past the mechanisms.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The methods that are audited, and the public data that they get.
+//! The audited methods, and the public data that they get.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `halflight audit`: what is claimed, measured.
+//! `halflight audit`: measures what is claimed.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `halflight choose SESSION`: one of several plans, chosen by private records.
+//! `halflight choose SESSION`: chooses one of several plans by private records.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `halflight completions SHELL`: what a shell needs to complete our commands.
+//! `halflight completions SHELL`: completion of our commands for a shell.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

@@ -1,6 +1,6 @@
-//! `halflight data inspect`: what a file holds and how to use it.
+//! `halflight data inspect`: the contents of a file and how to use it.
 //!
-//! What `--json` prints is in `schemas.json`.
+//! `schemas.json` describes the output of `--json`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
-//! `halflight doctor`: what a report of a fault needs, and what is missing on this machine.
+//! `halflight doctor`: the information for a bug report, and what is missing on this machine.
 //!
-//! What it prints is made to be pasted where strangers read it: it names no dataset, no file of
-//! the workspace, no user and no machine. It only looks, but for an empty file that it locks and
-//! removes again to see whether a directory can be written.
+//! Its output can be pasted in public: it names no dataset, no file of the workspace, no user and
+//! no machine. It changes nothing, except that it locks and removes an empty file to see whether a
+//! directory is writable.
 
 use std::fs::TryLockError;
 use std::io::IsTerminal as _;

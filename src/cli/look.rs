@@ -1,4 +1,4 @@
-//! Looks at exact numbers of private data, written down where the ledger knows the data.
+//! Records looks at exact numbers of private data, if the ledger knows the data.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
-//! What a command says beside its result, on standard error: nothing but errors with
-//! `--quiet`, more with `--verbose`.
+//! The messages of a command beside its result, on standard error: only errors with `--quiet`, more
+//! with `--verbose`.
 //!
-//! Nothing here fails: a reader that has gone away (`2>&1 | head -1`) does not stop a command.
+//! Nothing here fails: a closed pipe (`2>&1 | head -1`) does not stop a command.
 
 use std::fmt::Display;
 use std::io::{Write, stderr};

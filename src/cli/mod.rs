@@ -1,4 +1,4 @@
-//! The command line: headless commands and the door to the interface.
+//! The command line: headless commands and the start of the interface.
 //!
 //! | module | command |
 //! |---|---|
@@ -24,16 +24,16 @@
 //! | [`share`] | `halflight share RUN` |
 //! | [`picture`] | `halflight picture` |
 //! | [`completions`], [`man`] | `halflight completions SHELL`, `halflight man` |
-//! | [`schema`] | `halflight schema [COMMAND]`: what `--json` prints |
+//! | [`schema`] | `halflight schema [COMMAND]`: the output of `--json` |
 //! | [`doctor`] | `halflight doctor` |
 //! | [`tidy`] | `halflight tidy` |
 //!
 //! | module | for all of them |
 //! |---|---|
-//! | [`messages`] | what is said on standard error, and how much of it |
-//! | [`progress`], [`reading`], [`steps`] | how far a long work is, a file, a run |
+//! | [`messages`] | messages on standard error, and how many of them |
+//! | [`progress`], [`reading`], [`steps`] | progress of long work, of a file, of a run |
 //! | [`signals`] | Ctrl-C and friends |
-//! | [`look`] | looks at exact numbers, written into the ledger |
+//! | [`look`] | records looks at exact numbers in the ledger |
 //!
 //! Results go to standard output, progress and messages to standard error.
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.

@@ -1,7 +1,6 @@
-//! `halflight picture`: screens as SVG, for README and guide. They come from the real
-//! renderer after real runs of the demo, so they cannot show what is not there;
-//! the noise of these runs is seeded, so that the pictures are the same every
-//! time and a test can tell when they are stale.
+//! `halflight picture`: screens as SVG, for README and guide. They come from the real renderer
+//! after real runs of the demo, so they show only what exists. The noise of these runs is seeded,
+//! so the pictures are the same every time and a test can tell when they are stale.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;

@@ -1,4 +1,4 @@
-//! `halflight predict MODEL DATA`: what a model predicts for raw rows.
+//! `halflight predict MODEL DATA`: a model's predictions for raw rows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

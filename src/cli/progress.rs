@@ -1,5 +1,5 @@
-//! How far a long command is, on standard error: a bar in a terminal, a line now and
-//! then elsewhere, nothing if asked to be quiet. Work that is over at once says nothing.
+//! The progress of a long command, on standard error: a bar in a terminal, occasional lines
+//! elsewhere, nothing with `--quiet`. Work that ends at once prints nothing.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! `halflight rank SESSION`: which public data can stand in for the private.
+//! `halflight rank SESSION`: which public data can stand in for the private data.
 
 use std::path::PathBuf;
 use std::sync::Arc;

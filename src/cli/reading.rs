@@ -1,4 +1,4 @@
-//! Files read under a progress bar.
+//! Reads files with a progress bar.
 
 use std::ops::ControlFlow;
 

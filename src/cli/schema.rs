@@ -1,7 +1,7 @@
-//! `halflight schema [COMMAND]`: what `--json` prints, as JSON Schema.
+//! `halflight schema [COMMAND]`: the output of `--json`, as JSON Schema.
 //!
-//! The schemas stand in `schemas.json`, one per command. What is documented there stays:
-//! later versions only add. A command that prints something else fails the tests.
+//! The schemas are in `schemas.json`, one per command. Documented fields stay: later versions only
+//! add. A command that prints anything else fails the tests.
 
 use clap::Args;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! `halflight score RUN`: a score that may be told.
+//! `halflight score RUN`: a score that may be published.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `halflight share RUN`: copies what may leave.
+//! `halflight share RUN`: copies the files that may leave.
 
 use std::path::PathBuf;
 

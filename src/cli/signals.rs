@@ -1,9 +1,10 @@
 //! Ctrl-C and friends.
 //!
-//! The first signal asks the work to stop, which it does between two steps, and settles what was
-//! drawn. Some steps are long: SIGTERM and SIGHUP end what does not stop by itself within two
-//! seconds, and settle its run from outside; Ctrl-C does so the second time. SIGQUIT (Ctrl-\) is
-//! left to the system and ends at once: what was announced is charged, and the run can go on.
+//! The first signal asks the work to stop. It stops between two steps, and its draws are settled.
+//! Some steps are long: SIGTERM and SIGHUP end work that does not stop by itself within two
+//! seconds, and settle its run from outside. A second Ctrl-C does the same. SIGQUIT (Ctrl-\) is
+//! left to the system and ends the program at once: announced draws are charged, and the run can be
+//! resumed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! How far a run is, on standard error: a bar with what was spent in a terminal, a line now
-//! and then elsewhere; with `--verbose` a line for every step. Programs get a line of JSON each.
+//! The progress of a run, on standard error: a bar with the spending in a terminal, occasional
+//! lines elsewhere; with `--verbose` a line for every step. Programs get one line of JSON per step.
 
 use std::io::{IsTerminal, stderr};
 

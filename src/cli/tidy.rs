@@ -1,4 +1,4 @@
-//! `halflight tidy`: removes what killed programs left behind.
+//! `halflight tidy`: removes the leftovers of killed programs.
 
 use std::path::PathBuf;
 

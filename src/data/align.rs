@@ -1,5 +1,5 @@
-//! Two tables with the same meaning side by side: which columns agree by name,
-//! and what is wrong with the others. Names and kinds only, no cells.
+//! Compares two tables with the same meaning: which columns agree by name, and what is wrong with
+//! the others. It looks at names and kinds only, not at cells.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

@@ -1,10 +1,10 @@
-//! Records that cannot exceed their bounds: the only ones that methods are given.
+//! Records that cannot exceed their bounds. Methods get no others.
 //!
-//! Sensitivities are proved for features of a declared norm, labels of a declared size and
-//! classes that were declared, all of them numbers. [`Bounded::within`] makes it so, whoever
-//! prepared the records: longer features are shortened, larger labels clipped, and a record
-//! that is not made of numbers, or of a class that nobody declared, becomes a *null record* of
-//! zeros, as if it were not there.
+//! Sensitivities are proved for features of a declared norm, labels of a declared size and declared
+//! classes, all of them finite numbers. [`Bounded::within`] ensures this, whoever prepared the
+//! records: longer features are shortened, larger labels are clipped, and a record with a value
+//! that is not a number, or with an undeclared class, becomes a *null record* of zeros, as if it
+//! were not there.
 
 use std::sync::Arc;
 

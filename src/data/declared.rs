@@ -1,4 +1,4 @@
-//! Values and classes that a definition declares, in their canonical form.
+//! The values and classes that a definition declares, in their canonical form.
 
 use std::collections::HashSet;
 

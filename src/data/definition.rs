@@ -1,4 +1,4 @@
-//! What the session says about a dataset.
+//! The session's definition of a dataset.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
 //! Single numbers of a column of vectors as columns of their own.
 //!
-//! An array without names, such as an NPY file of features with the label in its last
-//! column, is one column of vectors called `x`. Its numbers have the names that they have
-//! as features, `x[0]`, `x[1]` and so on. If a definition names one of them, all of them become
-//! columns.
+//! An array without names, such as an NPY file of features with the label in its last column, is
+//! one column of vectors called `x`. Its numbers have the same names as their features, `x[0]`,
+//! `x[1]` and so on. If a definition names one of them, all of them become columns.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! A name for a set of rows that depends on nothing but the rows: not on the
-//! file's name, the order of its rows, or the order of its columns.
+//! A name for a set of rows that depends only on the rows: not on the file's name, the order of its
+//! rows, or the order of its columns.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,24 +1,24 @@
-//! Made-up records of four hospitals, for the tutorial. No person is behind them.
+//! Synthetic records of four hospitals, for the tutorial. They describe no real person.
 //!
-//! A record is a stay: what is known of the patient on the first day, and how many days they
-//! stayed. How ill somebody is, s, stands in no column: it is normal with mean 0.4 after an
-//! emergency and 0 otherwise, and shows in all laboratory values. With z a normal number of its own
-//! each time,
+//! A record is a stay: what is known about the patient on the first day, and how many days they
+//! stayed. The severity of the illness, s, is in no column. It is normal with mean 0.4 after an
+//! emergency and 0 otherwise, and affects all laboratory values. With an independent normal number
+//! z each time,
 //!
 //! | column | is |
 //! |---|---|
-//! | `age` | years, normal around the hospital's mean, from 18 to 99 (of children 0 to 17) |
+//! | `age` | years, normal around the hospital's mean, from 18 to 99 (0 to 17 for children) |
 //! | `emergency` | 1 with the hospital's share, else 0 |
 //! | `crp` | C-reactive protein in mg/l: e^(2.9 + 0.65 s + 0.5 z), at most 400 |
 //! | `hemoglobin` | g/dl: 14.2 − 0.012 (age − 40) − 0.6 s + 0.9 z |
-//! | `creatinine` | mg/dl: 0.75 + 0.006 age + 0.14 s + 0.15 z; of children 0.3 less |
+//! | `creatinine` | mg/dl: 0.75 + 0.006 age + 0.14 s + 0.15 z; for children 0.3 less |
 //! | `blood_pressure` | systolic, mmHg: 112 + 0.35 age − 4 s + 14 z |
-//! | `diagnoses` | how many others: 1 + 0.03 age + 0.8 s + z, at least 0 |
+//! | `diagnoses` | the number of other diagnoses: 1 + 0.03 age + 0.8 s + z, at least 0 |
 //! | `days` | start + 0.025 age + wait·emergency + 1.1 s + 0.012 crp + 0.35 diagnoses + 0.9 z, 0.1 to 30 |
 //!
-//! The hospitals differ in their patients, and in `start` and `wait`, their habits. Patients of the
-//! county hospital are like those of the city's, whose emergencies stay longer; the coast takes few
-//! emergencies; children differ in everything.
+//! The hospitals differ in their patients, and in their habits `start` and `wait`. The county
+//! hospital's patients are like those of the city hospital, but the city's emergencies stay longer.
+//! The coast takes few emergencies. Children differ in everything.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
-//! Columns whose values look as if they named the person of each row.
+//! Columns whose values seem to identify the person of each row.
 //!
-//! A name of a person repeats, and what belongs to the person repeats with it: two rows of the same
-//! patient have the same sex. So a column (or two together, such as
-//! ward and bed) is proposed if its values repeat and some other columns never differ between
-//! rows in which it is the same. Long codes that repeat are proposed without such a witness.
+//! A person's name repeats, and the person's properties repeat with it: two rows of the same
+//! patient have the same sex. So a column (or two together, such as ward and bed) is proposed if
+//! its values repeat and some other columns never differ between rows with the same value. Long
+//! codes that repeat are proposed without this evidence.
 //!
 //! All of it is exact, like the inspection that shows it.
 

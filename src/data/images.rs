@@ -1,4 +1,4 @@
-//! Images of one size made into another: what makes two families of images comparable.
+//! Resizes images, so that two families of images become comparable.
 
 /// Channels, height and width of an image laid out channel by channel, row by row.
 pub type ImageShape = (usize, usize, usize);

@@ -1,8 +1,8 @@
-//! A first look at a table: its schema, which column could be its label, what could go wrong with
-//! it, and a definition to start from.
+//! A first look at a table: its schema, possible label columns, possible problems, and a definition
+//! to start from.
 //!
-//! Everything here is exact. If the file may be private, it is for the eyes of the person at the
-//! keyboard; values of cells are looked up only on demand.
+//! Everything here is exact. If the file may be private, only the person at the keyboard may see
+//! it. Values of cells are looked up only on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,11 +1,11 @@
 //! Columns that give the label away: the answer under another name.
 //!
 //! A model that learns from such a column looks perfect and is useless where the answer is not
-//! known yet. It shows in the public records alone, so it is said before anything is spent.
+//! known yet. The public records alone show this, so it is reported before anything is spent.
 //!
-//! Each column by itself guesses the label of every record from the others: from the records with
-//! the same value, or, where a number occurs once, from the two beside it. What is left of the
-//! error that the best constant makes says how much the column gives away.
+//! Each column by itself predicts the label of every record from the other records: from those with
+//! the same value, or, where a number occurs once, from its two nearest values. The remaining share
+//! of the best constant's error shows how much the column gives away.
 
 use super::column::{Cell, Column};
 use super::missing::lacks_value;

@@ -1,27 +1,25 @@
-//! Cells without a value, and what becomes of their records.
+//! Cells without a value, and the treatment of their records.
 //!
 //! | policy | public records | private records |
 //! |---|---|---|
 //! | `refuse` | an error that names the cell | kept as *empty records* |
 //! | `drop` | left out, and counted | the same |
-//! | `public_mean` | the public mean of the column stands in | the same |
+//! | `public_mean` | filled with the public mean of the column | the same |
 //!
-//! Leaving a private record out would make the number of private records depend
-//! on what stands in them, while every guarantee here is for a public number n
-//! of records (replace-one); an error would tell everybody that one is incomplete. So
-//! an incomplete private record still counts: it becomes all zeros, features,
-//! intercept and label (class number 0). That is a function of the record alone and
-//! obeys every bound, so sensitivities hold as they are. It is what zero-out neighbours
-//! call a null record: it moves no gradient of a linear model and no second moment, and
-//! methods that train networks pass it over, biases and label too. What a mean over n
-//! records loses is the share of empty ones. How many they are is for the curator's
-//! eyes.
+//! Leaving out a private record would make the number of private records depend on their contents,
+//! while every guarantee here is for a public number n of records (replace-one). An error would
+//! tell everybody that a record is incomplete. So an incomplete private record still counts: it
+//! becomes all zeros, in features, intercept and label (class number 0). This is a function of the
+//! record alone and obeys every bound, so sensitivities still hold. It is the null record of
+//! zero-out neighbours: it moves no gradient of a linear model and no second moment, and methods
+//! that train networks skip it, including biases and label. A mean over n records loses only the
+//! share of empty ones. Their number is only for the curator.
 //!
-//! Whatever else makes a private record useless makes it empty, too: see
+//! Anything else that makes a private record useless also makes it empty: see
 //! `preparation::usable`.
 //!
-//! A missing category is a value like any other, unless the policy is `drop` and it is not among the
-//! declared categories. A missing label is never made up.
+//! A missing category is a value like any other, unless the policy is `drop` and it is not among
+//! the declared categories. A missing label is never filled in.
 
 use super::column::{Cell, Column, is_missing};
 use super::definition::DatasetDefinition;

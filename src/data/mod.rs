@@ -3,30 +3,30 @@
 //! | module | holds |
 //! |---|---|
 //! | [`column`] | typed columns and their cells |
-//! | [`table`] | rows of named columns, as they stand in a file, with their fingerprint |
+//! | [`table`] | rows of named columns, as in their file, with their fingerprint |
 //! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
-//! | [`overlap`] | how many rows two tables have in common, told by a few kilobytes about each |
-//! | [`read`] | the readers: what a file is, and its columns |
+//! | [`overlap`] | how many rows two tables have in common, from a few kilobytes about each |
+//! | [`read`] | the readers: the kind of a file, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
-//! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
+//! | [`definition`] | the session's definition of a dataset: file, label, filter, columns |
 //! | [`elements`] | single numbers of vectors as columns: `x[3]` |
 //! | [`extraction`] | features by a pretrained network |
-//! | [`selection`] | which columns are meant and which become features |
-//! | [`missing`] | cells without a value, and what becomes of their records |
-//! | [`identifiers`] | columns that look by their values as if they said whose record a row is |
-//! | [`images`] | images of one size made into another |
+//! | [`selection`] | which columns a name means and which become features |
+//! | [`missing`] | cells without a value, and the treatment of their records |
+//! | [`identifiers`] | columns whose values seem to identify the person of a row |
+//! | [`images`] | resizes images |
 //! | [`leaking`] | columns that give the label away |
-//! | [`inspect`] | what a table is, before anybody has said what it is for |
-//! | [`bounded`] | records that cannot exceed their bounds: what methods are given |
-//! | [`align`] | two tables side by side, by column name |
+//! | [`inspect`] | a first look at a table, without a definition |
+//! | [`bounded`] | records that cannot exceed their bounds: the input of methods |
+//! | [`align`] | compares two tables by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
-//! | [`hospitals`] | made-up hospital records, for the tutorial |
+//! | [`hospitals`] | synthetic hospital records, for the tutorial |
 //! | [`synthetic`] | the papers' synthetic source and target |
 //! | [`mod@write`] | columns as CSV and Parquet files |
 //!
-//! Used by `adapt` and everything above; uses only `numeric`. Private files are
-//! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.
+//! Used by `adapt` and everything above; uses only `numeric`. `session::workspace`, which calls the
+//! readers, wraps private files in `privacy::Private`.
 
 pub mod align;
 pub mod bounded;

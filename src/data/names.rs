@@ -1,4 +1,4 @@
-//! Near misses of names, for messages that help.
+//! Similar names, for helpful error messages.
 
 use super::column::finite;
 

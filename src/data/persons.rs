@@ -1,20 +1,20 @@
-//! What a guarantee protects: single records, or the persons to whom they belong.
+//! The unit that a guarantee protects: single records, or the persons to whom they belong.
 //!
-//! A definition may name the columns that say whose record a row is: a patient, a customer, a
-//! plane. We call whoever it is a *person*. The rows of such a table stand person by person, in
-//! the order in which the file first has them. At most `most_records` rows of each person are kept,
-//! in random order. Which rows are kept depends only on how many rows the person has and on the
-//! person's place.
+//! A definition may name the columns that identify the owner of a row: a patient, a customer, a
+//! plane. We call any such owner a *person*. The rows of such a table are grouped by person, in the
+//! order of first appearance in the file. At most `most_records` rows of each person are kept, in
+//! random order. Which rows are kept depends only on the person's number of rows and on the
+//! person's position.
 //!
-//! *Neighbours.* A file is a list of persons, each with a list of rows. All rows of one person are
-//! replaced by those of another, or by none that can be used; everybody else's rows stay as they
-//! are. What is kept of one person depends on that
-//! person's rows alone, so neighbouring files become tables that differ in one person. How many
-//! persons there are is public, like the number of records elsewhere. How many rows is not.
+//! *Neighbours.* A file is a list of persons, each with a list of rows. In a neighbour, all rows of
+//! one person are replaced by those of another, or by none that can be used; everybody else's rows
+//! stay unchanged. The kept rows of a person depend on that person's rows alone, so neighbouring
+//! files become tables that differ in one person. The number of persons is public, like the number
+//! of records elsewhere. The number of rows is not.
 //!
-//! *Contributions.* A method that adds up what records contribute adds up what persons contribute
+//! *Contributions.* A method that adds up contributions of records adds up contributions of persons
 //! instead: the mean of their records' contributions ([`Persons::shares`]). If every record's
-//! contribution lies in a convex set, so does every mean of them. So whatever was proved for one
+//! contribution lies in a convex set, so does every mean of them. So everything proved for one
 //! record among n holds for one person among n. Records that cannot be used do not count in the
 //! mean.
 

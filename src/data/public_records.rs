@@ -1,10 +1,10 @@
-//! The public records of a problem, with what was computed from them.
+//! The public records of a problem, with notes computed from them.
 //!
-//! Every edit of a plan asks what it would cost, and few edits change the records. What a plan
-//! needs to know of all of them, such as their largest norm, is therefore noted beside them. A note is
-//! made from public records and one setting, by a function that captures nothing: private
-//! records have no way into it (`tests/whole/boundary.rs` counts the places that ask for notes). What
-//! takes seconds, such as teaching trees, is noted too, for all runs and rehearsals on the same
+//! Every edit of a plan recomputes its cost, and few edits change the records. So facts about all
+//! records that a plan needs, such as their largest norm, are noted beside them. A note is made
+//! from public records and one setting, by a function that captures nothing, so private records
+//! cannot get into it (`tests/whole/boundary.rs` counts the places that ask for notes). Results
+//! that take seconds, such as trained trees, are noted too, for all runs and rehearsals on the same
 //! records.
 
 use std::any::Any;

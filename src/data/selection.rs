@@ -1,4 +1,4 @@
-//! Which columns are meant by a name or a pattern, and which become features.
+//! Which columns a name or a pattern means, and which become features.
 
 use std::collections::{BTreeMap, HashSet};
 

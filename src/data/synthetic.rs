@@ -1,11 +1,11 @@
 //! The synthetic source and target of Bassily, Mohri and Suresh, section 7 of
 //! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
 //!
-//! Features are spherical Gaussians of variance 1/(9d) in all directions, around two centres of
-//! norm 1/√2 at right angles: the target's has ±1/√(2d) with alternating signs, the other's
-//! 1/√(2d) everywhere. A source record is like the target's with the probability `mixture`, a
-//! quarter in the paper. Labels have no noise: with z = Σ xᵢ/√d they are z where that is
-//! positive, and z/2 where it is not.
+//! Features are spherical Gaussians of variance 1/(9d) in all directions, around two orthogonal
+//! centres of norm 1/√2: the target's has entries ±1/√(2d) with alternating signs, the other has
+//! 1/√(2d) everywhere. A source record is like the target's with probability `mixture`, a quarter
+//! in the paper. Labels have no noise: with z = Σ xᵢ/√d they are z if z is positive, and z/2
+//! otherwise.
 
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};

@@ -1,4 +1,4 @@
-//! Rows of named columns, as they stand in a file.
+//! Rows of named columns, as in their file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;

@@ -1,6 +1,5 @@
-//! A plan and its loaded datasets, made into a problem with its noise. No noise
-//! is drawn here and nothing is written: the Plan screen uses it for its cost
-//! panel, a job for its start.
+//! Turns a plan and its loaded datasets into a problem with its noise. No noise is drawn here and
+//! nothing is written. The Plan screen uses this for its cost panel, a job for its start.
 
 use super::overlap;
 use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};

@@ -1,5 +1,5 @@
-//! What the curator should know about the private records before believing a run's numbers. These
-//! are exact numbers, so they are for the curator alone.
+//! Warnings about the private records that the curator should see before trusting a run's numbers.
+//! They contain exact numbers, so they are only for the curator.
 
 use crate::data::{Bounded, Dataset, Table};
 use crate::privacy::{CuratorOnly, Private, Watch};

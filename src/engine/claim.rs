@@ -1,4 +1,4 @@
-//! What another trainer says that it drew, charged to the account of the records.
+//! Charges another trainer's stated draws to the account of the records.
 
 use std::path::Path;
 

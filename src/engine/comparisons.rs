@@ -1,10 +1,10 @@
-//! What a run is compared with, made beside it: public data alone, and private data without
-//! privacy.
+//! The models that a run is compared with, trained beside it: public data alone, and private data
+//! without privacy.
 //!
-//! The work begins when the run has taken its first step, so that it does not delay the start, and
-//! goes on beside the other steps. It is bounded by the shape of the data (`is_quick`) and not by a
-//! clock: what a run writes must not depend on what else the machine does. A process that is told to
-//! end does not wait for it.
+//! The work begins after the run's first step, so that it does not delay the start, and continues
+//! beside the other steps. The shape of the data bounds it (`is_quick`), not a clock: the files of
+//! a run must not depend on the load of the machine. A process that is told to end does not wait
+//! for this work.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;

@@ -1,22 +1,22 @@
-//! The number of private records, released with noise where it may not be told.
+//! The number of private records, released with noise where it is itself private.
 //!
-//! Everything else takes the number of private records as public. Where it is not, two things
-//! hide it:
+//! All other code treats the number of private records as public. Where it is not, two things hide
+//! it:
 //!
-//! * *The count.* n is released once with discrete Laplace noise. Adding or leaving out a
-//!   record moves it by 1, which is its sensitivity.
+//! * *The count.* n is released once with discrete Laplace noise. Adding or removing a record moves
+//!   n by 1, which is its sensitivity.
 //! * *The size.* A definition with `records: N` makes a table of exactly N rows
-//!   ([`crate::data::Table::of_size`]), in an order that only the user's secret knows: empty
-//!   rows fill it up, and of more some are left out by chance.
+//!   ([`crate::data::Table::of_size`]), in an order that depends on the user's secret. Empty rows
+//!   fill it up; if there are too many records, a random part is left out.
 //!
-//! *Why that suffices.* Let D' be D with one record more. A uniformly random order of N rows
-//! of D' is drawn by drawing one of D, and then changing one row at most: the new record takes
-//! the place of an empty row, or, where rows are cut, perhaps of another record. So for every
-//! order of D there is one of D' in which the tables are neighbours, and a mechanism that
-//! hides which of two neighbours it saw hides which of D and D' there was. Under replace-one
-//! both changes are a replacement. Under zero-out the first is one too (an empty row is a null
-//! record) and the second is not, so N must be at least n: [`proposal`] adds so much to the
-//! noisy count that it is less than n with probability [`TOO_SMALL`] at most, by which δ grows.
+//! *Why this suffices.* Let D' be D with one more record. A uniformly random order of N rows of D'
+//! is drawn by drawing one of D, and then changing at most one row: the new record takes the place
+//! of an empty row, or, where rows are cut, perhaps of another record. So every order of D has an
+//! order of D' whose table is a neighbour, and a mechanism that hides which of two neighbours it
+//! saw also hides whether the data were D or D'. Under replace-one, both changes are replacements.
+//! Under zero-out the first change is allowed (an empty row is a null record) and the second is
+//! not, so N must be at least n. [`proposal`] adds enough to the noisy count to make it less than n
+//! with probability at most [`TOO_SMALL`], and δ grows by this probability.
 
 use super::single_release::Order;
 use crate::data::Role;

@@ -1,5 +1,5 @@
-//! A run that was left by its interface goes on in a process of its own, under the same grant:
-//! it is resumed, so nothing is spent twice.
+//! A run whose interface was closed continues in a process of its own, under the same grant. It is
+//! resumed, so nothing is spent twice.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

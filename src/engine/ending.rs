@@ -1,4 +1,4 @@
-//! The end of a process that cannot wait for the steps under way.
+//! Ends a process that cannot wait for its current steps.
 
 use std::sync::mpsc::channel;
 use std::thread;

@@ -1,4 +1,4 @@
-//! A run to be made, what it tells while it works, and what it came to.
+//! A run to be made, its events while it works, and its outcome.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How good a model is on the records held out of training.
+//! Measures how good a model is on the records held out of training.
 
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};

@@ -1,4 +1,4 @@
-//! The start of a run: everything until it may draw.
+//! The start of a run: everything before its first draw.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What an interface looks at before it decides: directories, the first rows of
-//! a file, how much still fits into a budget, what an account may tell outside.
+//! What an interface reads before the user decides: directories, the first rows of a file, how much
+//! still fits into a budget, what an account may show to others.
 
 use std::path::{Path, PathBuf};
 

@@ -2,31 +2,31 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
-//! | `cautions` | what the curator should know about the private records of a run |
-//! | `comparisons` | what a run is compared with, made beside it |
+//! | [`assembly`] | turns a plan and loaded datasets into a problem, its releases and its noise |
+//! | `cautions` | warnings about the private records of a run, for the curator |
+//! | `comparisons` | the models that a run is compared with |
 //! | [`prepared`] | records that were prepared once, for previews and runs |
-//! | `predict` | what a run's model says about the rows of a file |
+//! | `predict` | a run's model, applied to the rows of a file |
 //! | [`preview`] | what a plan would cost |
-//! | [`job`] | a run to be made, what it tells, and what it came to |
+//! | [`job`] | a run to be made, its events and its outcome |
 //! | [`launch`] | the start of a run, on the calling thread |
-//! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
-//! | `resemblance` | which public data are near to the private ones, by earlier rankings |
+//! | [`rehearse`] | public data in the private role, for the methods that a plan could use |
+//! | `resemblance` | which public data are close to the private ones, by earlier rankings |
 //! | `course` | an opened run, from its first step to its settlement |
-//! | `steps` | the steps of a run, written down one by one |
-//! | [`detach`] | a run that its interface left goes on by itself |
+//! | `steps` | the steps of a run, recorded one by one |
+//! | [`detach`] | a run continues without its interface |
 //! | [`ending`] | settles the runs of a process that cannot wait for their steps |
-//! | `steward` | what other processes wish of a run |
-//! | [`judge`] | how good a model is on the records held out of training |
-//! | [`resume`] | a run whose program died goes on |
-//! | [`sweep`] | many runs reserved at once and carried out anywhere |
-//! | [`ranking`] | the public datasets put in order, for the curator or privately |
-//! | [`claim`] | what another trainer says that it drew, charged |
-//! | [`count`] | how many private records there are, released |
+//! | `steward` | requests of other processes to a run |
+//! | [`judge`] | measures a model on the records held out of training |
+//! | [`resume`] | continues a run whose program died |
+//! | [`sweep`] | many runs, reserved together and executed anywhere |
+//! | [`ranking`] | ranks the public datasets, for the curator or privately |
+//! | [`claim`] | charges another trainer's stated draws |
+//! | [`count`] | releases the number of private records |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `pictured` | a run on built-in data with seeded noise, for pictures |
-//! | [`lookup`] | what an interface looks at before it decides: directories, first rows, what still fits |
+//! | [`lookup`] | what an interface reads before the user decides: directories, first rows, what still fits |
 //!
 //! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
 

@@ -1,5 +1,5 @@
-//! Tests that an unusable private record counts for nothing and cannot be noticed, in every format
-//! and under every method.
+//! Tests that an unusable private record has no effect and cannot be detected, in every format and
+//! with every method.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Rows that are known already: private ones in data that are declared public, and private
-//! data whose rows have an account under another name.
+//! Detects rows that are already known: private rows in data declared public, and private data
+//! whose rows have an account under another name.
 //!
-//! The refusal does not depend on who is looking: only so is the promise kept that was made to these
-//! people. How many rows are concerned is an exact number, so only an open watch is told.
+//! The refusal does not depend on who is looking: otherwise the promise to these people would be
+//! broken. The number of affected rows is exact, so only an open watch sees it.
 
 use std::collections::HashSet;
 

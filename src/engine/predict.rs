@@ -1,4 +1,4 @@
-//! What a run's model says about the rows of a file, written to another.
+//! Applies a run's model to the rows of a file, and writes the predictions to another file.
 
 use std::collections::BTreeMap;
 use std::path::Path;

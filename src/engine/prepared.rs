@@ -1,14 +1,14 @@
-//! Records prepared for plans, made once for all that ask.
+//! Records prepared for plans, made once and shared.
 //!
-//! A plan's records depend on its datasets, on how they are prepared and on what is held out;
-//! its ε and the settings of its method do not. So they are kept between the previews of a plan,
-//! its launches and the tasks of a sweep.
+//! A plan's records depend on its datasets, their preparation and the held-out share, but not on ε
+//! or the settings of its method. So they are kept between the previews of a plan, its launches and
+//! the tasks of a sweep.
 //!
 //! *Memory.* A [`PreparedStore`] holds the records of one plan and of one ranking, public and
-//! private, each number once: of either at most as much as the datasets themselves in doubles.
-//! What was there is dropped before others are prepared, and when a dataset is read again
-//! ([`PreparedStore::clear`]); work that still uses it keeps it until the end. Private records of
-//! a plan are prepared when the first run asks for them. All private ones stay [`Private`].
+//! private, each number once: for either at most the size of the datasets in doubles. Old records
+//! are dropped before others are prepared, and when a dataset is read again
+//! ([`PreparedStore::clear`]); work that still uses them keeps them until it ends. Private records
+//! of a plan are prepared when the first run asks for them. All private records stay [`Private`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,7 +1,7 @@
-//! What a plan would cost, worked out beside everything else.
+//! Computes the cost of a plan on a thread of its own.
 //!
-//! The first preview of a plan prepares its records, which may take seconds. So previews have a
-//! thread of their own: neither a launch nor quitting waits for it.
+//! The first preview of a plan prepares its records, which may take seconds. So neither a launch
+//! nor quitting waits for this thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

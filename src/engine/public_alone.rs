@@ -1,4 +1,4 @@
-//! The model of public data alone, with which every private model is compared.
+//! The model of public data alone. Every private model is compared with it.
 
 use std::borrow::Cow;
 

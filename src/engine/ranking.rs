@@ -1,10 +1,10 @@
-//! The public datasets of a session put in order, on the calling thread: for the curator, or
-//! privately through the ledger.
+//! Ranks the public datasets of a session, on the calling thread: for the curator, or privately
+//! through the ledger.
 //!
-//! A ranking for the curator is made of exact numbers. A choice by them is outside every guarantee,
-//! so the ledger gets an *unprotected* entry, without an ε, before the first number is computed. A
-//! private ranking asks the ledger whether there is room, adds up what it needs, and reserves its
-//! release just before it draws. Nothing before that leaves the process, so a ranking that is
+//! A ranking for the curator uses exact numbers. A choice by them is outside every guarantee, so
+//! the ledger gets an *unprotected* entry, without an ε, before the first number is computed. A
+//! private ranking asks the ledger whether there is room, computes its sums, and reserves its
+//! release just before it draws. Nothing leaves the process before that, so a ranking that is
 //! stopped or killed earlier costs nothing.
 
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
-//! A plan rehearsed: its public datasets play the private one, on all cores, and what was found
-//! is kept in the workspace.
+//! Rehearses a plan: its public datasets play the private one, on all cores. The results are kept
+//! in the workspace.
 //!
-//! [`stage_of`] takes only the number of records and the definition of the private dataset. What
-//! stands in its rows has no way in: a [`Stage`] is made of public tables and [`Declared`].
+//! [`stage_of`] takes only the number of records and the definition of the private dataset. The
+//! contents of its rows cannot get in: a [`Stage`] is made of public tables and [`Declared`].
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;

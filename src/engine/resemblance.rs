@@ -1,4 +1,4 @@
-//! How near public datasets are to a private one, by rankings that were made before.
+//! How close public datasets are to a private one, according to earlier rankings.
 
 use crate::error::{Error, Result};
 use crate::privacy::Watch;

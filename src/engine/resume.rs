@@ -1,9 +1,9 @@
 //! Resumes a run whose program died.
 //!
-//! It is the same run under the same grant: its steps are taken again with the values
-//! that were released before (see [`crate::privacy::transcript`]), then it draws fresh
-//! noise from a generator of its own. Whatever was announced, drawn and lost stays spent;
-//! the run ends that many draws earlier.
+//! It is the same run under the same grant. Its steps are repeated with the values that were
+//! released before (see [`crate::privacy::transcript`]), then it draws fresh noise from a generator
+//! of its own. Draws that were announced and lost stay spent, and the run ends that many draws
+//! earlier.
 
 use std::path::Path;
 

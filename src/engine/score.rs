@@ -1,5 +1,5 @@
-//! `halflight score`: how good an archived model is on private records, released and charged to
-//! their account.
+//! `halflight score`: measures an archived model on private records, releases the score and charges
+//! it to their account.
 
 use super::assembly::assemble;
 use super::prepared::PreparedStore;

@@ -1,7 +1,6 @@
-//! A run on built-in, public data whose noise comes from a seed: the same every
-//! time, for the pictures in README and guide. Nothing is spent and no ledger is
-//! touched, and what comes out is not private; so it is refused for any data
-//! that could be.
+//! A run on built-in, public data whose noise comes from a seed: the same every time, for the
+//! pictures in README and guide. Nothing is spent, no ledger is touched, and the result is not
+//! private. So this is refused for any data that could be private.
 
 use std::sync::Arc;
 use std::time::Duration;

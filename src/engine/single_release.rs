@@ -1,4 +1,4 @@
-//! A single release outside of a run: granted, drawn and settled at once.
+//! A single release outside a run: granted, drawn and settled at once.
 
 use super::launch::{new_run_id, open_budget};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! The steps of an opened run, each judged and written down before the next.
+//! The steps of an opened run. Each is judged and recorded before the next.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

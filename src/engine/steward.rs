@@ -1,4 +1,4 @@
-//! Carries out what other processes ask of a run under way.
+//! Carries out the requests of other processes to a run that is under way.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

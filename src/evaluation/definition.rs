@@ -1,4 +1,4 @@
-//! What a plan asks for.
+//! The score that a plan asks for.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,15 @@
-//! Intervals that hold 95 of 100 times: over which records were held out, and over the noise.
+//! Intervals that hold 95 times out of 100, over the choice of held-out records and the noise.
 //!
 //! A count of wrong answers among n records is binomial, W ~ B(n, p), and Y = W + noise is
-//! released. The interval holds every p under which Y would not be among the 2.5 % smallest or
-//! largest values: P(Y ≤ y | p) and P(Y ≥ y | p) are computed exactly, so it holds the true p in
-//! 95 % of releases, up to the small steps that a count with little noise makes.
+//! released. The interval contains every p under which Y would not be among the 2.5 % smallest or
+//! largest values: P(Y ≤ y | p) and P(Y ≥ y | p) are computed exactly, so it contains the true p in
+//! 95 % of releases, up to the small steps of a count with little noise.
 //!
-//! Of one model that was chosen among several, by the same records, each interval holds more often:
-//! so often that all of them together hold 95 of 100 times ([`outside`]).
+//! If a model was chosen among several by the same records, each interval is made wider, so that
+//! all of them together hold 95 times out of 100 ([`outside`]).
 //!
-//! A mean of losses is taken for normal around the true one, with the variance that was released
-//! beside it, and the noise is added.
+//! A mean of losses is assumed to be normal around the true one, with the variance that was
+//! released with it, plus the noise.
 
 use super::law::Law;
 use super::score::Score;

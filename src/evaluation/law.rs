@@ -1,4 +1,4 @@
-//! How the noise of a sum of released numbers is distributed.
+//! The distribution of the noise of a sum of released numbers.
 
 use crate::numeric::special::normal_tails;
 

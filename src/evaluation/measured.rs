@@ -1,11 +1,11 @@
-//! How good answers are on records whose labels are known.
+//! The quality of answers on records whose labels are known.
 //!
-//! These numbers are exact. About public records they may be told; about private ones they are for
-//! the curator alone, and whoever computes them there keeps them in `CuratorOnly`.
+//! These numbers are exact. For public records they may be published. For private ones they are
+//! only for the curator, and the caller keeps them in `CuratorOnly`.
 //!
 //! - A regression has the root mean squared error, and the mean absolute error beside it.
-//! - Classes have the share of wrong answers, and the balanced accuracy beside it: the mean, over the
-//!   classes that occur, of the share of their records that is answered rightly.
+//! - Classes have the share of wrong answers, and the balanced accuracy beside it: the mean, over
+//!   the classes that occur, of the share of right answers for their records.
 //! - Two classes also have the AUC: the chance that of two records, one of each class, the one of the
 //!   second class has the larger score. Equal scores count one half.
 

@@ -1,18 +1,18 @@
-//! Scores that may be told: how good a model is on private records that were held out of
+//! Scores that may be published: a model's quality on private records that were held out of
 //! training, released with noise.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`definition`] | what is asked for, as a plan names it |
-//! | [`scoring`] | the release as a plan has it, and how it is drawn |
-//! | [`tally`] | what one record adds to the release, and how far a neighbour can move it |
-//! | [`law`] | how noise is distributed |
-//! | [`interval`] | intervals that hold sampling and noise |
+//! | [`definition`] | the score that a plan asks for |
+//! | [`scoring`] | the release in a plan, and its draw |
+//! | [`tally`] | the contribution of one record to the release, and how far a neighbour can move it |
+//! | [`law`] | the distribution of noise |
+//! | [`interval`] | intervals that cover sampling and noise |
 //! | [`score`] | the scores that follow from a released tally |
 //! | [`measured`] | exact scores of answers to records whose labels are known |
 //! | [`words`] | a score in words |
 //!
-//! Everything that a released score tells is computed from one released vector, public numbers and the
+//! Everything about a released score is computed from one released vector, public numbers and the
 //! released model.
 
 pub mod definition;

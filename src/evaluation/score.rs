@@ -1,4 +1,4 @@
-//! What a released tally says about a model.
+//! A model's scores from a released tally.
 
 use serde::{Deserialize, Serialize};
 

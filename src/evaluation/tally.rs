@@ -1,20 +1,19 @@
-//! What held-out records add to the vector that is released.
+//! The contribution of held-out records to the released vector.
 //!
-//! The number of held-out *rows* is public. A row that cannot be used (a gap, say) counts as a
-//! wrong answer, or, where gaps are to be expected, for itself.
+//! The number of held-out *rows* is public. An unusable row (with a gap, say) counts as a wrong
+//! answer, or, where gaps are expected, separately.
 //!
 //! # Classes
 //!
-//! Every row falls into one cell: right or wrong; the same for public data alone; its class and
-//! the bin of its probability, where they are asked for. The tally counts the rows of every
-//! cell. To replace a row takes one from a cell and adds one to another: √2 in the ℓ₂ norm, 2 in
-//! the ℓ₁ norm, however many cells there are. With two cells one of the counts says it all: 1 in
-//! both norms.
+//! Every row falls into one cell: right or wrong; the same for public data alone; its class and the
+//! bin of its probability, where they are requested. The tally counts the rows of every cell.
+//! Replacing a row takes one from a cell and adds one to another: √2 in the ℓ₂ norm, 2 in the ℓ₁
+//! norm, for any number of cells. With two cells one of the counts is enough: 1 in both norms.
 //!
 //! # Numbers
 //!
-//! The loss of a row, cut and scaled, is x in \[0, 1\]. Beside Σx the tally has wΣ4x(1 − x), from
-//! which the variance of x follows; it costs nothing as long as w is not too large. Let two
+//! The loss of a row, clipped and scaled, is x in \[0, 1\]. Beside Σx the tally has wΣ4x(1 − x),
+//! from which the variance of x follows; it costs nothing as long as w is not too large. Let two
 //! values differ by d and have the sum s; their change is (d, 4wd(1 − s)), and |1 − s| ≤ 1 − d:
 //!
 //! * ℓ₂: d²(1 + 16w²(1 − s)²) ≤ 1 for every d exactly if 16w² ≤ (1 + d)/(d²(1 − d)), which is
@@ -22,14 +21,14 @@
 //! * ℓ₁: d(1 + 4w(1 − d)) ≤ 1 for every d if 4w ≤ 1/d: so w = ¼, and the sensitivity is 1.
 //!
 //! The loss x of the model and that of public data alone, y, give t = (1 + x − y)/2 in \[0, 1\]. It
-//! has the same two numbers, for the variance of the difference. x and t together move by √2, or
-//! 2 in the ℓ₁ norm, and do: from (0, 0) to (1, 1).
+//! has the same two numbers, for the variance of the difference. x and t together move by at most
+//! √2, or 2 in the ℓ₁ norm, attained from (0, 0) to (1, 1).
 //!
-//! Where gaps count for themselves, a row that cannot be used adds nothing, and the number of
-//! usable rows is one number more. A usable row becomes a useless one: its two numbers vanish,
-//! which moves them by at most 1 (d = s = x above), and the number of usable rows by 1.
+//! Where gaps count separately, an unusable row adds nothing, and the number of usable rows is one
+//! more number. If a usable row becomes unusable, its two numbers vanish, which moves them by at
+//! most 1 (d = s = x above), and the number of usable rows changes by 1.
 //!
-//! Sums of numbers are rounded, under either neighbour: that is counted beside.
+//! The rounding of sums under either neighbour is counted as well.
 
 use super::definition::{Evaluation, Loss};
 use crate::numeric::rounding::summation_error;

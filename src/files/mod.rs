@@ -1,12 +1,12 @@
 //! Writes files so that a reader finds the old one or the new one, never half of each, and so that
-//! private ones can be read by their owner alone.
+//! only their owner can read private ones.
 //!
 //! | who may read it | functions |
 //! |---|---|
-//! | the owner alone (0600, folders 0700), whatever the umask says | [`write_private`], [`private`], [`create_private_folder`] |
-//! | whoever the user's umask lets read it: files that the user named | [`write()`], [`write_keeping_previous`] |
+//! | only the owner (0600, folders 0700), for any umask | [`write_private`], [`private`], [`create_private_folder`] |
+//! | everyone whom the user's umask allows: files that the user named | [`write()`], [`write_keeping_previous`] |
 //!
-//! A test can make each [`step`] of this fail.
+//! A test can make each [`step`] fail.
 
 #[cfg(debug_assertions)]
 mod planted;

@@ -1,14 +1,14 @@
-//! Makes steps fail where a test asks for it, and lists all steps.
+//! Makes steps fail at the request of a test, and lists all steps.
 //!
-//! Only a build with debug assertions has this module, and only the environment switches it on:
+//! Only a build with debug assertions has this module, and only environment variables switch it on:
 //!
 //! | variable | what it does |
 //! |---|---|
-//! | `HALFLIGHT_TEST_STEPS=FILE` | appends every step that was carried out to FILE, one JSON object a line |
+//! | `HALFLIGHT_TEST_STEPS=FILE` | appends every executed step to FILE, one JSON object per line |
 //! | `HALFLIGHT_TEST_STOP=crash:17` | the process aborts before step 17, counted from 1 |
-//! | `HALFLIGHT_TEST_STOP=tear:17` | it aborts in the middle of step 17: half of the bytes are written |
+//! | `HALFLIGHT_TEST_STOP=tear:17` | the process aborts in the middle of step 17: half of the bytes are written |
 //! | `HALFLIGHT_TEST_STOP=fail:17` | step 17 fails |
-//! | `HALFLIGHT_TEST_STOP=full:17` | from step 17 on, nothing can be made or written: a full disk |
+//! | `HALFLIGHT_TEST_STOP=full:17` | from step 17 on, nothing can be created or written: a full disk |
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, Write as _};

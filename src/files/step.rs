@@ -1,8 +1,8 @@
-//! The steps by which something is written to a disk or removed from it.
+//! The steps that write to a disk or remove from it.
 //!
-//! Every one passes here, so that a test can stop the program at each of them, let it fail, or
-//! write it down and lose what a power failure may lose (see [`super::planted`]). In a build
-//! without debug assertions, such as a release, these are the functions of the standard library.
+//! Every step goes through here, so that a test can stop the program at it, make it fail, or record
+//! it and lose what a power failure may lose (see [`super::planted`]). In a build without debug
+//! assertions, such as a release, these are the functions of the standard library.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! Makes words from files of others safe to show in a terminal.
+//! Makes words from others' files safe to show in a terminal.
 
 /// One line of at most `most` characters: what steers a terminal, turns the direction of writing
 /// or takes no room becomes `?`, and what is longer is cut.

@@ -1,5 +1,5 @@
 //! Markdown as lines of a terminal: headings, paragraphs, lists, tables and code, wrapped to a
-//! width. Words keep their tone, so that the caller may colour them or not.
+//! width. Words keep their tone, so that the caller may or may not colour them.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::buffer::CellWidth;

@@ -1,10 +1,10 @@
 //! Which layers a model has.
 //!
-//! Four families: softmax or linear regression, a network with one hidden layer, and two
-//! small convolutional networks of Gu, Kamath and Wu, *Choosing Public Datasets for Private
-//! Machine Learning via Gradient Subspace Distance*. Both are printed for one size of image;
-//! for another, strides and filters are adapted by the rules below, and
-//! [`Architecture::words`] says what came out.
+//! Four families: softmax or linear regression, a network with one hidden layer, and two small
+//! convolutional networks of Gu, Kamath and Wu, *Choosing Public Datasets for Private Machine
+//! Learning via Gradient Subspace Distance*. Both are printed for one size of image. For another
+//! size, strides and filters are adapted by the rules below, and [`Architecture::words`] describes
+//! the result.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardUniform};

@@ -1,9 +1,9 @@
-//! Convolutions and pooling, by images laid out as columns.
+//! Convolutions and pooling, with images laid out as columns.
 //!
-//! A convolution is a matrix product once every patch that a filter sees is written out:
-//! P × D, P positions by D numbers in a patch. The per-example gradient is one too,
-//! patchesᵀ·δ, and so is what goes back to the inputs. After a pooling most of δ is zero: then
-//! only the patches that count are gone through ([`Marks`]).
+//! A convolution is a matrix product once every patch that a filter sees is written out: P × D, P
+//! positions by D numbers in a patch. The per-example gradient is also a matrix product,
+//! patchesᵀ·δ, and so is the gradient passed back to the inputs. After pooling most of δ is zero,
+//! and then only the patches that count are visited ([`Marks`]).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,13 @@
-//! The gradients of a batch, example by example, without writing most of them out.
+//! The per-example gradients of a batch, mostly without writing them out.
 //!
-//! The gradient of a dense layer is an outer product δᵢ⊗(aᵢ, 1) of what went out and what
-//! came in, so its factors say everything: ‖gᵢ‖² = ‖δᵢ‖²(‖aᵢ‖² + 1),
-//! ⟨gᵢ, gⱼ⟩ = (δᵢ·δⱼ)(aᵢ·aⱼ + 1), and Σcᵢgᵢ is one product of two thin matrices. That is
-//! C + D numbers per example in place of C·(D + 1). A convolution adds P positions up, and
-//! its inner products by factors would cost P²(D + C) in place of D·C: with more than a few
-//! positions that is more, so its gradients are written out.
+//! The gradient of a dense layer is an outer product δᵢ⊗(aᵢ, 1) of the output's gradient and the
+//! input, so its factors are enough: ‖gᵢ‖² = ‖δᵢ‖²(‖aᵢ‖² + 1), ⟨gᵢ, gⱼ⟩ = (δᵢ·δⱼ)(aᵢ·aⱼ + 1), and
+//! Σcᵢgᵢ is one product of two thin matrices. That is C + D numbers per example instead of C·(D +
+//! 1). A convolution sums over P positions, and its inner products by factors would cost P²(D + C)
+//! instead of D·C. With more than a few positions this is more, so its gradients are written out.
 //!
-//! Everything that ranking and training need of per-example gradients is an operation here;
-//! all of them agree with [`Gradients::rows`].
+//! Every operation on per-example gradients that ranking and training need is here. All of them
+//! agree with [`Gradients::rows`].
 
 use super::architecture::Architecture;
 use crate::numeric::leading::{Leading, leading, leading_of};

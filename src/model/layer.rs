@@ -1,4 +1,4 @@
-//! The layers of a [`Classifier`](super::Classifier), worked on a block of examples at a time.
+//! The layers of a [`Classifier`](super::Classifier), computed for a block of examples at a time.
 //!
 //! A block holds one example per column. An image is one column too: channel by channel, and
 //! within a channel row by row. Parameters of a layer: weights by (output, input), or by

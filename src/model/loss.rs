@@ -1,4 +1,4 @@
-//! What scores are held against: labels, and the loss that belongs to them.
+//! Labels, and the loss of scores against them.
 
 /// One label per example.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Models: what an adaptation run produces and how it predicts.
+//! Models: the results of adaptation runs, and their predictions.
 //!
 //! Used by `adapt` and everything above; uses only `numeric` and the datasets of `data`.
 
@@ -8,10 +8,10 @@
 //! | [`linear`], [`logistic`], [`network`] | models with one score, and the logistic loss |
 //! | [`trees`] | decision trees and boosted sums of them |
 //! | [`shape`], `shape_file` | public predictors with a private correction, and their arrays in files |
-//! | [`architecture`] | which layers a model with several scores has |
+//! | [`architecture`] | the layers of a model with several scores |
 //! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
 //! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
-//! | [`layer`], [`convolution`], [`sparse_maps`], [`loss`] | what they are made of |
+//! | [`layer`], [`convolution`], [`sparse_maps`], [`loss`] | the parts of these |
 
 pub mod architecture;
 pub mod classifier;

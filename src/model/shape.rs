@@ -1,11 +1,11 @@
 //! A public shape with a private correction.
 //!
-//! *Predictors* that public records have taught give scores; a fixed mixture of them is the
-//! base. A record's *features* are a few bounded blocks of numbers made of these scores, of its
-//! columns, and of where it falls in a public tree. The answer is the base plus a linear
-//! function of the features, the *correction*, which is all that private records decide.
+//! *Predictors* trained on public records give scores; a fixed mixture of them is the base. A
+//! record's *features* are a few bounded blocks of numbers, made from these scores, from its
+//! columns, and from its leaf in a public tree. The answer is the base plus a linear function of
+//! the features, the *correction*. Private records decide only the correction.
 //!
-//! Whatever a record holds, its feature vector is no longer than 1: sensitivities rest on it.
+//! For any record, the feature vector is no longer than 1. Sensitivities depend on this.
 
 use super::trees::{Forest, LEAF, Tree};
 use crate::numeric::projection::shrink_factor;

@@ -1,10 +1,9 @@
-//! A shape as arrays of numbers, which is how files hold a model, and back.
+//! Converts a shape to arrays of numbers, the form of models in files, and back.
 //!
-//! `answer` says what the scores mean (0: a number, 1: two classes, more: so many classes), and
-//! the shape's other parts have names of their own: `base`, `correction`,
-//! `predictor.K.linear` or `predictor.K.forest.*`, `block.K.*`. Nodes of a forest stand one after
-//! another, tree by tree; `roots` tells where each tree begins, and children count from there. A
-//! leaf has feature −1.
+//! `answer` gives the meaning of the scores (0: a number, 1: two classes, more: that many classes),
+//! and the shape's other parts have names of their own: `base`, `correction`, `predictor.K.linear`
+//! or `predictor.K.forest.*`, `block.K.*`. Nodes of a forest follow one another, tree by tree;
+//! `roots` says where each tree begins, and children count from there. A leaf has feature −1.
 
 use std::borrow::Cow;
 

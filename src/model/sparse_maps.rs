@@ -1,9 +1,9 @@
-//! Convolutions of maps of which most entries are zero.
+//! Convolutions of maps in which most entries are zero.
 //!
-//! Pooling hands each delta to the one winner of its window and zeros to all others: of a
-//! window of 2 × 2 a quarter is left. The sums over positions are then taken over the few that
-//! are marked, straight from the image: no patches, and a fraction of the multiplications.
-//! Nothing is approximated: what is left out is zero.
+//! Pooling passes each delta to the one winner of its window and zeros to all others: in a 2 × 2
+//! window a quarter is left. The sums then run over the few marked positions, straight from the
+//! image, without patches and with a fraction of the multiplications. Nothing is approximated: the
+//! terms left out are zero.
 #![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 use pulp::{Arch, Simd, WithSimd};

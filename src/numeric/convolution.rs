@@ -1,13 +1,13 @@
 //! Powers and products of measures on a cyclic lattice, with a bound on the error.
 //!
-//! A sequence computed with rounding is the exact one of a measure that differs by e
-//! with ‖e‖₁ ≤ √n‖e‖₂, and convolution is a product for which ‖a∗b‖₁ ≤ ‖a‖₁‖b‖₁. So
-//! errors of the forward transforms, E for a measure of mass 1, become (1+E)^T − 1
-//! after T-fold convolution, whatever happens between; and as ‖a∗b‖₂ ≤ ‖a‖₁‖b‖₂, errors of
-//! length e become one of length T·e·(1+E)^T at most, which is less by √n. The backward transform and the
-//! powers add a part of the length of the result. A transform of length n errs by at
-//! most a multiple of u·log₂n of the length of its argument (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, Theorem 24.2, allows 7u for each halving).
+//! A sequence computed with rounding is the exact one of a measure that differs by e with ‖e‖₁ ≤
+//! √n‖e‖₂, and convolution is a product for which ‖a∗b‖₁ ≤ ‖a‖₁‖b‖₁. So errors of the forward
+//! transforms, E for a measure of mass 1, become at most (1+E)^T − 1 after T-fold convolution. And
+//! as ‖a∗b‖₂ ≤ ‖a‖₁‖b‖₂, errors of length e become one of length at most T·e·(1+E)^T, which is
+//! smaller by √n. The backward transform and the powers add an error relative to the length of the
+//! result. A transform of length n errs by at most a multiple of u·log₂n of the length of its
+//! argument (Higham, *Accuracy and Stability of Numerical Algorithms*, Theorem 24.2, allows 7u for
+//! each halving).
 
 use std::cell::RefCell;
 

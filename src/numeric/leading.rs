@@ -1,20 +1,19 @@
 //! The largest eigenvalues of a symmetric matrix and their eigenvectors.
 //!
-//! Block Lanczos with full orthogonalisation: an orthonormal basis Q of the span of
-//! X, KX, K²X, … grows by one block at a time, and the eigenpairs (θ, s) of T = QᵀKQ give Ritz
-//! pairs (θ, Qs). T costs nothing, as its entries are what orthogonalisation takes away, and
-//! neither does the residual: KQ = QT + R with R in the last block's columns alone, so
-//! ‖KQs − θQs‖ is the norm of R times the last entries of s. A basis that has become large is
-//! replaced by the best Ritz vectors (a thick restart).
+//! Block Lanczos with full orthogonalisation: an orthonormal basis Q of the span of X, KX, K²X, …
+//! grows by one block at a time, and the eigenpairs (θ, s) of T = QᵀKQ give Ritz pairs (θ, Qs). T
+//! costs nothing, because its entries are the coefficients of orthogonalisation. The residual costs
+//! nothing either: KQ = QT + R with R only in the columns of the last block, so ‖KQs − θQs‖ is the
+//! norm of R times the last entries of s. A basis that has grown large is replaced by the best Ritz
+//! vectors (a thick restart).
 //!
-//! *When to stop.* By Davis and Kahan the sine of the largest angle between the span that was
-//! found and the true one is at most ‖residuals‖/gap, with the gap to the first eigenvalue left
-//! out. It decides; where the gap is next to nothing, small residuals have to do.
+//! *When to stop.* By Davis and Kahan the sine of the largest angle between the computed span and
+//! the true one is at most ‖residuals‖/gap, where the gap is to the first eigenvalue left out. This
+//! bound decides. Where the gap is tiny, small residuals are enough.
 //!
 //! *Equal eigenvalues.* A block of b columns finds at most b eigenvectors of one eigenvalue.
-//! Eigenvalues that differ by more than the residuals are told apart by them, so copies can
-//! only be missed where as many equal Ritz values as columns were found: then a wider block
-//! is taken.
+//! Eigenvalues that differ by more than the residuals can be told apart, so copies can only be
+//! missed where as many equal Ritz values as columns were found. Then a wider block is used.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;

@@ -2,12 +2,12 @@
 //!
 //! > min ½qᵀGq − cᵀq + (λ/2)‖q‖²
 //!
-//! A move goes to the entry of least slope, from the one that lowers the objective most: by
-//! ½δ²/κ where the slopes differ by δ and the curvature between the two is κ, or less if that
-//! takes more weight than there is. It changes the slope by two columns of G, so it costs O(m),
-//! where a step along the whole gradient costs O(m²). Most weights of a solution are zero,
-//! and each gets there in one move: some m to 3m of them reach a gap of 10⁻⁵ of the first
-//! where accelerated gradients take hundreds of steps.
+//! A move goes to the entry of least slope, from the one that lowers the objective most: by ½δ²/κ
+//! where the slopes differ by δ and the curvature between the two is κ, or by less if that would
+//! take more weight than there is. It changes the slope by two columns of G, so it costs O(m),
+//! where a step along the whole gradient costs O(m²). Most weights of a solution are zero, and each
+//! becomes zero in one move: about m to 3m moves reach a gap of 10⁻⁵ of the first one, where
+//! accelerated gradients take hundreds of steps.
 
 use super::accelerated::simplex_gap;
 use super::{Matrix, Vector};

@@ -1,5 +1,5 @@
-//! Work for all threads of a machine. What is computed never depends on how many there are: work
-//! is split by its shape alone, and sums are added up in a fixed order.
+//! Work for all threads of a machine. Results never depend on the number of threads: work is split
+//! by its shape alone, and sums are added up in a fixed order.
 
 use std::cell::Cell;
 use std::num::NonZero;

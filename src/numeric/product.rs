@@ -1,5 +1,5 @@
-//! Products of large dense matrices: transposed views that reach the fast kernel, and the
-//! columns of a result shared out among threads.
+//! Products of large dense matrices: transposed views that reach the fast kernel, and the columns
+//! of a result divided among threads.
 
 use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
 

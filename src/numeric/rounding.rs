@@ -1,4 +1,4 @@
-//! How far floating-point sums may be from the true ones.
+//! Bounds on the error of floating-point sums.
 
 /// Largest relative error of one rounded operation.
 const UNIT: f64 = f64::EPSILON / 2.0;

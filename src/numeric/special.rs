@@ -1,11 +1,10 @@
 //! Special functions: the tails of the normal distribution to full precision, and
 //! inversion of monotone functions.
 //!
-//! Everything rests on Mills' ratio R(t) = Φ(−t)/φ(t), which neither underflows
-//! nor loses digits where the tail itself does. Its rational approximations are
-//! those of W. J. Cody, "Rational Chebyshev approximation for the error
-//! function", Math. Comp. 23 (1969), written for erfcx(y) = e^{y²} erfc(y);
-//! R(t) = √(π/2) erfcx(t/√2).
+//! Everything is based on Mills' ratio R(t) = Φ(−t)/φ(t), which neither underflows nor loses digits
+//! where the tail itself does. Its rational approximations are those of W. J. Cody, "Rational
+//! Chebyshev approximation for the error function", Math. Comp. 23 (1969), written for erfcx(y) =
+//! e^{y²} erfc(y); R(t) = √(π/2) erfcx(t/√2).
 
 // Cody's coefficients are printed with more digits than a double holds.
 #![allow(clippy::excessive_precision)]

@@ -1,4 +1,4 @@
-//! Student's t: how far a mean of few repeats may be off.
+//! Student's t: the possible error of a mean of a few repeats.
 
 use std::f64::consts::FRAC_2_PI;
 

@@ -1,7 +1,7 @@
-//! Products of very many tall vectors with a few: what a step of a Krylov method costs.
+//! Products of very many tall vectors with a few: the main cost of a step of a Krylov method.
 //!
-//! A general product packs both sides before it multiplies, which for a dozen columns is most
-//! of the work. Here the many are read once, as they are, and the few stay in the cache.
+//! A general product packs both sides before it multiplies, which for a dozen columns is most of
+//! the work. Here the many vectors are read once, without packing, and the few stay in the cache.
 #![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 use pulp::{Arch, Simd, WithSimd};

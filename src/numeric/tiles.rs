@@ -1,9 +1,9 @@
-//! Products in tiles that fill the 32 registers of AVX-512, where the machine has it.
+//! Products in tiles that fill the 32 registers of AVX-512, on machines that have it.
 //!
 //! Both sides are packed: the left into strips of [`HEIGHT`] rows, the right into strips of
-//! [`WIDTH`] columns, each with what is multiplied together side by side. A tile of the result
-//! stays in registers while a strip of either goes by. Every entry is one chain of fused
-//! additions per [`DEPTH`] products, whatever the shape is and wherever it is cut for threads.
+//! [`WIDTH`] columns, each with its factors in the order of multiplication. A tile of the result
+//! stays in registers while a strip of each side is read. Every entry is one chain of fused
+//! additions per [`DEPTH`] products, for any shape and any division among threads.
 #![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 use std::cell::RefCell;

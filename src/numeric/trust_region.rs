@@ -1,12 +1,11 @@
 //! The largest value of a quadratic in a ball, exactly: the trust-region problem.
 //!
-//! max wᵀAw + 2g·w over ‖w‖ ≤ ρ, for any symmetric A. In the eigenbasis of A a maximiser
-//! satisfies (λ − A)w = g for a multiplier λ ≥ max(0, λ_max), and either λ = 0 or
-//! ‖w‖ = ρ. ‖(λ − A)⁻¹g‖ falls with λ, so λ is the one root of the secular equation,
-//! unless g has no part along the leading eigenvectors and (λ_max − A)⁺g is too short
-//! (the *hard case*): then λ = λ_max and the rest of the length is spent along them, at
-//! no cost and in either direction. Searches from random starts find a local maximum;
-//! this finds the global one.
+//! max wᵀAw + 2g·w over ‖w‖ ≤ ρ, for any symmetric A. In the eigenbasis of A a maximiser satisfies
+//! (λ − A)w = g for a multiplier λ ≥ max(0, λ_max), and either λ = 0 or ‖w‖ = ρ. ‖(λ − A)⁻¹g‖ falls
+//! with λ, so λ is the one root of the secular equation, unless g has no part along the leading
+//! eigenvectors and (λ_max − A)⁺g is too short (the *hard case*): then λ = λ_max, and the remaining
+//! length goes along these eigenvectors, at no cost and in either direction. Searches from random
+//! starts find a local maximum; this finds the global one.
 
 use super::symmetric::eigen;
 use super::{Matrix, Vector};

@@ -1,4 +1,4 @@
-//! The range of an axis and the places on it that get a label.
+//! The range of an axis and the positions of its labels.
 
 use super::number::{decimal, decimal_like, magnitude};
 

@@ -1,9 +1,9 @@
 //! Line, scatter and bar charts as SVG: one panel or several side by side with one
 //! legend and one vertical axis.
 //!
-//! Series are told apart by colour *and* by marker, in the palette of Okabe and Ito, so
-//! that charts survive colour-blind readers and grey printers. The same figure always
-//! gives the same text.
+//! Series are told apart by colour *and* by marker, in the palette of Okabe and Ito, so that charts
+//! also work for colour-blind readers and in grey print. The same figure always gives the same
+//! text.
 
 use std::fmt::Write;
 

@@ -2,10 +2,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`axis`] | the range of an axis and the places on it that get a label |
+//! | [`axis`] | the range of an axis and the positions of its labels |
 //! | [`number`] | numbers and durations in few characters |
 //! | [`chart`] | line, scatter and bar charts with error bars, side by side, as SVG |
-//! | [`svg`] | what every SVG of ours needs |
+//! | [`svg`] | common parts of all our SVGs |
 
 pub mod axis;
 pub mod chart;

@@ -1,4 +1,4 @@
-//! What every SVG of ours needs.
+//! Common parts of all our SVGs.
 
 /// Text as it may stand in an element or an attribute.
 pub fn escaped(text: &str) -> String {

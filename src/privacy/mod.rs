@@ -3,18 +3,18 @@
 //! | module | holds |
 //! |---|---|
 //! | [`private`] | the boundary: [`Private`], [`Released`], [`CuratorOnly`], [`Watch`] and every opening |
-//! | [`query`] | what a query may give: clipped by the mechanism |
+//! | [`query`] | the values that a query may have: clipped by the mechanism |
 //! | [`release`] | a planned release: its type says how it is drawn |
-//! | [`accountant`] | what a list of noise events guarantees, and the noise a target needs |
+//! | [`accountant`] | the guarantee of a list of noise events, and the noise a target needs |
 //! | [`mechanism`] | the noise itself, sampled exactly |
 //! | [`spender`] | the only way from private to released: reserve in the ledger, then draw |
-//! | `tape` | what a rehearsal drew and from what: for audits |
-//! | [`transcript`] | what a run has released so far, so that it can be resumed |
-//! | [`secret`] | under which everything is hashed that is written about private rows |
-//! | [`ledger`] | the append-only record of what each private dataset has spent |
+//! | `tape` | the draws of a rehearsal and their inputs: for audits |
+//! | [`transcript`] | the released values of a run, so that it can be resumed |
+//! | [`secret`] | the key under which everything written about private rows is hashed |
+//! | [`ledger`] | the append-only record of the spending of each private dataset |
 //!
-//! Used by `adapt`, `engine` and everything above; uses only `numeric`, and
-//! of `data` how rows are named and compared.
+//! Used by `adapt`, `engine` and everything above; uses only `numeric`, and the part of `data` that
+//! names and compares rows.
 
 #![warn(missing_docs)]
 

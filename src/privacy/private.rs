@@ -3,8 +3,8 @@
 //! * [`Private`] values can be transformed but not seen. The type has no
 //!   `Debug`, `Display`, `Serialize`, `PartialEq`, `Deref` or getter.
 //! * [`Released`] values left the private data through an accounted mechanism.
-//! * [`CuratorOnly`] values were computed without noise and are for the eyes of
-//!   the person at the keyboard, while the view is not sealed.
+//! * [`CuratorOnly`] values were computed without noise and may be seen only by the person at the
+//!   keyboard, while the view is not sealed.
 //!
 //! # Every opening
 //!
@@ -14,34 +14,34 @@
 //! | `Private::map`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
 //! | `Private::together` | this crate | nothing: the result stays private | – |
 //! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
-//! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger gets to know |
+//! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger records it |
 //! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
 //! | `Released::new` | `privacy` alone | – | called by the mechanisms, after the draw |
-//! | `Measure::public` | this crate | a number as *public* | `tui::live_run::made_up`, to draw with, and `adapt::labelled::public_shape::run`, for what public predictors lose on public records |
-//! | `PublicRecords::once` | this crate | nothing: what is noted is of public records and a setting | a `fn` pointer captures nothing; only plans call it, which have no private records |
+//! | `Measure::public` | this crate | a number as *public* | `tui::live_run::made_up`, for drawings, and `adapt::labelled::public_shape::run`, for what public predictors lose on public records |
+//! | `PublicRecords::once` | this crate | nothing: the notes are about public records and a setting | a `fn` pointer captures nothing; only plans call it, which have no private records |
 //! | [`Released::transform`] | everybody | post-processing | a `fn` pointer captures nothing, so nothing exact gets in |
-//! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on wholly other private data must give the same model and the same measures, bit for bit |
+//! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on entirely different private data must give the same model and the same measures, bit for bit |
 //! | `Spender::new`, `carried`, `resumed`, `rehearsal` | this crate | – | only events that the ledger granted; noise scales from [`calibrate`](super::accountant::calibrate) |
 //!
 //! # What remains
 //!
-//! Types cannot rule these out; they are for reviews, tests and the operating system:
+//! Types cannot rule out the following, which is left to reviews, tests and the operating system:
 //!
-//! * *Inside this crate* a closure over private data may capture what it likes that is `Sync`
-//!   (a mutex, an atomic), print, write a file or use a `static`. `tests/whole/boundary.rs` refuses
-//!   all of these words in the layers that see records (`adapt`, `rank`, `model`).
-//! * *Outside*, a `fn` pointer can do the same to a `static` of its own or to a file. It sees
-//!   values that its own program wrapped, or those of an assembled run.
-//! * `try_map` hands on an error that the closure made. The callers are the preparation of
-//!   tables (`engine::assembly`, `engine::ranking`), whose errors name file, line and column,
-//!   and exact rankings, which are the curator's; everything else uses `try_transform` or
+//! * *Inside this crate* a closure over private data may capture anything `Sync` (a mutex, an
+//!   atomic), print, write a file or use a `static`. `tests/whole/boundary.rs` forbids all of these
+//!   words in the layers that see records (`adapt`, `rank`, `model`).
+//! * *Outside*, a `fn` pointer can do the same with its own `static` or with a file. It sees values
+//!   that its own program wrapped, or those of an assembled run.
+//! * `try_map` passes on an error that the closure made. The callers are the preparation of tables
+//!   (`engine::assembly`, `engine::ranking`), whose errors name file, line and column, and exact
+//!   rankings, which are only for the curator. Everything else uses `try_transform` or
 //!   `map_usable`, whose failures are [`PrivateFault`]s.
-//! * `Released::map` and `and` take the method's word that the rest is public; the audit
-//!   checks it for every method.
-//! * Kernels that sum over all records in one pass (profiled and weighted methods, moments)
-//!   clip each record inside. The mechanism bounds their whole sum alone; that each record is
-//!   clipped is checked by tests against slow sums, record by record, and by the audit.
-//! * That a run failed, how long it took and how much memory it used depend on private data.
+//! * `Released::map` and `and` rely on the method that the rest is public. The audit checks this
+//!   for every method.
+//! * Kernels that sum over all records in one pass (profiled and weighted methods, moments) clip
+//!   each record inside. The mechanism bounds only their whole sum. Tests against slow sums, record
+//!   by record, and the audit check that each record is clipped.
+//! * Whether a run failed, how long it took and how much memory it used depend on private data.
 //! * `unsafe` code of other crates, a debugger, another program of the same user.
 //!
 //! # What does not compile
@@ -67,13 +67,13 @@
 //! let same = ages == ages;
 //! ```
 //!
-//! making a released number up,
+//! making up a released number,
 //!
 //! ```compile_fail,E0624
 //! let fake = halflight::privacy::Released::new(61.0);
 //! ```
 //!
-//! opening a watch of one's own,
+//! opening one's own watch,
 //!
 //! ```compile_fail,E0624
 //! let watch = halflight::privacy::Watch::open();
@@ -86,7 +86,7 @@
 //! watch.seal(false);
 //! ```
 //!
-//! looking without an issued watch,
+//! looking without an open watch,
 //!
 //! ```compile_fail,E0624
 //! # use halflight::privacy::{Private, Watch};
@@ -110,7 +110,7 @@
 //! ages.map(|ages| *out.lock().unwrap() = ages[0]);
 //! ```
 //!
-//! saying it in an error,
+//! putting it into an error,
 //!
 //! ```compile_fail,E0308
 //! # use halflight::{error::Error, privacy::Private};
@@ -120,7 +120,7 @@
 //! });
 //! ```
 //!
-//! not even in the words of a fault,
+//! even as the words of a fault,
 //!
 //! ```compile_fail
 //! # use halflight::privacy::{PrivateFault, Private};
@@ -144,7 +144,7 @@
 //! let laundered = noisy().map(|_| 61.0);
 //! ```
 //!
-//! telling a number as a released or public measure,
+//! reporting a number as a released or public measure,
 //!
 //! ```compile_fail,E0308
 //! use halflight::adapt::{Measure, Series};

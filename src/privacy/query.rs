@@ -1,13 +1,15 @@
-//! What a query may give: mechanisms clip it, so that a wrong method adds bias and never leaks.
+//! The values that a query may have. Mechanisms clip them, so a wrong method adds bias but never
+//! leaks.
 //!
 //! * Sums over a Poisson sample are clipped record by record: a [`ClippedSum`] computes the
 //!   factors itself, from the norms of the contributions, and no factor is larger than the
 //!   announced sensitivity allows.
-//! * Any other query comes with its [`Reach`]: a public set that its exact value cannot leave.
-//!   [`Reach::EachRecord`] is as good as clipping record by record; the others bound the whole.
+//! * Any other query comes with its [`Reach`]: a public set that contains its exact value.
+//!   [`Reach::EachRecord`] is as good as clipping record by record; the others bound the whole
+//!   value.
 //!
-//! What is not a finite number never leaves: it becomes the middle of the reach, as if no
-//! record had said anything.
+//! A value that is not a finite number is never released. It becomes the middle of the reach, as if
+//! no record had contributed.
 
 use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;

@@ -1,8 +1,8 @@
-//! A planned release as its method holds it: how it may be drawn is in its type.
+//! A method's handle to a planned release. Its type says how it may be drawn.
 //!
-//! The handle is what announces the release in the plan and what draws it later, so kind,
-//! sensitivity and size stand once. Only the opening of [`super::Private`] for its kind takes
-//! it, and the spender refuses it where its noise is for less.
+//! The same handle announces the release in the plan and draws it later, so kind, sensitivity and
+//! size are stated once. Only the opening of [`super::Private`] for its kind accepts it, and the
+//! spender refuses it where the noise is for less.
 
 use super::accountant::{Adjacency, Allotment, PlannedRelease, Query, QueryKind};
 

@@ -1,11 +1,10 @@
-//! The user's secret: under it everything is hashed that is written about private rows.
+//! The user's secret: the key under which everything written about private rows is hashed.
 //!
-//! A fingerprint without a secret gives records away: whoever knows all rows of a file but
-//! one tries values for the last until the sum is right. HMAC-SHA256 under 32 random bytes
-//! that stay in the user's configuration takes that test away, and the same file still has
-//! the same name in every workspace of this user. What an earlier version wrote without a
-//! secret can be turned into what this one writes: the keyed fingerprint is the HMAC of the
-//! plain one's text.
+//! A fingerprint without a secret reveals records: anyone who knows all rows of a file but one can
+//! try values for the last until the hash is right. HMAC-SHA256 under 32 random bytes that stay in
+//! the user's configuration prevents this, and the same file still has the same name in every
+//! workspace of this user. A plain fingerprint of an earlier version can be converted: the keyed
+//! fingerprint is the HMAC of the plain one's text.
 
 use std::borrow::Cow;
 use std::fmt;

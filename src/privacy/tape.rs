@@ -1,5 +1,5 @@
-//! What a rehearsal drew and from what, so that an audit can compare two of them. Public data
-//! play the private part in a rehearsal, so nothing here is private.
+//! The draws of a rehearsal and their inputs, so that an audit can compare two rehearsals. Public
+//! data stand in for private data in a rehearsal, so nothing here is private.
 
 use crate::error::{Error, Result};
 

@@ -1,12 +1,12 @@
-//! The released values of a run, kept so that the run can go on when its program died.
+//! The released values of a run, kept so that the run can continue after its program died.
 //!
-//! A run is a deterministic function of public data, its recorded public seed and the
-//! values that were released to it. So these values are all that a checkpoint needs: a
-//! resumed run takes its steps again from the start, is handed what was released before,
-//! and draws fresh noise only where the transcript ends. No method has a state to save.
+//! A run is a deterministic function of public data, its recorded public seed and the values that
+//! were released to it. So a checkpoint needs only these values: a resumed run repeats its steps
+//! from the start, receives what was released before, and draws fresh noise only where the
+//! transcript ends. No method has a state to save.
 //!
-//! The file holds nothing but released values: it may be shown to whoever may see them.
-//! A Poisson sample, a generator's seed or an exact value is never in it.
+//! The file holds nothing but released values: anyone who may see them may see the file. A Poisson
+//! sample, a generator's seed or an exact value is never in it.
 //!
 //! # Format
 //!
@@ -19,18 +19,18 @@
 //! | 8 each | the released numbers (IEEE 754); of a selection, the winner |
 //! | 8 | the seal: the first bytes of the chain |
 //!
-//! The chain begins with the SHA-256 of the magic line and the run's name, and each frame
-//! continues it: SHA-256(chain before ‖ frame without seal). So a frame counts only in its
-//! place, in its run, with every frame before it whole. Each frame is a checkpoint, and
-//! writing one touches none before it: where the last is torn or damaged, the file is cut
-//! back to the one before, and the draws that are lost with it stay spent.
+//! The chain begins with the SHA-256 of the magic line and the run's name, and each frame continues
+//! it: SHA-256(chain before ‖ frame without seal). So a frame is valid only in its place, in its
+//! run, after intact earlier frames. Each frame is a checkpoint, and writing one does not touch
+//! those before it. Where the last is torn or damaged, the file is cut back to the one before, and
+//! the lost draws stay spent.
 //!
 //! # When it is on disk
 //!
-//! A frame is written before its value is handed to the method: a program that is killed
-//! loses no value that anybody has seen. It is synced before the ledger announces a
-//! further block of draws, and every few seconds: a machine that loses power loses at
-//! most what was announced last.
+//! A frame is written before its value is passed to the method, so a program that is killed loses
+//! no value that anybody has seen. The file is synced before the ledger announces a further block
+//! of draws, and every few seconds. So a machine that loses power loses at most the draws that were
+//! announced last.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};

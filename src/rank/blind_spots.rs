@@ -1,15 +1,15 @@
-//! What gradients with random labels are blind to.
+//! Differences that gradients with random labels cannot see.
 //!
-//! They ignore the labels and, with linear or tanh models on [−1, 1], even an inversion of
-//! the inputs. So each candidate is also held against the private data in three other ways:
+//! They ignore the labels and, with linear or tanh models on [−1, 1], even an inversion of the
+//! inputs. So each candidate is also compared with the private data in three other ways:
 //!
 //! * the unlabelled discrepancy 4Λ²‖M₀ − M_pub‖₂ of the second moments;
 //! * the labelled discrepancy of a regression, in a ball of radius Λ around the candidate's own
 //!   ridge solution (over the whole ball it says nothing);
-//! * the *zero-shot* score: what a [model of the candidate alone](super::public_models) does on
+//! * the *zero-shot* score: the score of a [model of the candidate alone](super::public_models) on
 //!   the private records.
 //!
-//! All three are exact, for the curator.
+//! All three are exact, so they are only for the curator.
 
 use std::sync::Arc;
 

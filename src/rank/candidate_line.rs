@@ -1,4 +1,4 @@
-//! What is said of one candidate, and the means that it rests on.
+//! A candidate's line of the table, and the means behind it.
 
 use serde::{Deserialize, Serialize};
 

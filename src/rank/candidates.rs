@@ -1,8 +1,8 @@
 //! The candidates side by side, and the public half of every repeat.
 //!
-//! In a repeat all datasets get the same weights, the same labels (label i goes to record i
-//! of every batch) and batches of one size: the distance is strongly biased in m, and what
-//! the candidates share cancels in their differences.
+//! In a repeat all datasets get the same weights, the same labels (label i goes to record i of
+//! every batch) and batches of one size: the distance is strongly biased in m, and this common bias
+//! cancels in the differences between candidates.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,10 +1,10 @@
-//! Many repeats made into a table.
+//! Turns many repeats into a table.
 //!
-//! What the datasets share in a repeat (weights, labels, the private batch) moves all scores
-//! together, so candidates are compared by their *differences* within a repeat: the mean
-//! difference to the best has a t-interval over the repeats, and whoever's interval holds 0
-//! cannot be told apart from the best. Errors of the candidates' own models are compared in the
-//! same way, record by record.
+//! The shared parts of a repeat (weights, labels, the private batch) move all scores together, so
+//! candidates are compared by their *differences* within a repeat. The mean difference from the
+//! best has a t-interval over the repeats, and a candidate whose interval contains 0 cannot be told
+//! apart from the best. Errors of the candidates' own models are compared in the same way, record
+//! by record.
 
 use super::candidate_line::{Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired};
 use super::candidates::Lineup;

@@ -1,26 +1,25 @@
 //! One leading direction of the private gradients, released under differential privacy.
 //!
-//! Gu, Kamath and Wu release the leading private subspace by a Bingham mechanism. Their
-//! sampler is a Markov chain, which guarantees nothing for any number of steps, and in the
-//! space of all parameters its answer is noise: a network of p = 30 000 parameters with
-//! λ₁ = 0.15 needs p/λ₁ = 200 000 private records at ε = 1. Here is what can be kept of it, for
-//! k = 1: a direction u with P(u) ∝ exp(uᵀSu/scale), drawn exactly
-//! ([`crate::privacy::mechanism::direction`]) among the candidates' own directions
-//! ([`super::shared_directions`]), where the dimension s is that of all their spans together. Candidate j
-//! holds ‖Cⱼᵀu‖² of it, the squared cosine of the angle between u and its span.
+//! Gu, Kamath and Wu release the leading private subspace by a Bingham mechanism. Their sampler is
+//! a Markov chain, which guarantees nothing for any number of steps, and in the space of all
+//! parameters its answer is noise: a network of p = 30 000 parameters with λ₁ = 0.15 needs p/λ₁ =
+//! 200 000 private records at ε = 1. This module keeps the feasible part, for k = 1: a direction u
+//! with P(u) ∝ exp(uᵀSu/scale), drawn exactly ([`crate::privacy::mechanism::direction`]) among the
+//! candidates' own directions ([`super::shared_directions`]), where s is the dimension of all their
+//! spans together. Candidate j holds the share ‖Cⱼᵀu‖² of u, the squared cosine of the angle
+//! between u and its span.
 //!
-//! *Sensitivity.* Replacing one of n records moves S by (vvᵀ − uuᵀ)/n with vectors of norm at
-//! most 1, whose eigenvalues are within ±1/n: a range of 2/n, attained by orthogonal ones. ε is
-//! pure, and the paper's, whose Theorem 2 has c² on the wrong side.
+//! *Sensitivity.* Replacing one of n records moves S by (vvᵀ − uuᵀ)/n with vectors of norm at most
+//! 1, whose eigenvalues are within ±1/n: a range of 2/n, attained by orthogonal ones. ε is pure, as
+//! in the paper, where Theorem 2 has c² on the wrong side.
 //!
-//! *Limits.* Of the direction all is in the candidates' spans together, so its shares compare
-//! candidates and do not say whether any of them is good; one alone would hold all of it. It
-//! shows one direction where [`super::release`] shows all, of one repeat where that
-//! shows the mean of many, and nothing at all unless nελ₁/2 is well above s/2: a dataset's
-//! share by chance alone is k/s. With C classes of random labels C − 1 eigenvalues are all but
-//! equal, and the direction is any one of theirs. What noise will make of it is therefore told
-//! in advance, by drawing from every candidate's own public moment as if it were the private
-//! one.
+//! *Limits.* The direction always lies in the candidates' joint span, so its shares compare
+//! candidates and do not say whether any of them is good: a single candidate would hold all of it.
+//! It shows one direction where [`super::release`] shows all of them, from one repeat where that
+//! shows the mean of many. It shows nothing at all unless nελ₁/2 is well above s/2: by chance
+//! alone, a dataset's share is k/s. With C classes of random labels, C − 1 eigenvalues are almost
+//! equal, and the direction is a random one in their space. So the effect of noise is shown in
+//! advance, by drawing from every candidate's own public moment as if it were the private one.
 
 use std::sync::Arc;
 

@@ -1,23 +1,22 @@
-//! How wrong each candidate's own model is about the private records, released at once.
+//! The errors of all candidates' own models on the private records, in one release.
 //!
-//! Record i has a vector of losses ℓ ∈ [0, 1]ᵏ, one of each model. Models err on the same records,
-//! so most of ℓ is common to all of them and says nothing about which is best. The vector is
-//! therefore split into its mean over the models and the rest, each is measured from its public
-//! mean, and the common part is scaled down until it is no larger than the rest. What comes out
-//! is clipped to a ball and divided by its radius: uᵢ, ‖uᵢ‖ ≤ 1. Released is (1/n)Σ uᵢ with
-//! Gaussian noise; errors, differences, the order and how likely each is to be first follow from
-//! it.
+//! Record i has a vector of losses ℓ ∈ [0, 1]ᵏ, one for each model. Models err on the same records,
+//! so most of ℓ is common to all of them and says nothing about which is best. So the vector is
+//! split into its mean over the models and the rest, each is centred at its public mean, and the
+//! common part is scaled down until it is no larger than the rest. The result is clipped to a ball
+//! and divided by its radius: uᵢ, ‖uᵢ‖ ≤ 1. The release is (1/n)Σ uᵢ with Gaussian noise. Errors,
+//! differences, the order and each model's probability of being first follow from it.
 //!
 //! *Sensitivity.* Replacing one record moves (1/n)Σ uᵢ by at most 2/n, attained by opposite
 //! vectors. Centre, scale and radius come from public records alone: half of each candidate's
-//! records are scored by models that were taught from the other halves.
+//! records are scored by models that were trained on the other halves.
 //!
-//! *Persons.* Where records belong to persons, n counts these, and uᵢ is the mean over a person's
-//! records: no longer than 1 either, so the bound stays. One person's vectors have no say in what
-//! becomes of another's, however many there are.
+//! *Persons.* Where records belong to persons, n counts persons, and uᵢ is the mean over a person's
+//! records. It is also no longer than 1, so the bound holds. One person's vectors, however many, do
+//! not affect another's.
 //!
-//! *Rounding.* A sum of n vectors of length 1 is off by at most γ·n, which is counted for both
-//! neighbours; so is what rounded lengths leave beyond 1.
+//! *Rounding.* A sum of n vectors of length 1 has an error of at most γ·n, which is counted for
+//! both neighbours. Lengths that rounding leaves above 1 are counted, too.
 
 use std::sync::Arc;
 

@@ -2,22 +2,21 @@
 //! [`GRADIENT_SUBSPACE_DISTANCE`](crate::bibliography::GRADIENT_SUBSPACE_DISTANCE).
 //!
 //! A small model with random weights and random labels turns every dataset into per-example
-//! gradients. How well the leading subspace of a candidate's gradients holds the private
-//! ones says how useful the candidate will be:
+//! gradients. How well the leading subspace of a candidate's gradients captures the private
+//! gradients shows how useful the candidate will be:
 //!
 //! * the *captured energy* E = tr(VᵀAV)/tr(A), the share of the private second moment A of
 //!   gradients inside the candidate's span V, has no eigengap problem;
 //! * the *gradient subspace distance* √(Σ sin²θ)/√k of the principal angles between the
 //!   candidate's span and the private one, both of k directions.
 //!
-//! Both are exact numbers about private data, so they are for the curator
-//! ([`crate::privacy::CuratorOnly`]); [`selection`] releases the best candidate alone,
-//! [`release`] a noisy moment from which the whole table follows, and [`direction`] one leading
-//! direction, as the paper does.
+//! Both are exact numbers about private data, so they are only for the curator
+//! ([`crate::privacy::CuratorOnly`]). [`selection`] releases only the best candidate, [`release`] a
+//! noisy moment from which the whole table follows, and [`direction`] one leading direction, as the
+//! paper does.
 //!
-//! Neither looks at labels. Where there are labels, the error that a candidate's own model makes
-//! on the private records says more about the error to come: it orders the table, and
-//! [`errors`] releases it.
+//! Neither uses labels. Where there are labels, the error of a candidate's own model on the private
+//! records predicts the later error better: it orders the table, and [`errors`] releases it.
 //!
 //! | module | holds |
 //! |---|---|
@@ -25,13 +24,13 @@
 //! | [`subspace`] | the leading span of a batch of gradients; distance and energy |
 //! | [`candidates`], [`records`] | the candidates, and the public half of a repeat |
 //! | [`ranking`], `repeat` | repeats one by one, for the curator |
-//! | [`candidate_line`](mod@line) | what is said of one candidate: means, paired intervals, ties |
-//! | [`comparison`] | many repeats made into a table |
-//! | [`verdict`] | what the table says, in words |
-//! | [`blind_spots`] | what the gradients are blind to: discrepancies, the public model's score |
-//! | [`public_models`] | the model of one candidate alone, and how wrong it is |
+//! | [`candidate_line`](mod@line) | one candidate in the table: means, paired intervals, ties |
+//! | [`comparison`] | turns many repeats into a table |
+//! | [`verdict`] | the meaning of the table, in words |
+//! | [`blind_spots`] | differences that gradients cannot see: discrepancies, the public model's score |
+//! | [`public_models`] | the model of one candidate alone, and its errors |
 //! | [`shared_directions`] | the directions of all candidates together, and the private moment in them |
-//! | `released` | what all private rankings have in common |
+//! | `released` | the common parts of all private rankings |
 //! | [`errors`], [`selection`], [`release`], [`direction`] | the errors of all candidates' models, the best candidate, the whole table, or one direction, under differential privacy |
 //!
 //! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses

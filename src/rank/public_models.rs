@@ -1,7 +1,7 @@
-//! The model of one candidate alone, and how wrong it is about other records.
+//! The model of one candidate alone, and its errors on other records.
 //!
-//! This is what an adaptation starts from, so its error on the private records tells most about
-//! the error that a private model will have.
+//! An adaptation starts from this model, so its error on the private records is the best predictor
+//! of a private model's error.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;

@@ -1,6 +1,6 @@
-//! The records of a candidate: prepared at once, or, of a large one, those that are asked for
-//! when they are. Twenty sets of 10⁵ images would take 13 GB as features; a repeat looks at
-//! some hundred of each.
+//! The records of a candidate: all prepared at once, or, for a large candidate, each when it is
+//! needed. Twenty sets of 10⁵ images would take 13 GB as features, and a repeat looks at a few
+//! hundred of each.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,13 +1,13 @@
-//! The whole table, released under differential privacy at once.
+//! The whole table, released at once under differential privacy.
 //!
-//! The moments S of the private gradients in the candidates' own directions ([`super::shared_directions`])
-//! are released with Gaussian noise, those of all repeats together. Everything else is
-//! post-processing: the energy of candidate j is tr(CⱼᵀSCⱼ), the mean share of a gradient
-//! inside its span, and the private span is that of the leading eigenvectors of S, as far as
-//! it lies in those directions.
+//! The moments S of the private gradients in the candidates' own directions
+//! ([`super::shared_directions`]) are released with Gaussian noise, for all repeats together.
+//! Everything else is post-processing: the energy of candidate j is tr(CⱼᵀSCⱼ), the mean share of a
+//! gradient inside its span, and the private span, as far as it lies in those directions, is that
+//! of the leading eigenvectors of S.
 //!
-//! *Sensitivity.* ‖uuᵀ − vvᵀ‖_F ≤ √2 for vectors of norm at most 1, attained by orthogonal
-//! ones, so one of n records moves the R moments, stacked, by at most √(2R)/n. Packed as in
+//! *Sensitivity.* ‖uuᵀ − vvᵀ‖_F ≤ √2 for vectors of norm at most 1, attained by orthogonal ones, so
+//! one of n records moves the R stacked moments by at most √(2R)/n. Packed as in
 //! [`crate::numeric::symmetric::pack`], the ℓ₂ norm is the Frobenius norm.
 //!
 //! *Spread.* Noise of scale σ moves an energy by σ√k in each repeat, independently.

@@ -1,4 +1,4 @@
-//! What all private rankings have in common: one release at the end, and what it tells.
+//! The common parts of all private rankings: one release at the end, and the results from it.
 
 use super::candidate_line::Mean;
 use super::candidates::Lineup;

@@ -1,4 +1,4 @@
-//! One repeat: the scores of every candidate beside one draw of private records.
+//! One repeat: the scores of every candidate for one draw of private records.
 
 use super::candidates::PublicRepeat;
 use super::subspace::{SpanScore, Subspace, lead_and_span};

@@ -1,16 +1,16 @@
 //! The best candidate, released under differential privacy.
 //!
-//! Record i gives candidate j the score fᵢⱼ = ‖Vⱼᵀgᵢ‖²/‖gᵢ‖² ∈ [0, 1], the share of its own
-//! gradient that lies in the candidate's span, averaged over all repeats; a candidate's score
-//! is the sum over the private records. The spans are made of public data, weights and labels
-//! of public seeds, so
+//! Record i gives candidate j the score fᵢⱼ = ‖Vⱼᵀgᵢ‖²/‖gᵢ‖² ∈ [0, 1], the share of the record's
+//! gradient that lies in the candidate's span, averaged over all repeats; a candidate's score is
+//! the sum over the private records. The spans are made of public data, weights and labels of
+//! public seeds, so
 //!
 //! *Sensitivity.* replacing one record moves every score by something in [−1, 1], whatever the
 //! number of repeats: the range of the change is at most 2, attained by two candidates with
 //! orthogonal spans when a record inside one is replaced by a record inside the other.
 //!
-//! Permute-and-flip or the exponential mechanism, sampled exactly, releases the winner and
-//! nothing else: not by how much it wins.
+//! Permute-and-flip or the exponential mechanism, sampled exactly, releases the winner and nothing
+//! else, not even its margin.
 
 use std::sync::Arc;
 

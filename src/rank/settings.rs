@@ -1,4 +1,4 @@
-//! The user's choices about a ranking.
+//! The user's choices for a ranking.
 
 use serde::{Deserialize, Serialize};
 

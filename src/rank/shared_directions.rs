@@ -1,10 +1,9 @@
-//! The directions that the candidates' spans of one repeat have together, and the private
-//! gradients as seen from there.
+//! The joint span of all candidates in one repeat, and the private gradients projected onto it.
 //!
-//! In every repeat the candidates' spans together span s public directions Q. The private
-//! gradients are turned into directions uᵢ = Qᵀgᵢ/‖gᵢ‖, of a length of 1 at most, of which
-//! S = (1/n)Σ uᵢuᵢᵀ is the second moment. With Cⱼ = QᵀVⱼ of candidate j, tr(CⱼᵀSCⱼ) is the mean
-//! share of a private gradient inside its span.
+//! In every repeat the candidates' spans together span s public directions Q. The private gradients
+//! become directions uᵢ = Qᵀgᵢ/‖gᵢ‖ of length at most 1, with the second moment S = (1/n)Σ uᵢuᵢᵀ.
+//! With Cⱼ = QᵀVⱼ for candidate j, tr(CⱼᵀSCⱼ) is the mean share of a private gradient inside its
+//! span.
 
 use super::candidates::PublicRepeat;
 use crate::error::{Error, Result};

@@ -1,11 +1,10 @@
 //! The leading span of a batch of gradients, and how two batches relate.
 //!
-//! With K = GGᵀ (m × m, formed without G where layers are dense, and not at all where that
-//! costs less) and its leading eigenpairs
-//! U, S², the right singular vectors are V = GᵀUS⁻¹: k combinations of gradients. So
-//! Σcos²θ = ‖V_aᵀV_b‖² needs no third Gram matrix, and the energy of any record inside a span
-//! is ‖Vᵀg‖². Everything is accumulated in double precision: at s₁/s_k = 10³ single
-//! precision has nothing left.
+//! With K = GGᵀ (m × m, formed without G where layers are dense, and not formed at all where that
+//! is cheaper) and its leading eigenpairs U, S², the right singular vectors are V = GᵀUS⁻¹: k
+//! combinations of gradients. So Σcos²θ = ‖V_aᵀV_b‖² needs no third Gram matrix, and the energy of
+//! any record inside a span is ‖Vᵀg‖². Everything is accumulated in double precision: at s₁/s_k =
+//! 10³ single precision has no correct digits left.
 
 use crate::error::{Error, Result};
 use crate::model::Gradients;

@@ -1,4 +1,4 @@
-//! What a table of scores says, in words.
+//! The meaning of a table of scores, in words.
 
 use std::cmp::Ordering;
 

@@ -1,16 +1,17 @@
-//! What rehearsals say to do.
+//! The advice that follows from rehearsals.
 //!
-//! Losses of different scenes cannot be compared, nor can those of a rehearsal and of the real
-//! run: only ratios to public data alone carry over. So a player is judged by the logarithm of
-//! its ratio in each scene, in this way:
+//! Losses cannot be compared between scenes, or between a rehearsal and the real run: only ratios
+//! to public data alone carry over. So a player is judged by the logarithm of its ratio in each
+//! scene, as follows:
 //!
-//! - Errors change slowly with ε and noise does not, so neighbouring ε have a say ([`SAY`]), but
-//!   never for a method that loses to public data alone at this very ε.
-//! - The mean over scenes counts, and [`CAUTION`] times the worst scene beside it: one scene in
-//!   which public data alone are hopeless must not decide for all others. Scenes that resemble the
-//!   real run weigh more ([`Trust`]); the worst is the worst of those that weigh [`HEARD`] or more.
-//! - Who loses next to nothing to public data alone is preferred to them ([`INSURANCE`]): private
-//!   data may differ more than public ones do from each other, and then they are no help.
+//! - Errors change slowly with ε but noise does not, so neighbouring values of ε also count
+//!   ([`SAY`]), but never for a method that loses to public data alone at the given ε.
+//! - The mean over scenes counts, and [`CAUTION`] times the worst scene: one scene where public
+//!   data alone are hopeless must not decide for all others. Scenes that resemble the real run
+//!   weigh more ([`Trust`]); the worst scene is chosen among those that weigh [`HEARD`] or more.
+//! - A method that loses almost nothing to public data alone is preferred to them ([`INSURANCE`]):
+//!   private data may differ more from public data than these do from each other, and then public
+//!   data alone do not help.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Which plans private records should choose among, by what rehearsals say.
+//! Which plans private records should choose among, according to rehearsals.
 //!
 //! A choice has a price: each of k candidates trains with less ε than a single plan would. So one
-//! more candidate is worth it only if it wins some scenes by more than the others lose.
-//! Every scene is a private dataset as it might be. In each the choice is taken to find the best
-//! candidate, or public data alone, which cost nothing; what counts is the mean over the scenes.
+//! more candidate is worth it only if it wins some scenes by more than the others lose. Every scene
+//! is a possible private dataset. In each scene the choice is assumed to find the best candidate,
+//! or public data alone, which cost nothing. The mean over the scenes counts.
 
 use super::advice::{Advice, NOTICEABLE, PlayerLine};
 use super::player::Player;

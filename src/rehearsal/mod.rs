@@ -1,18 +1,18 @@
-//! Public data in the private role: what to expect before anything is spent.
+//! Public data in the private role: results to expect, before anything is spent.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`scene`] | which public rows play the private ones, and which are left to be public |
-//! | [`player`] | what is tried on them: every method that fits, and what costs nothing |
-//! | [`stage`] | the public records of a plan, and what is declared of the private ones |
+//! | [`scene`] | which public rows play the private ones, and which stay public |
+//! | [`player`] | the methods tried on them: every one that fits, and those that cost nothing |
+//! | [`stage`] | the public records of a plan, and the declarations about the private ones |
 //! | `trial` | one method on one pair of datasets, with seeded noise or none |
-//! | `split` | public, acting and judging records, prepared alike; losses |
+//! | `split` | public, acting and judging records, prepared in the same way; losses |
 //! | [`trust`] | how much each scene counts |
-//! | [`advice`] | what all trials together say to do |
+//! | [`advice`] | the advice from all trials together |
 //!
-//! Private records have no way in: a [`Stage`] is made of public tables and of [`Declared`],
-//! which is their number and the definition in the session. Whoever has private rows has them
-//! in a type that no stage takes:
+//! Private records cannot get in: a [`Stage`] is made of public tables and of [`Declared`], which
+//! is their number and the definition in the session. Private rows have a type that no stage
+//! accepts:
 //!
 //! ```compile_fail,E0308
 //! use halflight::data::{DatasetDefinition, Table};
@@ -24,7 +24,7 @@
 //! }
 //! ```
 //!
-//! Files and threads are the business of [`crate::engine::rehearse`].
+//! [`crate::engine::rehearse`] handles files and threads.
 
 pub mod advice;
 mod candidates;

@@ -1,4 +1,4 @@
-//! The public records of a plan, and what is known of the private ones without looking.
+//! The public records of a plan, and what is known about the private ones without looking.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

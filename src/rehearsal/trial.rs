@@ -1,7 +1,7 @@
-//! One method on public data, with seeded noise or none.
+//! One method on public data, with seeded noise or without noise.
 //!
-//! The run is the one that private data get: the same plan, the same calibration, the
-//! same steps, the same mechanisms. Only the generator of the noise is seeded.
+//! The run is the same as on private data: the same plan, calibration, steps and mechanisms. Only
+//! the generator of the noise is seeded.
 
 use std::collections::BTreeMap;
 

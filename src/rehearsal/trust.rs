@@ -1,17 +1,17 @@
 //! How much each rehearsal counts.
 //!
-//! All of them count the same, unless something public or released tells which ones resemble the
+//! All of them count the same, unless something public or released shows which ones resemble the
 //! real run:
 //!
 //! - *Declared means* of private columns. A scene shifts the means of these columns, from its
-//!   public rows to those in the private role, and the declaration says what the real shift is.
-//!   With d² the mean square of the difference between the two, in public standard deviations, a
-//!   scene weighs 1/(1 + d²).
-//! - *A ranking* of the public datasets for the private one. A dataset that stands near to the
-//!   private records plays them well. It weighs as one over what its model gets wrong on them, or
-//!   over the energy that it does not hold.
+//!   public rows to those in the private role, and the declaration gives the real shift. With d²
+//!   the mean square of the difference between the two, in public standard deviations, a scene
+//!   weighs 1/(1 + d²).
+//! - *A ranking* of the public datasets for the private one. A dataset close to the private records
+//!   plays them well. Its weight is one over its model's error on them, or one over the energy that
+//!   it does not capture.
 //!
-//! Weights have the mean 1. A scene of which nothing is known weighs 1.
+//! Weights have the mean 1. A scene about which nothing is known weighs 1.
 
 use std::collections::BTreeMap;
 

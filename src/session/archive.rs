@@ -1,7 +1,7 @@
 //! The runs of a workspace, read back from their directories to be compared.
 //!
-//! A directory may be that of a run that is still under way, that crashed, or of
-//! another version: what can be read is shown, and what cannot be read is named.
+//! A directory may belong to a run that is still under way or crashed, or to another version.
+//! Readable files are shown, unreadable ones are named.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What differs between two versions of a session, in words.
+//! The differences between two versions of a session, in words.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A definition made into records. Private records are wrapped as they are read.
+//! Turns a definition into records. Private records are wrapped as they are read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The embedded demo: two sessions on data inside the program, in a workspace
-//! of their own that is fresh every time, because its data are public anyway.
+//! The embedded demo: two sessions on data inside the program. Their workspace is new every time,
+//! because its data are public anyway.
 
 use std::path::PathBuf;
 

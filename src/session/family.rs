@@ -1,4 +1,4 @@
-//! Datasets that are alike: files with the same columns, and the parts of one table.
+//! Similar datasets: files with the same columns, and the parts of one table.
 
 use std::path::Path;
 

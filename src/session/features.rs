@@ -1,11 +1,10 @@
-//! Extracted features, kept beside the ledger so that a network runs once over the same
+//! Extracted features, kept beside the ledger so that a network runs only once over the same
 //! records.
 //!
-//! They are NPY files of 32-bit numbers, named by what they depend on: the network, the
-//! settings and the records, in their order, under the user's secret: without that, a name
-//! would let guesses about records be tested. Features of private records are as private as
-//! the records: the files are readable by their owner alone and no export touches them. They
-//! may be deleted at any time.
+//! They are NPY files of 32-bit numbers. Their names are keyed hashes of the network, the settings
+//! and the records in their order, under the user's secret: without it, anyone could test guesses
+//! about records against a name. Features of private records are as private as the records, so only
+//! their owner can read the files and no export touches them. They may be deleted at any time.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Which methods fit a plan's data, and what they are called in plain words.
+//! Which methods fit a plan's data, and their names in plain words.
 
 use crate::adapt::{self, Spec};
 use crate::data::{DatasetDefinition, Task};

@@ -1,10 +1,10 @@
-//! Runs followed by their files alone, whoever carries them out: a headless command, another
-//! interface, a task of a sweep, another machine.
+//! Follows runs by their files alone, whoever executes them: a headless command, another interface,
+//! a task of a sweep, another machine.
 //!
-//! A [`Follower`] reads every run of its places once, and from then on only what changes: new
-//! directories, lines that are added, the word of the ledger and of locks. It polls, which works
-//! on every disk; how soon to look again is told by [`Follower::pause`]. It writes nothing into
-//! what it follows.
+//! A [`Follower`] reads every run of its places once, and from then on only changes: new
+//! directories, added lines, the state of the ledger and of locks. It polls, which works on every
+//! disk; [`Follower::pause`] says how soon to look again. It never writes into the places that it
+//! follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

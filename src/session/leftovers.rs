@@ -1,8 +1,8 @@
-//! Removes what killed programs leave behind and nobody needs: run directories that were never
-//! granted, and halves of files that were to replace others.
+//! Removes useless leftovers of killed programs: run directories that were never granted, and
+//! unfinished files that were meant to replace others.
 //!
-//! Only what is an hour old is removed: another program, perhaps on another machine, may be
-//! between the directory and the grant. A directory that holds anything of a run stays, whatever
+//! They are removed only after an hour: another program, perhaps on another machine, may have made
+//! the directory and not yet the grant. A directory that holds anything of a run stays, whatever
 //! the ledger says.
 
 use std::fs;

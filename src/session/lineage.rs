@@ -1,15 +1,15 @@
-//! What a starting model brings with it.
+//! What a run inherits from its starting model.
 //!
-//! A run that goes on with the model of another run hands that run's weights on. So its
-//! certificate must say what those depend on: the noise that they were trained with, and that
-//! of the runs before them. This module finds that out, and refuses a model if it cannot:
+//! A run that starts from the model of another run passes that run's weights on. So its certificate
+//! must state what those weights depend on: the noise of their own training, and that of the runs
+//! before them. This module finds this out, and refuses a model if it cannot:
 //!
 //! | the model | what happens |
 //! |---|---|
-//! | of a run with a certificate that fits it, and a guarantee | its statement goes into the new certificate |
+//! | of a run with a matching certificate and a guarantee | its statement goes into the new certificate |
 //! | of a run without a guarantee (a known seed for its noise) | refused |
 //! | without a certificate, or with one for other weights or other noise | refused |
-//! | that the user declares public (`start_is_public: true`) | taken, and the certificate says who declared what |
+//! | that the user declares public (`start_is_public: true`) | accepted, and the certificate says who declared what |
 
 use std::path::Path;
 

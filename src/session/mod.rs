@@ -5,36 +5,36 @@
 //! |---|---|
 //! | [`mod@file`] | the session file: versioned RON, unknown fields refused with position |
 //! | [`plan_field`] | the fields of a plan under the names that people read |
-//! | [`plan_name`] | what a plan is called until its user names it |
+//! | [`plan_name`] | the name of a plan until its user names it |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`family`] | files with the same columns, the parts of one table |
 //! | [`fit`] | which methods fit a plan's data, in plain words |
-//! | [`dataset`] | a definition made into records; private ones wrapped at once |
-//! | `features` | what networks made of records, kept |
-//! | [`ranking_record`] | what a ranking leaves behind, for reports |
-//! | [`ranking`] | what the session says about ranking its public datasets |
-//! | [`run_directory`] | what a run leaves behind |
-//! | [`resumption`] | what a run directory holds so that the run can go on |
+//! | [`dataset`] | turns a definition into records; private ones are wrapped at once |
+//! | `features` | features that networks extracted from records, kept |
+//! | [`ranking_record`] | the record of a ranking, for reports |
+//! | [`ranking`] | the session's settings for ranking its public datasets |
+//! | [`run_directory`] | the files that a run writes |
+//! | [`resumption`] | the files by which a run can be resumed |
 //! | [`sweep`] | the directory of a sweep: grants, claims, results |
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
-//! | [`prediction`] | what a model on disk says about the rows of a table |
+//! | [`prediction`] | the predictions of a model on disk for the rows of a table |
 //! | [`onnx`] | a model with its preparation as an ONNX file |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`run_steps`], `tail` | the numbers of a run as its files grow |
-//! | [`follow`], `place` | runs of others followed by their files, wherever they lie |
+//! | [`follow`], `place` | follows the runs of others by their files, wherever they are |
 //! | [`tensorboard`] | steps as an event file that TensorBoard reads |
-//! | [`trainer`] | steps of another trainer, and what our accountant says of them |
-//! | [`slurm`] | what Slurm's queue says of a sweep's tasks |
+//! | [`trainer`] | steps of another trainer, and what our accountant says about them |
+//! | [`slurm`] | what Slurm's queue says about a sweep's tasks |
 //! | [`steering`] | how a run is paused and stopped by another process |
-//! | [`report`] | one run or several as a page to be passed on |
-//! | [`secret`] | where the user's secret lies |
-//! | [`preferences`] | what the user likes (config) and where they were (state) |
-//! | [`leftovers`] | what killed programs left behind and nobody needs |
-//! | [`lineage`] | what a starting model brings with it |
-//! | [`certificate`] | what the outside may be told about a run, in words |
-//! | [`outbox`] | what of a run may leave |
+//! | [`report`] | a page about one run or several, to be passed on |
+//! | [`secret`] | where the user's secret is kept |
+//! | [`preferences`] | the user's preferences (config) and last position (state) |
+//! | [`leftovers`] | useless leftovers of killed programs |
+//! | [`lineage`] | what a run inherits from its starting model |
+//! | [`certificate`] | what others may be told about a run, in words |
+//! | [`outbox`] | the files of a run that may leave the workspace |
 //! | [`signature`] | a certificate's signature |
-//! | [`changes`] | what differs between two versions of a session |
+//! | [`changes`] | the differences between two versions of a session |
 //! | [`demo`] | the embedded demo sessions |
 //!
 //! Used by `engine`, `cli`; uses everything below.

@@ -1,11 +1,11 @@
-//! A model on disk. Two files say the same:
+//! A model on disk, in two equivalent files:
 //!
-//! * `model.safetensors` holds the numbers, for any reader, and in its metadata, under
-//!   `halflight`, what they mean (JSON);
+//! * `model.safetensors` holds the numbers, for any reader, and their meaning in its metadata under
+//!   `halflight` (JSON);
 //! * `model.ron` holds everything as text: kind, tensors, the preparation of raw rows.
 //!
-//! Nothing in either was computed from private records but the tensors, which were
-//! released: scales, vocabularies and classes are declared or public.
+//! Only the tensors were computed from private records, and they were released. Scales,
+//! vocabularies and classes are declared or public.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

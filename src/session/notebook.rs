@@ -1,8 +1,8 @@
-//! What rehearsals found, kept in the workspace: all of it is public.
+//! The results of rehearsals, kept in the workspace. All of them are public.
 //!
-//! Every process writes a file of its own, a line for every trial, and reads those of all: so
-//! any number of them work on the same rehearsal, on any number of machines. A last line that
-//! was cut short is a trial that is made again.
+//! Every process writes a file of its own, one line per trial, and reads the files of all. So any
+//! number of processes can work on the same rehearsal, on any number of machines. If the last line
+//! was cut short, its trial is repeated.
 
 use std::collections::HashMap;
 use std::fs::File;

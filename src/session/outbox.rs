@@ -1,5 +1,5 @@
-//! Copies out of the workspace what may leave it: exactly the files of [`MAY_LEAVE`], checked once
-//! more. Everything else there is for the curator alone.
+//! Copies out of the workspace the files that may leave it: exactly those of [`MAY_LEAVE`], checked
+//! once more. Everything else there is only for the curator.
 
 use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};

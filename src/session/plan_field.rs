@@ -1,6 +1,5 @@
-//! The fields of a plan under the names that people read: the common ones and the
-//! method's own, from its `Spec`. Forms, comparisons and reports speak of a plan with
-//! these words.
+//! The fields of a plan under the names that people read: the common ones and the method's own,
+//! from its `Spec`. Forms, comparisons and reports use these names.
 
 use super::file::PlanDefinition;
 use crate::adapt::{self, Field};

@@ -1,4 +1,4 @@
-//! The name of a plan until its user gives it one: made from its data, and changing with them.
+//! The name of a plan until its user gives it one. It is made from its data and changes with them.
 
 use super::{PlanDefinition, Session};
 

@@ -1,8 +1,8 @@
-//! What a model on disk says about the rows of a table.
+//! The predictions of a model on disk for the rows of a table.
 //!
 //! A prediction is a function of one row and of the model, so for a private row it is as private as
-//! the row. Rows with gaps are treated as the model's rule says; where that
-//! is to drop them, they get no prediction.
+//! the row. The model's rule says how rows with gaps are treated. If the rule drops them, they get
+//! no prediction.
 
 use super::model_file::SavedModel;
 use crate::data::preparation::TrueLabels;

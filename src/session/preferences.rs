@@ -1,6 +1,5 @@
-//! What the user likes, and where they were. Two files, kept apart: the config
-//! is written by hand and only read here; the state is written here and may be
-//! thrown away at any time.
+//! The user's preferences and last position, in two separate files. The config is written by hand
+//! and only read here. The state is written here and may be deleted at any time.
 //!
 //! | file | place |
 //! |---|---|

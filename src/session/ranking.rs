@@ -1,4 +1,4 @@
-//! What a session says about ranking its public datasets.
+//! A session's settings for ranking its public datasets.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
-//! The record of a ranking, which reports tell of: one file in the workspace's `rankings`. It is
-//! `ID.json` for a released ranking and `ID.curator.json` for one by exact numbers, so that the name
-//! says that it must not be passed on.
+//! The record of a ranking, for reports: one file in the workspace's `rankings`. It is `ID.json`
+//! for a released ranking and `ID.curator.json` for one by exact numbers: the name shows that it
+//! must not be passed on.
 
 use std::fs;
 use std::path::{Path, PathBuf};

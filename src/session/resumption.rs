@@ -1,12 +1,11 @@
 //! The files of a run directory by which a run can be resumed after its program died.
 //!
-//! `transcript` has the released values (see [`crate::privacy::transcript`]); this module
-//! has the two things around it: `resume.json`, which says whether program, session and
-//! data are still those that the run started with, and the steps in `events.jsonl`, which
-//! a resumed run takes again without writing them twice. `resume.json` names fingerprints
-//! of private data, under the user's secret: it is the curator's, like `curator.jsonl`, exports
-//! leave it out, and it goes when the run has ended. Those of earlier versions are replaced
-//! where they are met.
+//! `transcript` has the released values (see [`crate::privacy::transcript`]). This module has two
+//! more: `resume.json`, by which a run checks that program, session and data are still the same,
+//! and the steps in `events.jsonl`, which a resumed run repeats without writing them twice.
+//! `resume.json` names fingerprints of private data, under the user's secret. So it is only for the
+//! curator, like `curator.jsonl`: exports leave it out, and it is removed when the run has ended.
+//! Files of earlier versions are replaced when they are found.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;

@@ -1,7 +1,7 @@
-//! What a run leaves behind: `run.ron` to repeat it, `events.jsonl` with its
-//! public and released numbers, `curator.jsonl` with the exact ones (exports
-//! leave it out), the model, and the certificate. `transcript` and `resume.json`
-//! are there for a run whose program dies: see [`super::resumption`].
+//! The files that a run writes: `run.ron` to repeat it, `events.jsonl` with its public and released
+//! numbers, `curator.jsonl` with the exact ones (exports leave it out), the model, and the
+//! certificate. `transcript` and `resume.json` are for a run whose program dies: see
+//! [`super::resumption`].
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,7 +1,7 @@
-//! The numbers of a run as its files grow: steps that were added since they were last read.
+//! The numbers of a run as its files grow: the steps that were added since the last reading.
 //!
-//! The files may be those of another program that is at work, of one that died, of another
-//! version, or anything: what is no step is passed over and counted.
+//! The files may belong to another program at work, to one that died, to another version, or be
+//! anything. Lines that are not steps are skipped and counted.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

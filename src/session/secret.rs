@@ -1,13 +1,13 @@
-//! Where the user's secret lies, and how it comes there.
+//! Where the user's secret is kept, and how it is made.
 //!
 //! | first that holds | place |
 //! |---|---|
-//! | `HALFLIGHT_SECRET_FILE` is set | the file that it names: a team's, a cluster's |
+//! | `HALFLIGHT_SECRET_FILE` is set | the file that it names, for a team or a cluster |
 //! | the workspace has one already | `.halflight/secret` |
 //! | the configuration can be written | `$XDG_CONFIG_HOME/halflight/secret`, usually `~/.config/halflight/secret` |
 //! | otherwise | `.halflight/secret`: the account then stays in this workspace |
 //!
-//! It is made once, of the operating system's random bytes, and never replaced: what is
+//! The secret is made once, from the operating system's random bytes, and never replaced: anything
 //! written under it means nothing under another one.
 
 use std::fmt::Write as _;

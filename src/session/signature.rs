@@ -1,6 +1,6 @@
-//! A certificate's signature, made with a key that the user names in the configuration
-//! (`sign_with: "PATH"`): an SSH key by `ssh-keygen`, a minisign key by `minisign`. Both are
-//! asked to do without questions, so a key with a passphrase needs its agent.
+//! A certificate's signature, made with a key that the user names in the configuration (`sign_with:
+//! "PATH"`): an SSH key by `ssh-keygen`, a minisign key by `minisign`. Both run without asking
+//! questions, so a key with a passphrase needs its agent.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

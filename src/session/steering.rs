@@ -1,13 +1,13 @@
-//! How a run is steered by another process: a small file in the run's directory.
+//! Steers a run from another process, by a small file in the run's directory.
 //!
 //! | file | written by | says |
 //! |---|---|---|
-//! | `control.json` | whoever steers | what is wished, and of which process |
-//! | `paused` | the run | that it waits |
+//! | `control.json` | whoever steers | the request, and the process that it is for |
+//! | `paused` | the run | that the run is waiting |
 //!
-//! A wish counts if its file belongs to the owner of the run and nobody else may write or read
-//! it, and if it is meant for the process that carries the run out: a wish to a program that died
-//! does not hold for the one that resumes the run. Both files are removed when the run ends.
+//! A request counts if its file belongs to the owner of the run, nobody else may read or write it,
+//! and it is meant for the process that executes the run. A request to a program that died does not
+//! hold for the one that resumes the run. Both files are removed when the run ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};

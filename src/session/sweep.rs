@@ -1,17 +1,17 @@
-//! The directory of a sweep: what every task may do, who has taken it, how it ended.
+//! The directory of a sweep: what every task may do, who has claimed it, how it ended.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `sweep.json` | what is varied, the tasks and their runs, and the ledger that reserved them |
+//! | `sweep.json` | the varied values, the tasks and their runs, and the ledger that reserved them |
 //! | `tasks/0007/task.ron` | the session of one task: its data, by absolute paths, and its plan |
-//! | `tasks/0007/grant.json` | its grant, and the data that it holds for (curator only) |
-//! | `tasks/0007/claim` | who carries it out; created exclusively, so nobody else does |
+//! | `tasks/0007/grant.json` | its grant, and the data that it is for (curator only) |
+//! | `tasks/0007/claim` | who executes it; created exclusively, so nobody else does |
 //! | `tasks/0007/result.json` | how it ended and what it drew |
 //! | `runs/RUN/` | the run directories |
 //!
-//! The directory may lie on storage that machines share, and none of them needs the ledger: a grant
-//! is in the ledger before `grant.json` is written, and counts in full until the result is
-//! collected. A copy of the directory is a copy of the grants: start tasks from one copy only.
+//! The directory may be on shared storage, and no machine needs the ledger: a grant is in the
+//! ledger before `grant.json` is written, and counts in full until the result is collected. A copy
+//! of the directory is a copy of the grants: start tasks from one copy only.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

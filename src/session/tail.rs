@@ -1,7 +1,7 @@
-//! A file of lines that another process appends to, read as it grows.
+//! Reads a file of lines while another process appends to it.
 //!
-//! Half a line is kept until the rest comes. A file that was cut or replaced is read again from its
-//! beginning; its length and the last bytes that were read give that away. Nothing is ever written.
+//! An incomplete line is kept until the rest arrives. A file that was cut or replaced is read again
+//! from its beginning; its length and the last bytes read show this. Nothing is ever written.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};

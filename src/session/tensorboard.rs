@@ -1,6 +1,6 @@
 //! Steps as an event file that TensorBoard reads.
 //!
-//! A record has its length, its content, and a check sum of each. The content is one `Event` message
+//! A record has its length, its content, and a checksum of each. The content is one `Event` message
 //! of TensorFlow; only scalars are written.
 
 use std::fs::{File, OpenOptions};

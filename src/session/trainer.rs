@@ -6,13 +6,13 @@
 //! {"end": "finished"}
 //! ```
 //!
-//! `drawn` is what was drawn since the line before, and `epsilon` what the trainer claims for
-//! everything so far at the δ of the first line. Our accountant computes ε from the mechanisms:
-//! it holds if they were drawn as the file says, which cannot be checked here. `halflight schema
-//! steps` is the whole format.
+//! `drawn` lists the draws since the line before, and `epsilon` is the trainer's own claim for
+//! everything so far at the δ of the first line. Our accountant computes ε from the mechanisms. It
+//! holds if they were drawn as the file says, which cannot be checked here. `halflight schema
+//! steps` prints the whole format.
 //!
-//! Draws must not be missed. So a step without `drawn`, and one with a key that the format does
-//! not have, which may be a misspelt one, leave no ε.
+//! No draw may be missed. So there is no ε after a step without `drawn`, or with an unknown key,
+//! which may be misspelt.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,8 +1,8 @@
-//! The study of corrections: public predictors alone, what an expert would do, and public
-//! shapes with a private correction, on real datasets with a natural shift.
+//! The study of corrections: public predictors alone, an expert's approach, and public shapes with
+//! a private correction, on real datasets with a natural shift.
 //!
-//! Errors are relative to the exact linear model of the private records alone: mean squared
-//! error of a regression, logarithmic loss of a classification.
+//! Errors are relative to the exact linear model of the private records alone: mean squared error
+//! for a regression, logarithmic loss for a classification.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

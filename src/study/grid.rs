@@ -1,7 +1,7 @@
 //! Rows × columns × seeds of independent tasks on a few threads.
 //!
-//! What a task draws depends on its place alone ([`GridTask::seed`]), so the number of
-//! threads and the order of the tasks change nothing.
+//! A task's draws depend on its position alone ([`GridTask::seed`]), so the number of threads and
+//! the order of the tasks change nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;

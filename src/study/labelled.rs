@@ -1,10 +1,10 @@
 //! The study of labelled adaptation: real datasets with a natural source and target,
 //! every method, four ε, ten splits of the target.
 //!
-//! Part of the target plays the private records, the rest judges the models: which is
-//! what a study on public data may do and a run on private data may not. Errors are
-//! relative to the exact model of the private records alone, trained without any privacy:
-//! mean squared error of a regression, share of wrong answers of a classification.
+//! Part of the target plays the private records, the rest judges the models. A study on public data
+//! may do this; a run on private data may not. Errors are relative to the exact model of the
+//! private records alone, trained without any privacy: mean squared error for a regression, share
+//! of wrong answers for a classification.
 
 use std::collections::BTreeMap;
 

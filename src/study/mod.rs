@@ -5,16 +5,16 @@
 //! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
 //! | [`classification`] | PILLAR and GEP on images and features |
-//! | [`correction`] | public shape, private correction, against what else there is |
+//! | [`correction`] | public shape, private correction, compared with the alternatives |
 //! | [`labelled`] | labelled adaptation on real datasets |
-//! | [`persons`] | what protecting whole persons costs |
-//! | [`ranking`] | rankings of image sets: which comes first, how sure, how private |
-//! | [`rehearsal`] | what rehearsals on public data advise, and what would have been best |
-//! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
+//! | [`persons`] | the cost of protecting whole persons |
+//! | [`ranking`] | rankings of image sets: their order, certainty and privacy |
+//! | [`rehearsal`] | the advice of rehearsals on public data, and the best choice in hindsight |
+//! | [`table`] | the results: mean ± sd, with the expected values; as text, Markdown, JSON |
 //!
-//! Nothing here is private: the noise comes from seeds so that a table can be repeated,
-//! and the "private" records are public ones. No ledger knows of it. Files, signals and
-//! terminals are the caller's business.
+//! Nothing here is private: the noise comes from seeds so that a table can be repeated, and the
+//! "private" records are public ones. No ledger is involved. The caller handles files, signals and
+//! terminals.
 
 pub mod classification;
 pub mod correction;

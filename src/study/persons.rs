@@ -1,9 +1,9 @@
-//! The study of persons: what protecting all records of a person costs, by a form of the method
-//! that adds persons up and by group privacy.
+//! The study of persons: the cost of protecting all records of a person, with a form of the method
+//! that sums over persons and with group privacy.
 //!
-//! Half of the target's persons play the private ones, the rest judge. Errors are in excess of
-//! those of the same method without noise, relative to what public data alone would be in excess:
-//! 1 is as good as no private data at all.
+//! Half of the target's persons play the private ones, the rest judge. The measure is the excess
+//! error over the same method without noise, relative to the excess error of public data alone: 1
+//! is no better than using no private data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! The study of rehearsals: their advice beside what would have been best.
+//! The study of rehearsals: their advice compared with the best choice in hindsight.
 //!
-//! The public records of each dataset are all that the rehearsals see. Then every player has
-//! the target, too, of which one part is trained on and the other judges, as it does a real run:
-//! the regret is by how much the advised player's error is above that of the best one.
+//! Rehearsals see only the public records of each dataset. Then every player is tried on the
+//! target, too: one part is for training, the other judges, as in a real run. The regret is the
+//! amount by which the advised player's error exceeds that of the best one.
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::LabelledProblem;

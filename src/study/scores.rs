@@ -1,7 +1,7 @@
-//! How often the interval of a released score holds the truth.
+//! How often the interval of a released score contains the truth.
 //!
-//! Everything is as in a run but the records: answers and losses are drawn from known laws,
-//! are counted, released by the mechanism with the noise that its ε needs, and told.
+//! Everything but the records is as in a run: answers and losses are drawn from known laws,
+//! counted, released by the mechanism with the noise that its ε needs, and reported.
 
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};

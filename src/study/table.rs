@@ -1,4 +1,4 @@
-//! Rows × columns of mean ± sd, against what was wanted.
+//! Rows × columns of mean ± sd, with the expected values.
 
 use std::fmt::Write;
 

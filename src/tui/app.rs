@@ -1,5 +1,4 @@
-//! The whole state of the interface: what the screens share, the screens, and how they
-//! are shown.
+//! The whole state of the interface: the shared state, the screens, and how they are shown.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What screens and windows draw on: boxes, tables and charts in the user's theme.
-//! It remembers where things stand, for the mouse.
+//! The surface on which screens and windows draw boxes, tables and charts in the user's theme. It
+//! remembers the position of things, for the mouse.
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;

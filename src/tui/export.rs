@@ -1,5 +1,5 @@
-//! What a screen shows, for a file or the clipboard. Exact numbers are left out unless
-//! they were asked for by name and the view is not sealed.
+//! The contents of a screen, for a file or the clipboard. Exact numbers are left out unless they
+//! were explicitly requested and the view is not sealed.
 
 use super::app::App;
 use super::context::{Effect, OpenPopup};

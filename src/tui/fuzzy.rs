@@ -1,4 +1,4 @@
-//! Finding by a few letters (pickers) and by words (filters).
+//! Search by a few letters (pickers) and by words (filters).
 
 /// How well the letters of `query` appear in `text` in their order: `None` when
 /// they do not; larger is better. Blanks in the query are passed over.

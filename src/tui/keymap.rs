@@ -1,5 +1,5 @@
-//! Every key of the interface: those of the screens and those that hold everywhere.
-//! Dispatch, the hint bar, the help, the palette and the guide read these tables.
+//! Every key of the interface: those of the screens and those that work everywhere. Dispatch, the
+//! hint bar, the help, the palette and the guide read these tables.
 
 use crossterm::event::KeyEvent;
 

@@ -1,4 +1,4 @@
-//! A key with its words and what it calls; how keys are written.
+//! A key with its words and its action; how keys are written.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,4 +1,4 @@
-//! A run of another process as the interface follows it, by its files.
+//! A run of another process, which the interface follows by its files.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

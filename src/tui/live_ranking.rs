@@ -1,4 +1,4 @@
-//! A ranking as the interface follows it.
+//! A ranking that the interface follows.
 
 use crate::engine::Control;
 use crate::engine::desk::{JobId, RankNews};

@@ -1,4 +1,4 @@
-//! A rehearsal as the interface follows it.
+//! A rehearsal that the interface follows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! A run as the interface follows it.
+//! A run that the interface follows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,26 +1,26 @@
-//! The terminal interface: screens, widgets, keys. It owns no mathematics and
-//! no files: work is asked of the engine's desk and answered by messages.
+//! The terminal interface: screens, widgets, keys. It contains no mathematics and no files: it asks
+//! the engine's desk for work and gets messages back.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`tab`] | the list of the screens |
 //! | [`screen`] | what a screen is; a folder for each |
-//! | [`context`] | what screens share: session, data, plans, runs, ledger |
+//! | [`context`] | the shared state: session, data, plans, runs, ledger |
 //! | [`app`] | the whole state |
 //! | [`mod@update`] | the only place that changes it |
 //! | [`mod@view`] | state → picture, pure |
 //! | [`keymap`], [`keys`] | every key; how keys are written |
 //! | [`popup`] | windows over a screen |
-//! | [`canvas`], [`widgets`], [`theme`] | what all of them draw with |
-//! | [`live_run`], [`live_ranking`] | work as it is followed |
-//! | [`export`], [`text_table`], [`screenshot`] | what is shown, for a file or the clipboard |
-//! | [`run_column`] | what tables say of archived runs |
-//! | [`history`], [`fuzzy`], [`notice`] | undo; finding by a few letters; what is said to the user |
-//! | [`tutorial`] | the steps of `halflight tutorial`, and how each is seen to be done |
-//! | [`terminal`] | raw mode and its certain end |
+//! | [`canvas`], [`widgets`], [`theme`] | the tools with which all of them draw |
+//! | [`live_run`], [`live_ranking`] | work that the interface follows |
+//! | [`export`], [`text_table`], [`screenshot`] | the contents of a screen, for a file or the clipboard |
+//! | [`run_column`] | the columns of tables of archived runs |
+//! | [`history`], [`fuzzy`], [`notice`] | undo; search by a few letters; messages to the user |
+//! | [`tutorial`] | the steps of `halflight tutorial`, and the tests that each is done |
+//! | [`terminal`] | raw mode, which always ends |
 //!
-//! Each uses only what stands below it here: terminal and loop, `update` and `view`,
-//! `keymap`, `app`, `screen`, `context`, `popup`, `canvas`, widgets and theme.
+//! Each uses only those after it in this list: terminal and loop, `update` and `view`, `keymap`,
+//! `app`, `screen`, `context`, `popup`, `canvas`, widgets and theme.
 
 pub mod app;
 pub mod canvas;

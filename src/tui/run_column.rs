@@ -1,4 +1,4 @@
-//! What a table says of archived runs.
+//! The columns of a table of archived runs.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Who carries out a run of another process, and how fast it is.
+//! Which process executes a run elsewhere, and how fast it is.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};

@@ -1,12 +1,11 @@
 //! A buffer of cells as an SVG picture of a terminal window.
 //!
-//! The pictures of README and guide are made with it from the same views as the program
-//! draws, and a test compares them, so they cannot go stale: the same buffer always
-//! gives the same text.
+//! The pictures of README and guide are made from the program's own views, and a test compares
+//! them, so they cannot go stale: the same buffer always gives the same text.
 //!
-//! Fonts differ in which symbols they have and how wide those are. Only letters are
-//! left to the font; braille dots, blocks and box lines are drawn as shapes, and
-//! every text states its length, so columns stay columns.
+//! Fonts differ in their symbols and in the widths of these. Only letters use the font; braille
+//! dots, blocks and box lines are drawn as shapes. Every text states its length, so columns stay
+//! aligned.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Raw mode. However the interface stops, the terminal is given back as it was.
+//! Raw mode. However the interface stops, the terminal is restored.
 
 use std::io::{Stdout, Write, stdout};
 use std::mem::ManuallyDrop;

@@ -1,6 +1,6 @@
-//! The tutorial: seven steps on made-up hospital records. A step says what to press next, looks at the
-//! state to see that it was done, and only then gives way to the next one. It presses nothing
-//! itself and changes nothing.
+//! The tutorial: seven steps on synthetic hospital records. A step says which key to press next,
+//! and the next step follows only when the state shows that it was done. The tutorial itself
+//! presses nothing and changes nothing.
 
 use crate::data::{Role, Source};
 use crate::engine::rehearse::RehearsalProgress;

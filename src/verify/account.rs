@@ -1,4 +1,4 @@
-//! The certificate of an account: what all its runs together come to.
+//! The certificate of an account: the total of all its runs.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! ε of a list of mechanisms, short and by itself.
+//! ε of a list of mechanisms, in short and independent code.
 //!
 //! The value is the least of three, all of which hold for a plan fixed in advance:
 //!
@@ -6,15 +6,15 @@
 //!
 //!   > δ(ε) = (1/2π) ∫ M(c + it) e^{−(c + it)ε} / ((c + it)(c + 1 + it)) dt,
 //!
-//!   at the c of Chernoff's bound, in closed form where all are Gaussian or there is only one
-//!   draw of a sample. Where M does not decay (pure outputs, few draws), L is blurred by a
-//!   normal of standard deviation s, e^{s²z²/2}, with s a small part of ε and made smaller until
-//!   ε no longer changes;
-//! * *Rényi divergences*: the order x + 1 proves δ(ε) ≤ M(x) e^{−xε} x^x/(x + 1)^{x + 1}; of
-//!   selections more is proven here than by the integral;
+//!   at the c of Chernoff's bound, in closed form where all are Gaussian or there is only one draw
+//!   on a sample. Where M does not decay (pure outputs, few draws), L is blurred by a normal of
+//!   standard deviation s, e^{s²z²/2}, where s is a small part of ε and is reduced until ε no
+//!   longer changes;
+//! * *Rényi divergences*: the order x + 1 proves δ(ε) ≤ M(x) e^{−xε} x^x/(x + 1)^{x + 1}; for
+//!   selections this proves more than the integral;
 //! * the *sum* of pure guarantees.
 //!
-//! Few draws at a tiny rate resist the integral; then the value lies between the ε of one draw
+//! The integral fails for few draws at a tiny rate; then the value lies between the ε of one draw
 //! and that of Rényi.
 
 use realfft::num_complex::Complex;

@@ -1,5 +1,5 @@
-//! Reading files that others may have edited: every field that is missing or odd is an error
-//! with its name, and what is not known is passed over.
+//! Reads files that others may have edited: every missing or odd field is an error with its name,
+//! and unknown fields are ignored.
 
 use serde_json::Value;
 

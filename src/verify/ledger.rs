@@ -1,4 +1,4 @@
-//! A ledger: the hashes of its lines, and what its accounts come to.
+//! A ledger: the hashes of its lines, and the totals of its accounts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,13 +1,13 @@
-//! The privacy loss L of one draw of a mechanism, as the transform E e^{zL} under the first of
-//! two hypotheses; all that a list reveals is the product of the transforms.
+//! The privacy loss L of one draw of a mechanism, as the transform E e^{zL} under the first of two
+//! hypotheses; the transform of a list is the product of its transforms.
 //!
 //! * Gaussian of ratio μ: e^{z(z + 1)μ²/2}.
 //! * Laplace of ratio ε₀: L = ε₀ with probability ½, −ε₀ with ½e^{−ε₀}, and between them with
 //!   density ¼e^{−(ε₀ − ℓ)/2}.
 //! * Bounded range ε₀ (exponential mechanism): density ½e^{(ε₀ + ℓ)/2}/(e^{ε₀} − 1) on ±ε₀.
 //! * Pure ε₀: randomised response.
-//! * The best of repeats: δ(ε) is at most m times that of one repeat at ε − c, which is what
-//!   m·e^{cz} times its transform gives.
+//! * The best of repeats: δ(ε) is at most m times that of one repeat at ε − c, so its transform is
+//!   multiplied by m·e^{cz}.
 //! * Gaussian on a Poisson sample: an integral, by the trapezoidal rule over the output.
 
 use realfft::num_complex::Complex;

@@ -1,18 +1,17 @@
-//! A second opinion: what a certificate or a ledger says, computed again by another path.
+//! A second opinion: recomputes the numbers of a certificate or a ledger by another method.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`loss`] | the privacy loss of one mechanism, as a transform |
-//! | [`curve`] | ε of a list of them: closed forms, Rényi divergences, a contour integral |
+//! | [`curve`] | ε of a list of mechanisms: closed forms, Rényi divergences, a contour integral |
 //! | [`selections`] | many selections of one size |
-//! | [`json`] | reading files that others may have edited |
+//! | [`json`] | reads files that others may have edited |
 //! | [`claim`] | a number of a file next to the recomputed one |
-//! | [`certificate`], [`account`], [`ledger`] | which numbers these files hold, and what they must fit |
+//! | [`certificate`], [`account`], [`ledger`] | the numbers in these files, and what they must match |
 //!
-//! Nothing of [`crate::privacy::accountant`] is used, nor of the ledger: no lattice, no
-//! Fourier transform of masses, no struct of theirs. What both share is the list of
-//! mechanisms in the file and the mathematics. `assets/verify.py` is a third opinion, in 200
-//! lines of Python.
+//! Nothing from [`crate::privacy::accountant`] or the ledger is used: no lattice, no Fourier
+//! transform of masses, none of their structs. Both share only the list of mechanisms in the file
+//! and the mathematics. `assets/verify.py` is a third opinion, in 200 lines of Python.
 
 pub mod account;
 pub mod certificate;

@@ -1,9 +1,9 @@
-//! Selections of one size, each of which may depend on what the earlier ones put out.
+//! Selections of one size, each of which may depend on the outputs of earlier ones.
 //!
-//! The largest δ of j draws at ε is the largest over t in [0, ε₀] of
-//! p·δ₋(ε − t) + (1 − p)·δ₋(ε − t + ε₀), where δ₋ is that of j − 1 draws, and a draw has the
-//! losses t and t − ε₀ with the probabilities p and 1 − p. Here t goes over a lattice only, so
-//! what is found is never too large, and with fine lattices hardly too small.
+//! The largest δ of j draws at ε is the largest over t in [0, ε₀] of p·δ₋(ε − t) + (1 − p)·δ₋(ε −
+//! t + ε₀), where δ₋ is that of j − 1 draws, and a draw has the losses t and t − ε₀ with the
+//! probabilities p and 1 − p. Here t runs only over a lattice, so the value is never too large, and
+//! with fine lattices hardly too small.
 
 /// Steps of ε₀ at least and at most.
 const STEPS: (f64, f64) = (4.0, 24.0);

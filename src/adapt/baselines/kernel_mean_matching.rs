@@ -1,5 +1,5 @@
-//! Kernel mean matching (KMM): public records re-weighted until their mean in a kernel's
-//! feature space is that of the target.
+//! Kernel mean matching (KMM): public records are re-weighted until their mean in a kernel's
+//! feature space equals that of the target.
 //!
 //! > min ½βᵀKβ − κᵀβ,  0 ≤ βᵢ ≤ B,  |Σβ − m| ≤ mε,
 //!

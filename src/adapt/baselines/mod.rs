@@ -1,4 +1,4 @@
-//! What is not private, to compare with.
+//! Methods that are not private, for comparison.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Source-only and target-only: what a private model is compared with.
+//! Source-only and target-only models, with which a private model is compared.
 
 use crate::adapt::MOST_FEATURES;
 use crate::data::{Bounded, Classes, Dataset};

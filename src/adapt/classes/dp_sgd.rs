@@ -1,9 +1,9 @@
 //! DP-SGD: noisy stochastic gradient descent on the private records alone.
 //!
-//! The baseline for everything that uses public data for more than the scaling of features:
-//! true Poisson samples, per-example clipping, Gaussian noise (see [`super::sampled`]). A
-//! random projection (Johnson and Lindenstrauss) of the features, from the public seed, makes
-//! the model smaller, and with it the noise.
+//! The baseline for all methods that use public data for more than the scaling of features: true
+//! Poisson samples, per-example clipping, Gaussian noise (see [`super::sampled`]). A random
+//! projection (Johnson and Lindenstrauss) of the features, from the public seed, makes the model
+//! smaller, and with it the noise.
 
 use super::sampled::design::{self, Design};
 use super::sampled::fields::{

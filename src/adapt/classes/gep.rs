@@ -1,23 +1,24 @@
-//! Gradient embedding perturbation: noise where public gradients point, and a little beside it.
+//! Gradient embedding perturbation: noise in the directions of public gradients, and a little noise
+//! outside them.
 //!
 //! After Yu et al. and algorithm 4 of Gu, Kamath and Wu, *Choosing Public Datasets for Private
-//! Machine Learning via Gradient Subspace Distance*. An orthonormal basis V (p × k) of the
-//! *anchor* subspace comes from the gradients of public records at the current model, by power
-//! iteration. Every private gradient is split into its embedding wᵢ = Vᵀgᵢ and its residual
-//! rᵢ = gᵢ − Vwᵢ, clipped to S₁ and S₂. Noise on k numbers is small, and the residual, most of
-//! the p numbers, is short. Residuals are never formed: with the clipping factors e and f,
+//! Machine Learning via Gradient Subspace Distance*. An orthonormal basis V (p × k) of the *anchor*
+//! subspace comes from the gradients of public records at the current model, by power iteration.
+//! Every private gradient is split into its embedding wᵢ = Vᵀgᵢ and its residual rᵢ = gᵢ − Vwᵢ,
+//! clipped to S₁ and S₂. Noise on only k numbers is small, and the residual, with most of the p
+//! numbers, is short. Residuals are never formed: with the clipping factors e and f,
 //!
 //! > Σ fᵢrᵢ = Σ fᵢgᵢ − V·Σ fᵢwᵢ.
 //!
-//! *Sensitivity.* Both parts of a step are one Gaussian mechanism on one Poisson sample: a
-//! vector of k + p numbers, (√s·Σeᵢwᵢ/S₁, √(1−s)·Σfᵢrᵢ/S₂), to which one record adds at most
-//! √(s + 1 − s) = 1. The share s splits the budget. Neighbours are zero-out, as in
-//! [`super::sampled`]; under replace-one the vector would move by up to 2, for which the σ
-//! that the paper prints does not suffice.
+//! *Sensitivity.* Both parts of a step are one Gaussian mechanism on one Poisson sample: a vector
+//! of k + p numbers, (√s·Σeᵢwᵢ/S₁, √(1−s)·Σfᵢrᵢ/S₂), to which one record adds at most √(s + 1 − s)
+//! = 1. The share s splits the budget. Neighbours are zero-out, as in [`super::sampled`]. Under
+//! replace-one the vector would move by up to 2, and the σ that the paper prints would not be
+//! enough.
 //!
 //! ‖rᵢ‖² = ‖gᵢ‖² − ‖wᵢ‖² is a difference of rounded numbers, so a small share of ‖gᵢ‖² is added
-//! before clipping ([`residual_slack`]), and gradients very much longer than S₁ + S₂ are shortened first, so that
-//! no sum cancels numbers far larger than its result.
+//! before clipping ([`residual_slack`]). Gradients much longer than S₁ + S₂ are shortened first, so
+//! that no sum cancels numbers far larger than its result.
 
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
 use super::sampled::fields::{

@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`sampled`] | what the methods share |
+//! | [`sampled`] | the parts that the methods share |
 //! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | the methods |
 
 pub mod dp_sgd;

@@ -1,14 +1,14 @@
 //! PILLAR: private learning on the principal directions of unlabelled public records.
 //!
-//! After Pinto, Hu, Yang and Sanyal, *PILLAR: How to make semi-private learning more
-//! effective*: the top k eigenvectors V of the public second moment (here of centred records,
-//! which is worth more than the choice of k), then DP-SGD on x ↦ Vᵀ(x − μ)/‖Vᵀ(x − μ)‖ with
-//! softmax cross-entropy or the hinge loss of the paper's equation (1). Noise is added to k
-//! numbers per class in place of one for every feature.
+//! After Pinto, Hu, Yang and Sanyal, *PILLAR: How to make semi-private learning more effective*:
+//! the top k eigenvectors V of the public second moment (here of centred records, which helps more
+//! than the choice of k), then DP-SGD on x ↦ Vᵀ(x − μ)/‖Vᵀ(x − μ)‖ with softmax cross-entropy or
+//! the hinge loss of the paper's equation (1). Noise is added to k numbers per class instead of one
+//! for every feature.
 //!
-//! V and μ come from public records alone and stay as they are, so the sensitivity is that of
-//! DP-SGD (see [`super::sampled`]). The guarantee is *semi-private*: it is for the private
-//! records, and takes the public ones as given, drawn independently of them.
+//! V and μ come from public records alone and stay fixed, so the sensitivity is that of DP-SGD (see
+//! [`super::sampled`]). The guarantee is *semi-private*: it protects the private records, and takes
+//! the public ones as given and drawn independently of them.
 
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PlannedDesign};

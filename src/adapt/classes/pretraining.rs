@@ -1,10 +1,11 @@
-//! Pre-training on public records, or a model of an earlier run; then private fine-tuning of chosen layers.
+//! Pre-training on public records, or the model of an earlier run, then private fine-tuning of
+//! chosen layers.
 //!
-//! The second phase of Gu, Kamath and Wu, section 5: the network learns the public task first,
-//! by ordinary stochastic gradients and with all layers. Where the public classes are others
-//! than the private ones, its last layer is replaced by a new one. Then DP-SGD (see
-//! [`super::sampled`]) trains all layers, the last alone (the others are evaluated once), or the
-//! biases of all with the last. Fewer trained numbers are fewer noisy ones.
+//! The second phase of Gu, Kamath and Wu, section 5: the network learns the public task first, by
+//! ordinary stochastic gradients and with all layers. Where the public classes differ from the
+//! private ones, its last layer is replaced by a new one. Then DP-SGD (see [`super::sampled`])
+//! trains all layers, only the last (the others are evaluated once), or all biases and the last
+//! layer. Fewer trained numbers are fewer noisy ones.
 
 use rand::seq::SliceRandom;
 

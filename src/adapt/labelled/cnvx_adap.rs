@@ -3,13 +3,13 @@
 //! Noisy projected gradient descent on F of [`super::weighted::objective`], over
 //! ‖w‖ ≤ Λ and all weights; squared loss. B = (rΛ + y_max)², G = 2r(rΛ + y_max).
 //!
-//! *As printed*: w starts at 0 and the weights at their largest; the steps know the noise, σ₁ of
-//! an entry of the gradient and σ₂ of a slope in u: η_w = Λ/√(T(G² + dσ₁²)), for the m public
-//! records m^{3/2}/(√T·α²(B + B̄)) and for the n private ones
-//! n^{3/2}/√(T((1 − α)⁴B̄² + n⁴σ₂²)), with B̄ = B + κ₁ + κ₂ + κ_∞. All steps are averaged. A step η
-//! in u is one of c²η in v. With many records that hardly moves a weight, and the printed noise is
-//! many times the gradient: it is here to be reproduced. The paper also releases d̂ for half of ε;
-//! here d̂ is declared, and all of ε goes to the descent.
+//! *As printed*: w starts at 0 and the weights at their largest values. The steps depend on the
+//! noise, σ₁ of an entry of the gradient and σ₂ of a slope in u: η_w = Λ/√(T(G² + dσ₁²)), for the m
+//! public records m^{3/2}/(√T·α²(B + B̄)) and for the n private ones n^{3/2}/√(T((1 − α)⁴B̄² +
+//! n⁴σ₂²)), with B̄ = B + κ₁ + κ₂ + κ_∞. All steps are averaged. A step η in u is one of c²η in v.
+//! With many records this hardly moves a weight, and the printed noise is many times the gradient.
+//! This mode exists to reproduce the paper. The paper also releases d̂ for half of ε; here d̂ is
+//! declared, and all of ε goes to the descent.
 //!
 //! *Rigorous*: noise from the accountant, w starts at the public solution, steps in
 //! units of the curvature of each block.

@@ -1,15 +1,14 @@
-//! Labelled discrepancy: how far the losses of two datasets can be apart.
+//! Labelled discrepancy: how far apart the losses of two datasets can be.
 //!
 //! > d̂ = sup over ‖w − w₀‖ ≤ ρ of |L_priv(w) − L_pub(w)|,  L(w) = mean of (x·w − y)²
 //!
-//! L is quadratic, so both signs are trust-region problems and are solved exactly. Over
-//! the whole ball (w₀ = 0, ρ = Λ) d̂ is 10 to 1000 times the losses themselves and says
-//! nothing; around the public solution it tells how much worse the public data may be
-//! as a guide there.
+//! L is quadratic, so both signs are trust-region problems and are solved exactly. Over the whole
+//! ball (w₀ = 0, ρ = Λ) d̂ is 10 to 1000 times the losses themselves and says nothing. Around the
+//! public solution it tells how much worse a guide the public data may be there.
 //!
-//! *Sensitivity.* On the ball every loss lies in [0, B], B = (r(‖w₀‖ + ρ) + y_max)², so
-//! replacing one of n private records moves L_priv(w) by at most B/n for every w at once,
-//! and with it the supremum. The bounds are enforced record by record.
+//! *Sensitivity.* On the ball every loss lies in [0, B], B = (r(‖w₀‖ + ρ) + y_max)², so replacing
+//! one of n private records moves L_priv(w) by at most B/n for every w at once, and with it the
+//! supremum. The bounds are enforced record by record.
 
 use crate::adapt::ProblemShape;
 use crate::data::{Bounds, Dataset};

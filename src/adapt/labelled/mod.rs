@@ -3,10 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | [`public_shape`] | predictors taught by public records, corrected by private ones |
-//! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
-//! | [`profiled`] | what the methods with weights in closed form share |
+//! | [`labelled_discrepancy`], `penalty` | how far apart the losses of two datasets can be |
+//! | [`profiled`] | the shared parts of the methods with weights in closed form |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`target_only`] | those methods |
-//! | [`weighted`] | what the published methods with learned weights share |
+//! | [`weighted`] | the shared parts of the published methods with learned weights |
 //! | [`cnvx_adap`], [`ncnvx_adap`] | those methods |
 
 pub mod cnvx_adap;

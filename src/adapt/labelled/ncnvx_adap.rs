@@ -5,11 +5,11 @@
 //! layer, over ‖θ‖ ≤ Λ. B and G are those of [`super::weighted::learner`].
 //!
 //! *As printed*, for a linear score: one step 1/β̄ in u for all variables, with the β̄ of
-//! [`printed_smoothness`]; printed noise; of all steps one that chance names is delivered. What is
-//! watched is the norm of the gradient mapping at the scale β̄. A step in u moves weights by 1/c²
-//! times less than one in v, so they stay where they are. The paper also releases d̂ for half of ε;
-//! here d̂ is declared, and all of ε goes to the descent. *Rigorous*: noise from the accountant,
-//! steps in units of the curvature of each block.
+//! [`printed_smoothness`]; printed noise; the result is one of all steps, chosen at random. The
+//! measure shown is the norm of the gradient mapping at the scale β̄. A step in u moves weights by
+//! 1/c² times less than one in v, so they stay where they are. The paper also releases d̂ for half
+//! of ε; here d̂ is declared, and all of ε goes to the descent. *Rigorous*: noise from the
+//! accountant, steps in units of the curvature of each block.
 
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};

@@ -3,9 +3,9 @@
 //! The objective, its sensitivity and the descent are those of `profiled`, with squared
 //! loss and C = 2√κ₁·r.
 //!
-//! The defaults were chosen on bikeshare, wine and airline (ten splits each, ε from .5 to 5),
-//! for the mean logarithm of the error. Where these did not tell (several pulls did equally
-//! well on them) wind and gas were looked at, which are to that extent no blind check.
+//! The defaults were chosen on bikeshare, wine and airline (ten splits each, ε from .5 to 5), for
+//! the mean logarithm of the error. Where these did not decide (several pulls did equally well on
+//! them), wind and gas were used, so these two are not a fully blind check.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Profiled logistic: two classes, closed-form weights, noise on the gradient alone.
 //!
-//! The objective, its sensitivity and the descent are those of `profiled`, with logistic
-//! loss. Its largest gradient is r, and most are far smaller: clipping below r trades a
-//! little bias for less noise. The public Hessian scales the steps.
+//! The objective, its sensitivity and the descent are those of `profiled`, with logistic loss. The
+//! largest gradient is r, and most are far smaller: clipping below r trades a little bias for less
+//! noise. The public Hessian scales the steps.
 //!
-//! The defaults were chosen on bikeshare, wine and airline, their labels cut in two; no
-//! other data were looked at.
+//! The defaults were chosen on bikeshare, wine and airline, with their labels split into two
+//! classes. No other data were used.
 
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};

@@ -1,11 +1,11 @@
-//! Noisy gradient descent on the private records alone: what adaptation has to beat.
+//! Noisy gradient descent on the private records alone: the baseline that adaptation has to beat.
 //!
-//! No public record is used, not even for a start or for the scale of a step. Every
-//! record's gradient is clipped to norm C; all records are used in every step, or Poisson
-//! samples of them: [`super::profiled::batches`] has the sensitivities.
+//! No public record is used, not even for a start or for the scale of a step. Every record's
+//! gradient is clipped to norm C. Every step uses all records, or a Poisson sample of them:
+//! [`super::profiled::batches`] has the sensitivities.
 //!
-//! The defaults of the regression were chosen like those of the profiled method, on the
-//! same data: bikeshare, wine and airline.
+//! The defaults of the regression were chosen like those of the profiled method, on the same data:
+//! bikeshare, wine and airline.
 
 use std::sync::Arc;
 

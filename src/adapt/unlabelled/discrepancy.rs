@@ -7,9 +7,9 @@
 //!
 //! > F̃(q) = (1/μ) log Tr exp(μ·diag(M, −M)),  ‖M‖₂ ≤ F̃ ≤ ‖M‖₂ + log(2d)/μ,
 //!
-//! whose slope in M is E = [exp(μM) − exp(−μM)]/Tr exp(μ·diag(M, −M)), so that
-//! ∂F̃/∂qᵢ = −xᵢᵀExᵢ. Both go through the eigenvalues of M, less the largest of them:
-//! every exponent is at most 0 and nothing overflows, however large μ is.
+//! whose slope in M is E = [exp(μM) − exp(−μM)]/Tr exp(μ·diag(M, −M)), so that ∂F̃/∂qᵢ = −xᵢᵀExᵢ.
+//! Both are computed from the eigenvalues of M, minus the largest of them: every exponent is at
+//! most 0 and nothing overflows, however large μ is.
 //!
 //! *Sensitivity.* With C = cosh(μM)/Tr cosh(μM), symmetric with eigenvalues c₁ ≥ c₂ ≥ … that
 //! sum to one, the second derivative of F̃ along a symmetric H is, in M's axes,
@@ -26,19 +26,20 @@
 //!
 //! > R = r̂²·min(μr²/n · (c₁ + c₂), 2),  ‖change of E‖_F ≤ min(μr²/n · √(c₁(c₁ + c₂)), 2).
 //!
-//! Where persons are protected, n counts them and Δ = (A − B)/n, with means A and B of their
+//! Where persons are protected, n counts persons and Δ = (A − B)/n, with means A and B of their
 //! records' outer products: a mean of differences of single ones. √D²F̃[Δ, Δ] and ‖DE\[Δ\]‖_F are
-//! norms of Δ, so they are no larger than the largest of a single one, and both bounds hold.
+//! norms of Δ, so they are no larger than the largest norm of a single difference, and both bounds
+//! hold.
 //!
-//! What scores have in common changes no choice between them. All of this holds on the way
-//! from one data set to the other, too, where M is a private moment less a public one, both
-//! without negative eigenvalues and of norm at most r² and r̂². No eigenvalue of M is then
-//! larger in size than ρ = max(r², r̂²), every cosh is at least 1, and so, for d ≥ 2,
+//! A shift that all scores share changes no choice between them. All of this also holds on the path
+//! from one data set to the other, where M is a private moment minus a public one, both without
+//! negative eigenvalues and of norm at most r² and r̂². Then no eigenvalue of M exceeds in absolute
+//! value ρ = max(r², r̂²), every cosh is at least 1, and so, for d ≥ 2,
 //!
 //! > c₁ ≤ cosh(μρ)/(cosh(μρ) + d − 1),  c₁ + c₂ ≤ 2cosh(μρ)/(2cosh(μρ) + d − 2).
 //!
-//! The usual bound, which only says c₁ + c₂ ≤ 1, is what this becomes for large μ. For small
-//! μ it is 2/d: a weak smoothing cannot single out a direction, and no record can make it.
+//! For large μ this becomes the usual bound, c₁ + c₂ ≤ 1. For small μ it is 2/d: a weak smoothing
+//! cannot single out a direction, and no record can change this.
 
 use crate::error::{Error, Result};
 use crate::numeric::eigen::eigenvalues;

@@ -2,40 +2,38 @@
 //! moves along) and 2 (two-stage, the model is fitted afterwards) of Bassily, Mohri and Suresh,
 //! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
 //!
-//! In every round one public record is chosen to receive weight, the better it lowers the
-//! objective the likelier: q ← (1 − η)q + η·e_vertex. The model's step sees public data only.
+//! In every round one public record is chosen to receive weight; the more it lowers the objective,
+//! the likelier it is chosen: q ← (1 − η)q + η·e_vertex. The model's step sees public data only.
 //!
-//! *Rigorous.* The exponential mechanism with the range R of [`super::discrepancy`] (times
-//! 4Λ² in the full objective). Step sizes η_k = 1/(k + 1), which give every chosen record
-//! and the uniform start the same weight: noise has to be averaged out more than
-//! the classic 2/(k + 2), also offered, does. K follows from n, ε and m. The classic bound
-//! on the gap, C/K + (noise of a score)·ln m with a noise that grows as √K, would suggest
-//! (n·μ_GDP/(c·ln m))^{2/3} up to its constants, with c = c₁ + c₂ of [`super::discrepancy`],
-//! but is pessimistic about noise that points nowhere: in the papers' setup
-//! 1.5·√(n·μ_GDP/(c·ln m)) was near the best K at all of n = 1000, 8000, ε = 1, 4, 16 and
-//! d = 3, 10, 50.
+//! *Rigorous.* The exponential mechanism with the range R of [`super::discrepancy`] (times 4Λ² in
+//! the full objective). Step sizes η_k = 1/(k + 1), which give every chosen record and the uniform
+//! start the same weight: they average noise out better than the classic 2/(k + 2), which is also
+//! offered. K follows from n, ε and m. The classic bound on the gap, C/K + (noise of a score)·ln m
+//! with a noise that grows as √K, would suggest (n·μ_GDP/(c·ln m))^{2/3} up to its constants, with
+//! c = c₁ + c₂ of [`super::discrepancy`], but it is pessimistic about noise without a direction: in
+//! the papers' setup 1.5·√(n·μ_GDP/(c·ln m)) was near the best K at all of n = 1000, 8000, ε = 1,
+//! 4, 16 and d = 3, 10, 50.
 //!
 //! *As printed.* In every round the smallest of the partial derivatives plus Laplace noise is
-//! chosen, K = 1000, μ = 10. Algorithm 2: noise of b = 4μr²r̂²√(2K ln(1/δ))/(nε), steps
-//! η_k = 3/(k + 2) from k = 1, λ = 0.001, and q_K is returned, so that the last choice is made in
-//! vain. Algorithm 1: noise of 2·4Λ²·b, a constant step
-//! η = √(2(D_qγ_q + D_wγ_w)/((D_q²μ_q + D_w²μ_w + 2γ_qw·D_qD_w)K)) with the constants of
-//! [`printed_step`], a Frank–Wolfe step of the model, and of all iterates the one with the least
-//! noisy gap is returned.
+//! chosen, K = 1000, μ = 10. Algorithm 2: noise of b = 4μr²r̂²√(2K ln(1/δ))/(nε), steps η_k =
+//! 3/(k + 2) from k = 1, λ = 0.001, and q_K is returned, so the last choice is wasted. Algorithm 1:
+//! noise of 2·4Λ²·b, a constant step η = √(2(D_qγ_q + D_wγ_w)/((D_q²μ_q + D_w²μ_w +
+//! 2γ_qw·D_qD_w)K)) with the constants of [`printed_step`], a Frank–Wolfe step of the model, and
+//! the iterate with the least noisy gap is returned.
 //!
-//! There is one deviation. The printed gaps take their noise from the choices before them, of
-//! which nothing but the index was accounted for, and read ⟨∇, q⟩ without noise: nothing is proved
-//! for that. Here the gaps get noise of the same scale of their own. Algorithm 2's own proof
-//! undercounts by a factor two (the largest of noisy scores is a pair of Laplace mechanisms), and
-//! its sensitivity overcounts by four; the certificates have what is true.
+//! There is one deviation. The printed gaps reuse the noise of the choices before them, for which
+//! only the index was accounted for, and read ⟨∇, q⟩ without noise. Nothing is proved for this.
+//! Here the gaps get their own noise of the same scale. Algorithm 2's own proof undercounts by a
+//! factor two (the largest of noisy scores is a pair of Laplace mechanisms), and its sensitivity
+//! overcounts by four; the certificates have the correct values.
 //!
-//! *Sensitivity of the noisy maximum.* Scores that all move by the same amount leave every
-//! choice as it is. Scores that move by amounts within a range of R move, up to such a common
-//! shift, by at most R/2 each.
+//! *Sensitivity of the noisy maximum.* If all scores move by the same amount, every choice stays
+//! the same. Scores that move by amounts within a range of R move, up to such a common shift, by at
+//! most R/2 each.
 //!
-//! *The best iterate* has the least stationarity gap max_j s_j − ⟨s, q⟩, of scores s. Both
-//! parts move within the range that the scores move in, so a gap moves by at most R either
-//! way, and gaps of different iterates by amounts within a range of 2R.
+//! *The best iterate* has the least stationarity gap max_j s_j − ⟨s, q⟩, with scores s. Both parts
+//! move within the range that the scores move in, so a gap moves by at most R either way, and gaps
+//! of different iterates by amounts within a range of 2R.
 
 use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{

@@ -2,9 +2,9 @@
 //!
 //! > min over q and ‖w‖ ≤ Λ of  Σ qᵢ(⟨w, xᵢ⟩ − yᵢ)² + 4Λ²F̃(M̃₀ − Σ qᵢxᵢxᵢᵀ) + (c·m·σ/2)‖q − u‖².
 //!
-//! For given q the best w is weighted least squares, so w is eliminated and what remains is a
-//! function of q whose gradient is that of the objective at the best w. It prefers, among
-//! weights that match the moment equally well, those whose records agree about labels.
+//! For given q the best w is weighted least squares, so w is eliminated. This leaves a function of
+//! q whose gradient is that of the objective at the best w. Among weights that match the moment
+//! equally well, it prefers those whose records agree about labels.
 
 use super::discrepancy::{Smoothed, smoothed_value};
 use super::matching::Matching;

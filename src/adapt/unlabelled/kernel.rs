@@ -1,7 +1,8 @@
-//! A moment as public records see it: bᵢ = xᵢᵀM₀xᵢ, all that matching needs of M₀.
+//! A moment in the coordinates of public records: bᵢ = xᵢᵀM₀xᵢ, the only part of M₀ that matching
+//! needs.
 //!
-//! With more numbers in a moment than public records, d² > m, it is cheaper to release. b is
-//! M₀ measured against the matrices xᵢxᵢᵀ, whose inner products are G_ij = (xᵢ·xⱼ)², so that
+//! If a moment has more numbers than there are public records, d² > m, b is cheaper to release. b
+//! is M₀ measured against the matrices xᵢxᵢᵀ, whose inner products are G_ij = (xᵢ·xⱼ)², so that
 //! matching ([`super::matching`]) is, up to a constant,
 //!
 //! > min ½qᵀGq − b̃ᵀq + (c·m·σ/2)‖q − u‖²  over the simplex,
@@ -13,7 +14,7 @@
 //!
 //! > b̃ = L(a + σz) = b + N(0, σ²G)
 //!
-//! is distributed as if M̃₀ had been released and looked at through the same records.
+//! is distributed as if M̃₀ had been released and then projected onto the same records.
 //!
 //! *Sensitivity.* ‖L⁻¹Δb‖ is the length of a projection of ΔM₀: at most its Frobenius norm.
 //! G may be singular, so L is that of G + jI: this lowers ‖L⁻¹Δb‖ and adds noise of the

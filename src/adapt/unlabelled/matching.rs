@@ -2,8 +2,8 @@
 //!
 //! > min ½‖M̃₀ − Σ qᵢxᵢxᵢᵀ‖²_F + (c·m·σ/2)‖q − u‖²  over the simplex (u uniform),
 //!
-//! in the dense form, on the moment itself. [`super::kernel`] has the same for what public
-//! records see of it.
+//! in the dense form, on the moment itself. [`super::kernel`] has the same in the coordinates of
+//! public records.
 
 use std::sync::Arc;
 

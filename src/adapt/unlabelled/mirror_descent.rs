@@ -2,27 +2,26 @@
 //! algorithm 3 of Bassily, Mohri and Suresh,
 //! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
 //!
-//! *Rigorous.* The gradient −xᵢᵀExᵢ has m entries but only d(d + 1)/2 things to say, so E is
-//! what is released, as a packed symmetric matrix with Gaussian noise. The step is the
-//! Bregman step of [`crate::numeric::prox`]; returned is the average of the second half of the
-//! iterates: the first half is on its way.
+//! *Rigorous.* The gradient −xᵢᵀExᵢ has m entries but only d(d + 1)/2 independent numbers, so E is
+//! released instead, as a packed symmetric matrix with Gaussian noise. The step is the Bregman step
+//! of [`crate::numeric::prox`]; the result is the average of the second half of the iterates,
+//! because the first half is still approaching the optimum.
 //!
 //! *Sensitivity.* That of E in Frobenius norm, which is the ℓ₂ norm of the packed matrix:
 //! see [`super::discrepancy`]. The noise of an entry of the gradient is then
 //! at most r̂² times that of one number of E, whatever m is; the printed release of the m
 //! entries themselves pays √m for the same.
 //!
-//! *As printed.* Independent Gaussian noise of σ = √m·2τ·√(2K ln(1/δ))/ε on the m entries,
-//! 2τ = 4μr²r̂²/n; the printed prox step ‖q − q_k‖²_p/(η(p − 1)), p = 1 + 1/ln m, with
-//! η = 2√(ln m/K)/(r̂² + λ); the average of all q_k, the uniform start among them; K = 1000 and
-//! λ = 0.001 as in the experiments. The certificate has the ε of that σ at the true sensitivity,
-//! √min(m·r̂⁴, λ_max(G)) times that of E, G_ij = (xᵢ·xⱼ)².
+//! *As printed.* Independent Gaussian noise of σ = √m·2τ·√(2K ln(1/δ))/ε on the m entries, 2τ =
+//! 4μr²r̂²/n; the printed prox step ‖q − q_k‖²_p/(η(p − 1)), p = 1 + 1/ln m, with η = 2√(ln
+//! m/K)/(r̂² + λ); the average of all q_k, including the uniform start; K = 1000 and λ = 0.001 as
+//! in the experiments. The certificate has the ε of that σ at the true sensitivity, √min(m·r̂⁴,
+//! λ_max(G)) times that of E, G_ij = (xᵢ·xⱼ)².
 //!
-//! The rigorous step size, unless given, is that of the usual regret bound, η = √(ln m/K)/g, where g
-//! bounds the largest entry of the noisy gradient: r̂²·√(e² + 2 ln(m)·σ²) for ‖E‖₂ ≤ e and a
-//! noise σ on E.
-//! The bound falls with K until noise makes up half of g, which is where K is set; beyond
-//! that, more rounds change neither bound nor cost in privacy.
+//! The rigorous step size, unless given, is that of the usual regret bound, η = √(ln m/K)/g, where
+//! g bounds the largest entry of the noisy gradient: r̂²·√(e² + 2 ln(m)·σ²) for ‖E‖₂ ≤ e and a
+//! noise σ on E. The bound falls with K until noise makes up half of g, and K is set there. Beyond
+//! that, more rounds change neither the bound nor the cost in privacy.
 
 use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;

@@ -3,9 +3,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | [`moment`], [`discrepancy`] | statistics of unlabelled private data, and how far a neighbour moves them |
 //! | `matching`, `kernel`, `joint` | the searches behind moment release |
-//! | `reweighting` | what the iterative methods share |
+//! | `reweighting` | the parts that the iterative methods share |
 //! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | the methods |
 
 pub mod discrepancy;

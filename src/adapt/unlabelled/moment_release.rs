@@ -1,17 +1,17 @@
-//! Moment release: the target moment once under noise, everything else as post-processing.
+//! Moment release: the target moment is released once, everything else is post-processing.
 //!
-//! The second moment M₀ = (1/n)Σ x̃x̃ᵀ of the private features is released once. Then
-//! weights on the public records are sought: in *two stages*, weights that match the moment
-//! ([`super::matching`]) and then weighted least squares in a ball; or *jointly* with the
-//! model ([`super::joint`]). M̃₀ is not made positive: cutting its negative eigenvalues would
-//! only bias it.
+//! The second moment M₀ = (1/n)Σ x̃x̃ᵀ of the private features is released once. Then weights on
+//! the public records are computed: in *two stages*, weights that match the moment
+//! ([`super::matching`]) and then weighted least squares in a ball; or *jointly* with the model
+//! ([`super::joint`]). M̃₀ is not made positive: removing its negative eigenvalues would only bias
+//! it.
 //!
-//! *Sensitivity.* That of the moment in Frobenius norm ([`super::moment`]). Released is the
-//! packed upper triangle with off-diagonal entries times √2, whose ℓ₂ norm is that Frobenius
-//! norm: noise σ on it is σ on the diagonal and σ/√2 off it. With more such numbers than
-//! public records, the kernel form releases what those records see of it instead
-//! ([`super::kernel`]). The search goes by accelerated projected gradients, in the kernel form
-//! by moves of weight between two records.
+//! *Sensitivity.* That of the moment in Frobenius norm ([`super::moment`]). The release is the
+//! packed upper triangle with off-diagonal entries times √2, whose ℓ₂ norm is that Frobenius norm:
+//! noise σ on it is σ on the diagonal and σ/√2 off it. If it has more numbers than there are public
+//! records, the kernel form releases the moment in the coordinates of those records instead
+//! ([`super::kernel`]). The search uses accelerated projected gradients, in the kernel form moves
+//! of weight between two records.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The papers' synthetic setup, d = 10, m = 1000, r = Λ = 1, δ = 1/8000, at the six pairs of
-//! n and ε: what every method for unlabelled targets reaches there.
+//! The papers' synthetic setup, d = 10, m = 1000, r = Λ = 1, δ = 1/8000, at the six pairs of n and
+//! ε: the results of every method for unlabelled targets.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What the iterative methods for unlabelled targets share: weights on public records,
-//! a model, and the objective
+//! The shared parts of the iterative methods for unlabelled targets: weights on public records, a
+//! model, and the objective
 //!
 //! > L(q, w) = Σ qᵢ(⟨w, xᵢ⟩ − yᵢ)² + 4Λ²F̃(q)   (single-stage), or
 //! > L(q) = F̃(q) + (λ/2)‖q‖²                     (two-stage, the model is fitted afterwards)

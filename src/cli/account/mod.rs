@@ -1,4 +1,4 @@
-//! `halflight account`: an accountant by itself.
+//! `halflight account`: the accountant by itself.
 
 mod plan_file;
 

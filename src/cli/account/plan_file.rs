@@ -1,4 +1,4 @@
-//! A list of noise events on paper: what `halflight account --plan` reads.
+//! A list of noise events in a file: the input of `halflight account --plan`.
 //!
 //! ```ron
 //! (

@@ -1,4 +1,4 @@
-//! `halflight ledger claim`: another trainer's draws, charged as it claims them.
+//! `halflight ledger claim`: charges another trainer's draws as claimed.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `halflight ledger`: what was spent, and mending.
+//! `halflight ledger`: the spending, and repairs.
 
 use std::path::PathBuf;
 

@@ -1,13 +1,13 @@
 //! `halflight reproduce choose`: whether a choice among plans beats the default plan.
 //!
 //! It does what a user does: `rehearse --best` on the public records, then `choose`, and beside it
-//! `run` of the default plan with the same ε. Part of the target plays the private records; what is
-//! left judges the models. All of it is the engine's own, ledger and files included; only the noise
-//! comes from seeds.
+//! `run` of the default plan with the same ε. Part of the target plays the private records; the
+//! rest judges the models. All of this is the engine's own code, including ledger and files; only
+//! the noise comes from seeds.
 //!
-//! Beside it stands what a choice that shares one training could gain at most: the default plan's
-//! correction of the public model made weaker or stronger, by the strength that the judging records
-//! like best. No private choice knows it.
+//! For comparison it shows the most that a choice with one shared training could gain: the default
+//! plan's correction of the public model, made weaker or stronger by the strength that is best on
+//! the judging records. No private choice can know this strength.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

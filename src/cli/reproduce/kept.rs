@@ -1,5 +1,5 @@
-//! Losses of trials in a file, so that a study goes on where it was stopped, and a new rule can be
-//! tried on what was found.
+//! Keeps the losses of trials in a file, so that a study continues where it was stopped, and a new
+//! rule can be tried on earlier results.
 
 use std::collections::HashMap;
 use std::path::Path;

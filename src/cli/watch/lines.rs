@@ -1,5 +1,5 @@
-//! What has changed, as lines: for people, or one JSON value each for programs. Public and
-//! released numbers only.
+//! Changes as lines: for people, or one JSON value each for programs. Public and released numbers
+//! only.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,10 +1,10 @@
-//! `halflight watch`: runs that other processes carry out, followed by their files.
+//! `halflight watch`: follows the runs of other processes by their files.
 //!
 //! | module | holds |
 //! |---|---|
-//! | this one | what is watched, and how it is steered |
-//! | [`lines`] | what has changed, as lines for people and for programs |
-//! | [`trainers`] | the same of other trainers' files |
+//! | this one | the watched runs, and their steering |
+//! | [`lines`] | changes as lines for people and for programs |
+//! | [`trainers`] | the same for other trainers' files |
 
 mod lines;
 mod trainers;

@@ -1,4 +1,4 @@
-//! The steps of other trainers as lines, with what our accountant says of their claims.
+//! The steps of other trainers as lines, with our accountant's view of their claims.
 
 use std::ops::ControlFlow;
 use std::path::Path;

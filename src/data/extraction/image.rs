@@ -1,4 +1,4 @@
-//! Images as a network wants them.
+//! Images in the form that a network expects.
 
 use std::fmt;
 

@@ -1,12 +1,11 @@
-//! Features by a pretrained network: images or vectors go in, what the network makes of
-//! them comes out.
+//! Features by a pretrained network: images or vectors go in, features come out.
 //!
-//! The network is public: it was trained on other data and is read from a file. What it
-//! makes of a record depends on that record alone, so a guarantee for records is one for
-//! their features, and a record keeps its identity in the ledger whatever is made of it.
+//! The network is public: it was trained on other data and is read from a file. The features of a
+//! record depend on that record alone. So a guarantee for records also holds for their features,
+//! and a record keeps its identity in the ledger.
 //!
-//! A record in which a number is missing has missing features, and the dataset's policy
-//! for missing values decides what becomes of it.
+//! A record with a missing number has missing features, and the dataset's policy for missing values
+//! applies to it.
 
 mod image;
 #[cfg(feature = "onnx")]

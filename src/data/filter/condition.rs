@@ -1,4 +1,4 @@
-//! The conditions of a filter, and for which rows they hold.
+//! The conditions of a filter, and the rows for which they hold.
 
 use std::collections::BTreeSet;
 

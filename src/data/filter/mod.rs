@@ -11,16 +11,16 @@
 //! value   = number | "'" text "'" | '"' text '"'          (a doubled quote stands for itself)
 //! ```
 //!
-//! Numbers are compared with numbers and text with text. No comparison with a missing number holds,
-//! and no negation of one either, as in SQL: only `is missing` selects its row.
+//! Numbers are compared with numbers and text with text. As in SQL, no comparison with a missing
+//! number holds, and neither does its negation: only `is missing` selects such a row.
 //!
-//! Each private record is looked at by itself, whatever the others hold. Where a number is needed, a
-//! cell without one counts as unknown; text is compared with a number as it is written in the filter.
-//! So no private record makes a filter fail, and none changes the result for another.
+//! Each private record is tested by itself, whatever the others contain. Where a number is needed,
+//! a cell without one counts as unknown. Text is compared with a number in the form written in the
+//! filter. So no private record makes a filter fail, and none changes the result for another.
 //!
-//! A filter on private data says which records the private dataset *is*: how
-//! many they are is then as public as the number of rows of a file, and the
-//! guarantee is for one of them being another that passes the filter, too.
+//! A filter on private data defines which records the private dataset *is*. Their number is then as
+//! public as the number of rows of a file, and the guarantee is for replacing one of them by
+//! another that also passes the filter.
 
 mod condition;
 mod parser;

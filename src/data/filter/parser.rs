@@ -1,4 +1,4 @@
-//! From text to a condition; every token with its position.
+//! From text to a condition. Every token has its position.
 
 use std::fmt;
 use std::iter::Peekable;

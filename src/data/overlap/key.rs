@@ -1,4 +1,4 @@
-//! The key that makes digests of rows unpredictable, and the hashes under it.
+//! The key that makes digests of rows unpredictable, and the hashes with this key.
 
 use sha2::{Digest, Sha256};
 

@@ -1,7 +1,7 @@
-//! How many rows two tables have in common, told by a few kilobytes about each.
+//! Estimates how many rows two tables have in common, from a few kilobytes about each.
 //!
-//! A file that lacks some rows, has one more column, or has another order still holds the same
-//! people. Its fingerprint is different, but a [`Sketch`] recognises most of its rows.
+//! A file without some rows, with one more column, or in another order still holds the same people.
+//! Its fingerprint is different, but a [`Sketch`] recognises most of its rows.
 //!
 //! Every cell is hashed by its value. A *class* is a choice of columns; a row's digest in it
 //! is the sum of its cells' hashes, through SipHash-2-4 under a key of the user's. There are
@@ -11,18 +11,18 @@
 //! |---|---|---|
 //! | [`ALL`] | every column that varies, by value alone | renamed columns, constant ones |
 //! | [`NAMED`] | every column, bound to its name | |
-//! | [`PLACE`] | the row's file and line too | coarseness: rows that are alike differ in it |
+//! | [`PLACE`] | the row's file and line too | coarse data: similar rows differ in it |
 //! | the others | about half of the columns, half of these classes bound to names | changes in the other columns |
 //!
-//! One column that was dropped, added or edited leaves about half of the other classes as they
-//! were, two leave a quarter. A column that only numbers the rows is left out of all classes but
+//! If one column was dropped, added or edited, about half of the other classes stay unchanged; with
+//! two columns, a quarter. A column that only numbers the rows is left out of all classes but
 //! [`PLACE`]: two files that both count from 1 need not have anything in common.
 //!
-//! The smallest digests of each class are kept, so of the rows that two tables share both keep the
-//! same ones; below the smaller of their thresholds all digests of both are known. What is
-//! written holds [`KEPT`] digests of 48 bits a class, less than 20 kB in all; a table in memory
-//! has [`GATHERED`], so that a small file is found in a large one. A class counts only where
-//! chance would bring few rows together: see [`Class::chance`].
+//! The smallest digests of each class are kept, so two tables keep the same ones of the rows that
+//! they share. Below the smaller of their thresholds all digests of both are known. A written
+//! sketch holds [`KEPT`] digests of 48 bits per class, less than 20 kB in all. A table in memory
+//! has [`GATHERED`], so that a small file is found in a large one. A class counts only if few rows
+//! would match by chance: see [`Class::chance`].
 
 mod key;
 mod rows;

@@ -1,4 +1,4 @@
-//! A table's rows made into digests, block by block.
+//! Turns a table's rows into digests, block by block.
 
 use super::key::{DigestKey, GROUPS, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};

@@ -1,7 +1,7 @@
-//! How the label column becomes what a method learns: a number in −1 … 1, or
-//! one of several classes whose names are declared or public.
+//! Turns the label column into a number in −1 … 1, or into one of several classes whose names are
+//! declared or public.
 //!
-//! A class is named by what its cell means: `1`, `1.0` and `+1` are the same.
+//! A class is named by the meaning of its cell: `1`, `1.0` and `+1` are the same.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,8 +1,7 @@
-//! Raw rows for a model that is finished: do they have the columns it knows, and
-//! what are its inputs?
+//! Raw rows for a finished model: checks that they have its columns, and turns them into its
+//! inputs.
 //!
-//! Everything here is a function of one row and of the constants that travel with the
-//! model, as in training.
+//! As in training, everything here is a function of one row and of constants stored with the model.
 
 use super::encoding::Encoding;
 use super::labels::RawLabels;

@@ -1,4 +1,4 @@
-//! What a preparation does to a row, in numbers, for whoever writes it down in another language.
+//! The steps of a preparation in numbers, so that they can be written in another language.
 
 use std::f64::consts::SQRT_2;
 

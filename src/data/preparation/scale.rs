@@ -1,4 +1,4 @@
-//! Affine maps that standardise.
+//! Affine maps that standardise features.
 
 use serde::{Deserialize, Serialize};
 

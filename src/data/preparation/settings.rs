@@ -1,4 +1,4 @@
-//! How features and labels are brought into bounds: the user's choices.
+//! The user's choices for bringing features and labels into bounds.
 
 use serde::{Deserialize, Serialize};
 

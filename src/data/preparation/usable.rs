@@ -1,12 +1,12 @@
 //! Which private records can be used.
 //!
-//! No private record may stop a run, and only the curator may see whether one would. So a record
-//! that cannot be used is a *null record*: all zeros, like the zero-out neighbour of a record. It
-//! cannot be used if
+//! No private record may stop a run, and only the curator may see whether one would. So an unusable
+//! record becomes a *null record*: all zeros, like the zero-out neighbour of a record. A record is
+//! unusable if
 //!
-//! * a number is needed and something else stands there, or a value is missing and the
-//!   policy does not fill it (see [`crate::data::missing`]);
-//! * every feature is missing, whatever the policy: so is a row that its reader could not read;
+//! * a number is needed and the cell holds something else, or a value is missing and the policy
+//!   does not fill it (see [`crate::data::missing`]);
+//! * every feature is missing, whatever the policy, as in a row that its reader could not read;
 //! * a label is needed, and it is missing, not a number, or not of a known class.
 //!
 //! Each of these is a function of the record alone.

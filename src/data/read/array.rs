@@ -1,5 +1,5 @@
-//! Arrays as NPY, IDX and safetensors files hold them: a type, a shape, numbers
-//! one after the other. The first axis counts records.
+//! Arrays in NPY, IDX and safetensors files: a type, a shape, and the numbers one after another.
+//! The first axis counts records.
 
 use std::fmt::Write as _;
 use std::io::Read;

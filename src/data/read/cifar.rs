@@ -1,5 +1,5 @@
-//! CIFAR's binary files: records of one label byte (CIFAR-100: two) and 3072
-//! bytes of red, green and blue pixels, without any header.
+//! CIFAR's binary files: records of one label byte (CIFAR-100: two) and 3072 bytes of red, green
+//! and blue pixels, without a header.
 
 use std::io::Read;
 

@@ -1,9 +1,8 @@
-//! CSV and TSV files, and whatever else separates cells by one character.
+//! CSV and TSV files, and others that separate cells by one character.
 //!
-//! Several threads each make typed columns of a block of records, which are then put
-//! together in the order of the file. A column is numbers until a cell turns up that is
-//! neither a number nor missing; then the cells before it are read a second time as they
-//! stand.
+//! Several threads each turn a block of records into typed columns, which are then joined in the
+//! order of the file. A column is numeric until a cell is neither a number nor missing. Then the
+//! cells before it are read a second time, as text.
 
 use std::collections::HashMap;
 use std::path::Path;

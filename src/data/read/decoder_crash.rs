@@ -1,8 +1,7 @@
-//! Crashes of other people's decoders on files that were damaged on purpose.
+//! Crashes of third-party decoders on files that were damaged on purpose.
 //!
-//! Such a crash is expected and dealt with, so nothing of it is printed, least of all over the
-//! interface's screen. The program's hook prints crashes; here it is told, for one thread, to stay
-//! silent.
+//! Such a crash is expected and handled, so it is not printed, least of all over the interface's
+//! screen. The program's hook prints crashes; here it is silenced for one thread.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

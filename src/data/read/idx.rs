@@ -1,5 +1,5 @@
-//! IDX files, as MNIST and its family come in: `0 0 type axes`, the length of
-//! every axis, then the numbers, everything big-endian.
+//! IDX files, the format of MNIST and its family: `0 0 type axes`, the length of every axis, then
+//! the numbers, all big-endian.
 
 use std::io::Read;
 

@@ -1,8 +1,8 @@
-//! One long piece of work by several threads: each takes a piece, works on it by itself,
-//! and adds its result when all earlier ones have been added.
+//! Splits long work between several threads. Each takes a piece, works on it by itself, and adds
+//! its result when all earlier ones have been added.
 //!
-//! So what comes out, results and errors alike, does not depend on how many threads
-//! there are, and each thread holds one piece in memory.
+//! So results and errors do not depend on the number of threads, and each thread holds one piece in
+//! memory.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

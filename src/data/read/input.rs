@@ -1,4 +1,4 @@
-//! The bytes of a file: opened with care, watched, and unpacked where they are
+//! The bytes of a file: opened with care, with progress reported, and unpacked if they are
 //! compressed with gzip.
 
 use std::fs::{self, File};

@@ -1,8 +1,7 @@
-//! LIBSVM (SVMlight) text: `label index:value index:value …` with what is 0 left out.
+//! LIBSVM (SVMlight) text: `label index:value index:value …`, without the zeros.
 //!
-//! The value of index i becomes `x[i]`, whether a file counts from 0 or from 1:
-//! which of the two cannot be told from one file alone, and two files of one
-//! family must not be shifted against each other.
+//! The value of index i becomes `x[i]`, whether a file counts from 0 or from 1. One file alone does
+//! not always show which, and two files of one family must not be shifted against each other.
 
 use super::input::Input;
 use super::records::{FileRecord, FileRecords};

@@ -1,23 +1,22 @@
-//! Files of every kind as tables. The first bytes of a file decide what it is; its name decides only
-//! where they do not.
+//! Reads files of every kind as tables. The first bytes of a file decide its kind; its name decides
+//! only where they do not.
 //!
 //! | module | reads |
 //! |---|---|
 //! | [`csv`] | CSV, TSV, any delimiter |
-//! | [`parquet`], [`pages`] | Parquet: columns · the pages they consist of |
+//! | [`parquet`], [`pages`] | Parquet: columns · their pages |
 //! | [`numpy`] | NPY, NPZ |
 //! | [`idx`] | IDX (the MNIST family) |
 //! | [`safetensors`] | safetensors |
 //! | [`cifar`] | CIFAR's binary files |
 //! | [`libsvm`] | LIBSVM and SVMlight text |
 //! | [`arff`] | Weka's ARFF |
-//! | [`input`], [`records`], [`mod@array`] | bytes, unpacked and watched · rows of text · numbers of a shape |
+//! | [`input`], [`records`], [`mod@array`] | bytes, unpacked, with progress · rows of text · arrays of numbers |
 //! | [`in_turn`] | threads that work on pieces and add them in order |
 //! | [`decoder_crash`] | decoders that crash on damaged files |
 //!
-//! Every text format, IDX, NPY and CIFAR may be compressed with gzip. A header
-//! is believed only as far as the file is long: no reader makes room for more
-//! than the file can hold.
+//! Every text format, IDX, NPY and CIFAR may be compressed with gzip. A header is trusted only up
+//! to the length of the file: no reader allocates more than the file can hold.
 
 pub mod arff;
 mod array;

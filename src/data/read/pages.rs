@@ -1,9 +1,8 @@
 //! The pages of a Parquet column chunk: header, then (compressed) contents.
 //!
-//! The `parquet` crate decodes pages but is handed them from here, one by one.
-//! So its codecs with C inside (zstd) are not needed, a page's header is checked
-//! against the file before anything is made room for, and the watched
-//! [`Input`] is what reads.
+//! The `parquet` crate decodes pages, but gets them from here, one by one. So its codecs written in
+//! C (zstd) are not needed, a page's header is checked against the file before anything is
+//! allocated, and all reading goes through [`Input`].
 
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Seek, SeekFrom};

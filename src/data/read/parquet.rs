@@ -1,9 +1,8 @@
-//! Parquet files as Spark, pyarrow and others write them.
+//! Parquet files, as written by Spark, pyarrow and others.
 //!
-//! Numbers, booleans and decimals become numbers; text, dates and times become
-//! text (dates as `2008-04-17`, as a CSV file would have them); lists of numbers
-//! become vectors if they are all equally long. Columns that are none of these
-//! are left out, with a remark.
+//! Numbers, booleans and decimals become numbers; text, dates and times become text (dates as
+//! `2008-04-17`, as a CSV file would have them); lists of numbers become vectors if they all have
+//! the same length. Other columns are left out, with a remark.
 //!
 //! In private files (see [`super::read_private`]) no single cell decides about its column: a cell
 //! that is not a value of the type counts as missing, and so does a list that is longer or shorter

@@ -1,7 +1,7 @@
-//! Text files record by record: lines, or where quotes allow it several lines.
+//! Reads text files record by record. A record is a line, or several where quotes allow it.
 //!
-//! A file is read in blocks of whole records, so that a file of any size needs little
-//! memory and several threads can each take a block apart.
+//! A file is read in blocks of whole records, so that a file of any size needs little memory and
+//! several threads can each parse a block.
 
 use std::io::Read;
 use std::ops::Range;

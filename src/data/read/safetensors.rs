@@ -1,7 +1,7 @@
 //! Safetensors files: the length of a JSON header, the header, the numbers.
 //!
-//! Read by hand and not by the crate, which wants the whole file in memory
-//! before it looks at the header.
+//! Read by hand and not by the crate, which needs the whole file in memory before it looks at the
+//! header.
 
 use std::io::{Read, Seek, SeekFrom};
 

@@ -1,4 +1,4 @@
-//! CSV after RFC 4180, with lines that end in a line feed.
+//! CSV according to RFC 4180, with lines that end in a line feed.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
-//! Columns as files that other tools read: the counterpart of [`super::read`].
+//! Writes columns to files for other tools: the counterpart of [`super::read`].
 //!
-//! A missing number is an empty cell in CSV and a null in Parquet; text is written as it
-//! is. Both formats are made in memory, so that a file is whole or not there at all.
+//! A missing number is an empty cell in CSV and a null in Parquet; text is written unchanged. Both
+//! formats are built in memory, so that a file is complete or not there at all.
 
 mod csv;
 mod parquet;

@@ -1,5 +1,4 @@
-//! Parquet: optional doubles and strings, uncompressed, in row groups of a size that
-//! readers like.
+//! Parquet: optional doubles and strings, uncompressed, in row groups of a size that suits readers.
 
 use std::sync::Arc;
 

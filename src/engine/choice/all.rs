@@ -1,5 +1,5 @@
-//! Every candidate is trained once; the noise of all trainings adds up. It covers what is released
-//! about held-out records, where some of it is Gaussian and drawn for all records; where it is not,
+//! Trains every candidate once; the costs of all trainings add up. Where some training noise is
+//! Gaussian and drawn for all records, it covers the releases about held-out records. Otherwise
 //! these releases get a part of the ε ([`UNCOVERED`]).
 
 use super::decision::{decide, sums_of};

@@ -1,14 +1,14 @@
-//! Which candidate wins: summed losses on held-out records, with noise.
+//! Decides which candidate wins, by noisy sums of losses on held-out records.
 //!
 //! *Sensitivity.* Replacing a held-out record changes each of the k sums by at most 1, the largest
-//! loss, and so their vector by at most √k. This is attained where all losses go from 0 to 1. Sums
-//! are rounded under either neighbour; that is counted as well.
+//! loss, and so their vector by at most √k. This is attained where all losses go from 0 to 1. The
+//! rounding of sums under either neighbour is counted as well.
 //!
-//! *The first candidate is kept* unless another is better by more than one standard deviation of what
-//! chance explains: the noise of two sums, and which records were held out. How much losses
-//! vary from record to record is taken from the public records that were held out.
+//! *The first candidate is kept* unless another is better by more than one standard deviation of
+//! chance: the noise of two sums, and the choice of held-out records. The public held-out records
+//! show how much losses vary from record to record.
 //!
-//! *Intervals* of k candidates hold together, so they also hold for the one that was chosen.
+//! *Intervals* of all k candidates hold together, so they also hold for the chosen one.
 
 use std::sync::Arc;
 

@@ -1,22 +1,22 @@
-//! One of several plans, chosen by private records and paid for.
+//! Chooses one of several plans by private records, and pays for the choice.
 //!
-//! All candidates are trained under one grant, each with as much noise as makes all of them
-//! together meet the target. Public data alone are a candidate, too, and cost nothing. Records
-//! that no training sees decide: the summed losses of all candidates are released with Gaussian
-//! noise, and the least one wins, unless noise alone can explain that it is less than the first.
-//! Then the winner's score is released from the same records.
+//! All candidates are trained under one grant, with enough noise for all of them together to meet
+//! the target. Public data alone are a candidate, too, and cost nothing. Records that no training
+//! sees decide: the summed losses of all candidates are released with Gaussian noise. The least one
+//! wins, unless noise alone can explain why it is below the first. Then the winner's score is
+//! released from the same records.
 //!
-//! *What it costs.* Every candidate trains on the same records, those that the first plan's seed
-//! and share leave; the others are held out from all of them. So a record is in training, where
-//! all candidates see it and their releases add up, or held out, where only the choice and the
-//! score do: the guarantee is the worse of the two (see `privacy::accountant::held_out`), and
-//! the noise of training covers both releases.
+//! *The cost.* The seed and share of the first plan decide which records are held out; every
+//! candidate trains on the same others. A training record is seen by all candidates, and their
+//! releases add up. A held-out record is seen only by the choice and the score. The guarantee is
+//! the worse of the two (see `privacy::accountant::held_out`), and the noise of training covers
+//! both releases.
 //!
-//! The losers leave nothing but their noisy sums. If the program dies, the choice counts in full and
+//! Only noisy sums are kept of the losers. If the program dies, the choice counts in full and
 //! cannot be resumed.
 //!
-//! With many candidates it costs less to train a few of them, drawn at random, a secret number of
-//! times: see [`repeats`].
+//! With many candidates it is cheaper to train a secret number of randomly drawn ones: see
+//! [`repeats`].
 
 mod all;
 mod decision;

@@ -1,18 +1,19 @@
-//! One candidate after another, drawn at random, a secret number of times; the best one leaves.
+//! Trains randomly drawn candidates, a secret number of times, and releases only the best.
 //!
-//! Each repeat trains a candidate and releases its score on the held-out records, which training
-//! covers. All but the best are forgotten, and the number of repeats stays secret: so ε does not grow with them as it does where all are released (the proof stands in
-//! `privacy::accountant::Repeats`). The price: the best candidate may never be drawn.
+//! Each repeat trains a candidate and scores it on the held-out records; the noise of training
+//! covers the score. All repeats but the best are forgotten, and their number stays secret. So ε
+//! does not grow with them as it would if all were released (the proof is in
+//! `privacy::accountant::Repeats`). The price is that the best candidate may never be drawn.
 //!
 //! *Public data alone* need no repeat. They are scored beside every model, from the same records,
-//! and win if the best model is no better: that is read off what was released.
+//! and win if the best model is no better. The released values decide this.
 //!
-//! *A repeat that fails* ends the choice, whatever the others did. So it counts as better than all
-//! of them, and the proof allows for the failure being seen.
+//! *A repeat that fails* ends the choice, whatever the other repeats did. So it counts as better
+//! than all of them, and the proof allows the failure to be seen.
 //!
-//! *Intervals* of the best score hold in spite of the choice. K repeats fail to hold all of theirs
-//! with a probability of at most E K times that of one, since K is drawn before; so each leaves
-//! out 1/E K of what one alone would.
+//! *Intervals* of the best score hold in spite of the choice. K is drawn beforehand, so the
+//! probability that one of K intervals fails is at most E K times that of a single one. So each
+//! interval is given 1/E K of the failure probability.
 
 use super::all::CLOSE;
 use super::{CandidateTraining, ChoiceJob, Decision, Judging, PUBLIC_ALONE, Placed, ReadyPlan};

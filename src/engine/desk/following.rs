@@ -1,5 +1,5 @@
-//! The thread that follows the runs of a workspace for an interface, and those that the user
-//! watches elsewhere.
+//! The thread that follows the runs of a workspace for an interface, and the runs elsewhere that
+//! the user watches.
 
 use std::path::PathBuf;
 use std::sync::Arc;

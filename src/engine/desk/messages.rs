@@ -1,4 +1,4 @@
-//! What an interface asks of the desk, and what it is told.
+//! The requests of an interface to the desk, and the desk's reports.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

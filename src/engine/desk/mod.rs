@@ -1,8 +1,7 @@
-//! The thread that serves an interface. It takes [`Request`]s in order and
-//! answers with [`DeskReport`]s; runs, reading of data and of the archive get
-//! threads of their own. The interface is woken once per batch of reports and
-//! never waits for work; a slow interface never slows a run, because reports
-//! wait in memory.
+//! The thread that serves an interface. It takes [`Request`]s in order and answers with
+//! [`DeskReport`]s; runs, and reading data or the archive, get threads of their own. The interface
+//! is woken once per batch of reports and never waits for work. A slow interface never slows a run,
+//! because reports wait in memory.
 
 mod following;
 mod messages;

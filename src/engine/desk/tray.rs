@@ -1,4 +1,4 @@
-//! Where reports wait until the interface takes them.
+//! Holds reports until the interface takes them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

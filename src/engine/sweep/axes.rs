@@ -1,4 +1,4 @@
-//! What a sweep varies: `epsilon=0.5,1,2`, `seed=0..9`, `steps=20,40`, `method=a,b`.
+//! The values that a sweep varies: `epsilon=0.5,1,2`, `seed=0..9`, `steps=20,40`, `method=a,b`.
 
 use crate::adapt::{self, Method};
 use crate::error::{Error, Result};

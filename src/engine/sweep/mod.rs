@@ -1,14 +1,14 @@
-//! Many runs of one plan, reserved at once and carried out anywhere.
+//! Many runs of one plan, reserved together and executed anywhere.
 //!
-//! The spend of the whole sweep is in the ledger before anything starts: one grant for
-//! each task, with all its draws announced. A task then needs no ledger, only its grant,
-//! which lies in the sweep's directory and is claimed once. What a task has drawn is known
-//! when its result is collected; until then, and for ever if it died, it counts in full.
+//! The spend of the whole sweep is in the ledger before anything starts: one grant for each task,
+//! with all its draws announced. A task then needs no ledger, only its grant, which is in the
+//! sweep's directory and is claimed once. The actual draws of a task are known when its result is
+//! collected. Until then, and for ever if it died, the task counts in full.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`axes`] | what is varied, and the plans that it makes |
-//! | this one | reserving, carrying out, collecting |
+//! | [`axes`] | the varied values, and the plans that they make |
+//! | this one | reserving, executing, collecting |
 
 pub mod axes;
 

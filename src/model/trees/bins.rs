@@ -1,9 +1,9 @@
-//! Features as bins: what trees are grown on.
+//! Features as bins, on which trees are grown.
 //!
-//! A feature of many values gets at most 255 bins of about equal counts, with edges halfway
-//! between neighbouring values. Features of two values, most of which come from categories,
-//! share a column as long as no example has the rarer value of two of them: one pass over the
-//! examples then serves them all.
+//! A feature with many values gets at most 255 bins of about equal counts, with edges halfway
+//! between neighbouring values. Features with two values, most of which come from categories, share
+//! a column as long as no example has the rarer value of two of them. One pass over the examples
+//! then serves all of them.
 
 use crate::numeric::Matrix;
 

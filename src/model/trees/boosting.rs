@@ -1,4 +1,4 @@
-//! Gradient boosting: every tree is a Newton step on what the trees before it left.
+//! Gradient boosting: every tree is a Newton step on the residuals of the trees before it.
 
 use super::bins::Binned;
 use super::growth::{Growth, Pull, grow};

@@ -1,9 +1,9 @@
 //! One tree, grown leaf by leaf: the leaf whose split gains most is split next.
 //!
-//! Every example has a gradient per output and one curvature. A node's value is the Newton
-//! step −ΣG/(ΣH + λ) of each output, its worth Σ_outputs (ΣG)²/(ΣH + λ), and a split gains
-//! what its children are worth more. Of two siblings only the smaller one's histogram is
-//! counted; the other's is the difference to their parent's.
+//! Every example has a gradient per output and one curvature. A node's value is the Newton step
+//! −ΣG/(ΣH + λ) of each output, and its worth is Σ_outputs (ΣG)²/(ΣH + λ). The gain of a split is
+//! its children's worth minus its own. Of two siblings only the smaller one's histogram is counted;
+//! the other's is the difference from their parent's.
 
 use super::bins::{BinKind, Binned};
 use super::{LEAF, Tree};

@@ -4,9 +4,10 @@
 //! |---|---|
 //! | [`bins`] | features as few bins each; indicators that exclude each other share one column |
 //! | [`growth`] | one tree, leaf by leaf, on histograms of gradients; several outputs at once |
-//! | [`boosting`] | forests: each tree mends what those before it left |
+//! | [`boosting`] | forests: each tree corrects the errors of those before it |
 //!
-//! What is grown is the same to the last bit on any number of threads: a tree is the work of one.
+//! Trees are the same to the last bit on any number of threads, because one thread grows a whole
+//! tree.
 
 pub mod bins;
 pub mod boosting;

@@ -1,17 +1,17 @@
 //! All eigenvalues and eigenvectors of a dense symmetric matrix.
 //!
-//! The textbook's two steps (reflections to a tridiagonal matrix, then implicit QR sweeps) in
-//! an order that suits the machine. The reflections read and write the shrinking matrix once
-//! each. The sweeps run on two diagonals and only record their rotations, while another thread
-//! multiplies the reflections. The eigenvectors get all rotations at once, some rows at a time
-//! that stay in the cache.
+//! The textbook's two steps (reflections to a tridiagonal matrix, then implicit QR sweeps) in an
+//! order that suits the hardware. The reflections read and write the shrinking matrix once each.
+//! The sweeps run on two diagonals and only record their rotations, while another thread multiplies
+//! the reflections. The eigenvectors get all rotations at once, for a few rows at a time that stay
+//! in the cache.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`reduce`] | the reflections, and the tridiagonal matrix that they leave |
+//! | [`reduce`] | the reflections, and the resulting tridiagonal matrix |
 //! | [`basis`] | their product |
 //! | [`sweep`] | the sweeps on the tridiagonal matrix |
-//! | [`rotate`] | what the sweeps do to the basis |
+//! | [`rotate`] | the effect of the sweeps on the basis |
 
 mod basis;
 mod reduce;

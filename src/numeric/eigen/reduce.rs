@@ -1,4 +1,4 @@
-//! A symmetric matrix made tridiagonal by reflections.
+//! Makes a symmetric matrix tridiagonal by reflections.
 
 use pulp::{Simd, WithSimd};
 

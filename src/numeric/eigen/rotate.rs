@@ -1,4 +1,4 @@
-//! The rotations of all sweeps, applied to the basis some rows at a time.
+//! The rotations of all sweeps, applied to the basis a few rows at a time.
 
 use pulp::{Simd, WithSimd};
 

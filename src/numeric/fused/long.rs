@@ -1,6 +1,6 @@
-//! Four examples at a time: their scores one by one, so that memory is read in its order
-//! and the machine can tell what comes next, then their sum in one go from the cache, where
-//! each entry of it is loaded and stored once for all four.
+//! Four examples at a time. First their scores, one by one, so that memory is read in order and the
+//! processor can prefetch; then their sum, in one pass from the cache, where each entry of the sum
+//! is loaded and stored once for all four.
 
 use pulp::Simd;
 

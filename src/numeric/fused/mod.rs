@@ -1,16 +1,15 @@
 //! The gradient of a linear model in one pass over the data.
 //!
-//! For Σ sᵢxᵢ with slopes sᵢ that depend on the score xᵢ·w, two matrix products read the
-//! data twice. Here a few examples are scored and added while they are in the cache, so
-//! memory is read once, which is all that such a pass costs. It is read strictly in its
-//! order, and few examples are worked on at a time: the processor then goes on fetching
-//! what comes next while it adds.
+//! For Σ sᵢxᵢ with slopes sᵢ that depend on the score xᵢ·w, two matrix products read the data
+//! twice. Here a few examples are scored and added while they are in the cache, so memory is read
+//! only once, and reading dominates the cost. Memory is read strictly in order and only a few
+//! examples are in work at a time, so the processor can prefetch while it adds.
 //!
 //! | module | for examples |
 //! |---|---|
-//! | [`long`] | of so many features that their sums do not fit into registers |
-//! | [`short`] | of a few registers |
-//! | [`tiny`] | of less than one |
+//! | [`long`] | with too many features for their sums to fit into registers |
+//! | [`short`] | that fill a few registers |
+//! | [`tiny`] | that fill less than one |
 
 mod long;
 mod short;

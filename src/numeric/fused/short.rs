@@ -1,10 +1,9 @@
-//! Some examples at a time: all their scores, then all their slopes, then their sum, which
-//! stays in registers. Each is a loop without branches or sums that wait for
-//! one another, which counts when an example is so short that arithmetic, not memory,
-//! takes the time.
+//! A few examples at a time: all their scores, then all their slopes, then their sum, which stays
+//! in registers. Each is a loop without branches or dependent sums. This matters because for such
+//! short examples arithmetic, not memory, takes the time.
 //!
-//! An example's features fill `N` registers, and what is left over is read as the last full
-//! register of the example, with zeros for what was seen already in the place of weights.
+//! An example's features fill `N` registers. The remainder is read as the example's last full
+//! register, with zero weights for features that were already counted.
 
 use pulp::Simd;
 

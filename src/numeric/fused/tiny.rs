@@ -1,5 +1,5 @@
-//! Examples of fewer features than a register holds: plain loops over some of them, which
-//! the compiler turns into whole registers of examples.
+//! Examples with fewer features than a register holds: plain loops over several examples, which the
+//! compiler turns into whole registers of examples.
 
 use super::{GroupPass, Pass, Slopes};
 use crate::numeric::projection::shrink_factor;

@@ -1,4 +1,4 @@
-//! Which events can be accounted for: everything else is an error with its range.
+//! The events that can be accounted for. Anything else is an error that names the allowed range.
 
 use super::event::{Adjacency, Event, Mechanism, Noise, Query, QueryKind, Rule};
 use super::pair::Pair;

@@ -1,34 +1,33 @@
-//! From a target (ε, δ) to noise scales.
+//! Turns a target (ε, δ) into noise scales.
 //!
-//! One number decides about all noise of a plan: μ, as if the plan were one Gaussian
-//! mechanism of that ratio. μ² is split between the releases by their shares: with share
-//! f of the whole, each of `count` draws gets the noise multiplier m = √(count/f)/μ, and
+//! One number, μ, sets all the noise of a plan, as if the plan were one Gaussian mechanism of that
+//! ratio. μ² is split between the releases by their shares: with share f of the whole, each of
+//! `count` draws gets the noise multiplier m = √(count/f)/μ, and
 //!
-//! * Gaussian: σ = m · sensitivity, so that the shares are exactly those of μ²;
-//! * Laplace: b = m · sensitivity, so ε₀ = 1/m, as concentrated as that Gaussian for
-//!   small ε₀; a noisy selection b = 2m · sensitivity for the same reason;
+//! * Gaussian: σ = m · sensitivity, so the shares are exactly those of μ²;
+//! * Laplace: b = m · sensitivity, so ε₀ = 1/m, as concentrated as that Gaussian for small ε₀. A
+//!   noisy selection has b = 2m · sensitivity for the same reason;
 //! * selection: scale = m/2 · range: ε₀ = 2/m, and ε₀²/8 = 1/2m², as concentrated;
-//! * subsampled Gaussian: 1/m² = q²·(e^{1/σ²} − 1), σ in sensitivities: what many draws
-//!   tend to (central limit).
+//! * subsampled Gaussian: 1/m² = q²·(e^{1/σ²} − 1), σ in sensitivities: the limit for many draws
+//!   (central limit theorem).
 //!
-//! So shares mean the same kind of thing for every mechanism and exactly for Gaussians.
-//! How much noise the target needs is not taken from these formulas: μ is found by
-//! composing the actual events. Two things move scales up: they have to be an integer
-//! number of steps of a grid that depends on them, and inputs are rounded to this grid,
-//! which adds to the distance of neighbours (grid·√coordinates for ℓ₂, grid·coordinates
-//! for ℓ₁).
+//! So shares mean about the same for every mechanism, and exactly the same for Gaussians. These
+//! formulas do not say how much noise the target needs: μ is found by composing the actual events.
+//! Two things raise the scales. They must be an integer number of steps of a grid that depends on
+//! them. And inputs are rounded to this grid, which adds to the distance between neighbours
+//! (grid·√coordinates for ℓ₂, grid·coordinates for ℓ₁).
 //!
-//! A plan of Gaussians is bisected exactly. Otherwise the proven bound itself is brought
-//! close to the target from below, along lines between logarithms, of which it is nearly
-//! linear. The contour integral, where it converges, is so close to the bound and so cheap
-//! that it says where to begin: then one or two bounds are enough.
+//! For a plan of Gaussians alone, μ is found by exact bisection. Otherwise the proven bound is
+//! brought close to the target from below, by linear interpolation between logarithms, in which it
+//! is nearly linear. Where the contour integral converges, it is cheap and close to the bound, so
+//! the search starts from it. Then one or two bounds are enough.
 //!
 //! A release of held-out records that training covers (see [`super::held_out`]) gets the least
-//! noise that costs nothing beside the others.
+//! noise that adds nothing to the cost of the others.
 //!
-//! Releases with printed noise keep it. The others are calibrated so that all together
-//! meet the target; if the printed ones exceed it by themselves, the others are
-//! calibrated as if they were alone, and the guarantee says what it comes to.
+//! Releases with printed noise keep it. The others are calibrated so that all of them together meet
+//! the target. If the printed ones exceed it by themselves, the others are calibrated as if they
+//! were alone, and the guarantee states the total.
 
 use super::admissible::check_rate;
 use super::composition::Composition;

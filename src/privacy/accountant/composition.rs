@@ -1,27 +1,25 @@
 //! Adding events up.
 //!
-//! Gaussian events compose exactly: μ² = Σ count·(sensitivity/σ)², whatever order
-//! they come in and even if later ones are chosen after seeing earlier outputs. Every
-//! other event is dominated by a pair ([`super::pair`]); of lists with such events
-//! several proven bounds are computed, and the least is the guarantee.
+//! Gaussian events compose exactly: μ² = Σ count·(sensitivity/σ)², in any order, even if later ones
+//! are chosen after seeing earlier outputs. Every other event is dominated by a pair
+//! ([`super::pair`]). For lists with such events several proven bounds are computed, and the least
+//! is the guarantee.
 //!
-//! Of the best of many repeats ([`super::repeats`]) one repeat is added up with the rest; then ε
+//! For the best of many repeats ([`super::repeats`]), one repeat is added up with the rest. Then ε
 //! rises by the surcharges of all of them, and δ is multiplied by their factors.
 //!
-//! Neighbours under zero-out are neighbours under replace-one, too (a null record is a
-//! record), so the sum of a list holds for zero-out as soon as one event does, with the
-//! replace-one numbers of the others. A record that is left blank may be the one before
-//! or the one after: where the two directions differ, each is composed by itself, and the
-//! worse one counts.
+//! Neighbours under zero-out are neighbours under replace-one, too (a null record is a record), so
+//! as soon as one event holds only for zero-out, the sum of the list holds for zero-out, with the
+//! replace-one numbers of the others. The blank record may be on either side of the comparison.
+//! Where the two directions differ, each is composed by itself, and the worse one counts.
 //!
 //! # What the grid costs
 //!
-//! The noise is drawn on a grid ([`crate::privacy::mechanism::DiscreteGaussian`]),
-//! from inputs on that grid, so a real transcript P is close to, but not the same
-//! as, that of the ideal Gaussian followed by rounding to the grid, P′, for which
-//! μ-GDP holds as post-processing. Take one coordinate, in grid steps: s = σ/grid,
-//! a = 1/s², output k steps from the input, z = k/s. With U uniform on ±½, the ideal
-//! Gaussian gives the cell of k the mass
+//! The noise is drawn on a grid ([`crate::privacy::mechanism::DiscreteGaussian`]), from inputs on
+//! that grid, so a real transcript P is close to, but not the same as, the transcript P′ of the
+//! ideal Gaussian followed by rounding to the grid. μ-GDP holds for P′, by post-processing. Take
+//! one coordinate, in grid steps: s = σ/grid, a = 1/s², output k steps from the input, z = k/s.
+//! With U uniform on ±½, the ideal Gaussian gives the cell of k the mass
 //!
 //! > P′(k) = φ(k)·E exp(−a(2kU + U²)/2),
 //!
@@ -29,12 +27,12 @@
 //! Hence
 //!
 //! 1. P(k) ≤ e^{a/24} P′(k): the expectation is at least exp(−a·E(U²)/2), Jensen.
-//! 2. P′(k) ≤ e^{az²/24} P(k)·Z: leave U² out; sinh(x)/x ≤ e^{x²/6} at x = ka/2.
+//! 2. P′(k) ≤ e^{az²/24} P(k)·Z: drop U², then use sinh(x)/x ≤ e^{x²/6} at x = ka/2.
 //!
-//! Over a transcript the ratios multiply. Let A = Σ a over all coordinates and all
-//! draws and X = Σ a z²/24; then (1) sums to A/24, and (2) is unbounded only where
-//! X is large, which is rare: E exp(θz²) ≤ (1 − 2θ)^{−1/2} under P, so for every t,
-//! with 1 + λ = 6/A (then each (1+λ)a/12 ≤ ½, and −½ log(1 − x) ≤ x·log 2 there)
+//! Over a transcript the ratios multiply. Let A = Σ a over all coordinates and all draws and X = Σ
+//! a z²/24; then (1) sums to A/24. (2) is unbounded only where X is large, which is rare: E
+//! exp(θz²) ≤ (1 − 2θ)^{−1/2} under P, so for every t, with 1 + λ = 6/A (then each (1+λ)a/12 ≤ ½,
+//! and −½ log(1 − x) ≤ x·log 2 there)
 //!
 //! > P′(S) ≤ e^t P(S) + E[e^{(1+λ)X − λt}] ≤ e^t P(S) + e^{0.35 − λt}.
 //!
@@ -48,10 +46,10 @@
 //!
 //! > ε = ε′ + A(128 + ε′/5),  δ = e^{A/24} δ(ε′).
 //!
-//! *On a sample* the same holds. P and Q are then mixtures over which draws had the
-//! record in their sample, with the same weights for real and ideal noise; given that,
-//! (1) and (2) hold with z counted from the component's own centre, and so do their sums,
-//! the moment bound (conditionally on everything before), and averages over the weights.
+//! *On a sample* the same holds. P and Q are then mixtures over which draws had the record in their
+//! sample, with the same weights for real and ideal noise; given those draws, (1) and (2) hold with
+//! z counted from the component's own centre, and so do their sums, the moment bound (conditionally
+//! on everything before), and averages over the weights.
 //!
 //! *Laplace noise and selections* on a grid need no slack here: with inputs on the grid
 //! they are exactly ε₀-DP or of bounded range. The curve of the discrete Laplace pair
@@ -59,12 +57,12 @@
 //! 1 − e^{(ε − ε₀)/2} lies at most (2·grid/b)²/32 of its last term above it (and a little),
 //! so a continuous pair of ε₀ + (grid/b)²/2 for each coordinate lies above all of it.
 //!
-//! That constant also swallows Z (s ≥ 2²⁰, so log Z < e^{−10¹²}) and what the sampler
-//! leaves out beyond 1024σ (a mass below e^{−500 000}).
+//! The constant 128 also covers Z (s ≥ 2²⁰, so log Z < e^{−10¹²}) and the part beyond 1024σ that
+//! the sampler leaves out (a mass below e^{−500 000}).
 //!
-//! A is [`Composition::discretisation`]: 1.4·10⁻¹⁰ for ten million numbers with the
-//! finest grids. The first order of the total-variation distance, A/40, would serve
-//! too, but enters as (1 + e^ε)·A/40, which is hopeless for ε beyond 25.
+//! A is [`Composition::discretisation`]: 1.4·10⁻¹⁰ for ten million numbers with the finest grids.
+//! The first order of the total-variation distance, A/40, would also do, but it enters as (1 +
+//! e^ε)·A/40, which is useless for ε above 25.
 
 use super::admissible::{LARGEST_RATIO, dominating};
 use super::event::{Adjacency, Event};

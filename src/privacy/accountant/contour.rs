@@ -1,14 +1,13 @@
-//! δ(ε) as a contour integral: converged values, which are no bounds.
+//! δ(ε) as a contour integral. Its values have converged, but they are not bounds.
 //!
 //! With M(z) = E e^{zL} of the whole composition and any c > 0,
 //!
 //! > δ(ε) = (1/2π) ∫ M(c + it) e^{−(c + it)ε} / ((c + it)(c + 1 + it)) dt.
 //!
-//! The trapezoidal rule is as good as exact once its step is below the distance of the
-//! line from the pole at 0 and the inverse width of the loss; at the saddle point c
-//! nothing cancels. It mixes mechanisms freely. It needs |M(c + it)| to decay: for few
-//! draws of a mechanism with atoms or with a tiny sampling rate it does not, and this
-//! is an error.
+//! The trapezoidal rule is as good as exact once its step is below the distance of the line from
+//! the pole at 0 and the inverse width of the loss; at the saddle point c nothing cancels.
+//! Mechanisms can be mixed freely. |M(c + it)| has to decay. For few draws of a mechanism with
+//! atoms or with a tiny sampling rate it does not, and this is an error.
 
 use std::f64::consts::PI;
 

@@ -1,4 +1,4 @@
-//! The symbolic description of noise: planned, calibrated, drawn.
+//! The symbolic description of noise that is planned, calibrated or drawn.
 //!
 //! A method *plans* releases ([`PlannedRelease`]: kind, sensitivity, count);
 //! calibration turns them into [`Event`]s with a noise scale; the ledger stores

@@ -1,65 +1,63 @@
-//! What may be added up while later events are still being chosen.
+//! The sums that stay valid while later events are still being chosen.
 //!
-//! A budget that is spent over several runs is spent *adaptively*: what a run guarantees
-//! to add may depend on what earlier runs put out. A privacy loss distribution is a
-//! statement about a plan that is fixed in advance and is no valid filter. Sums are
-//! (Feldman, Zrnic 2021; Lécuyer 2021; Smith, Thakurta 2022; Whitehouse et al. 2023):
+//! A budget that is spent over several runs is spent *adaptively*: the cost of a run may depend on
+//! the outputs of earlier runs. A privacy loss distribution is a statement about a plan that is
+//! fixed in advance, so it is not a valid filter. Sums are (Feldman, Zrnic 2021; Lécuyer 2021;
+//! Smith, Thakurta 2022; Whitehouse et al. 2023):
 //!
 //! * *pure*: Σ ε₀;
-//! * *GDP*: μ² = Σ (sensitivity/σ)², when every event is Gaussian (of a subsampled one the
-//!   sampling is then given away);
-//! * *RDP* of an order that is fixed before. Gaussian events, concentrated and pure ones are
-//!   in it: αρ at every order.
+//! * *GDP*: μ² = Σ (sensitivity/σ)², when every event is Gaussian (a subsampled one is counted as
+//!   if its sampling were revealed);
+//! * *RDP* of an order that is fixed in advance. Gaussian, concentrated and pure events all count
+//!   in it, with αρ at every order.
 //!
 //! # Why the least of several sums holds at δ
 //!
-//! A budget (ε, δ) is a rule: an event may be drawn if `holds` is true of the list with it.
-//! The events are chosen by whoever sees all earlier outputs, so which of the sums is the
-//! least one in the end is chosen, too. At the whole δ each, the sums together would hold at
-//! 2δ. Hence δ is *split in advance*, between sums that are themselves fixed in advance:
-//! pure sums need none, [`GAUSSIAN_SHARE`] of it is for GDP, and the rest, δ_R, for RDP, of
-//! which the order k of [`ORDERS`] has the part wₖ. RDP admits a list if
+//! A budget (ε, δ) is a rule: an event may be drawn if `holds` is true of the list with that event.
+//! Whoever sees all earlier outputs chooses the events, and so also chooses which sum is the least
+//! in the end. If each sum had the whole δ, all of them together would only hold at 2δ. Hence δ is
+//! *split in advance*, between sums that are themselves fixed in advance. Pure sums need none, GDP
+//! has the share [`GAUSSIAN_SHARE`], and RDP has the rest, δ_R, of which the order k of [`ORDERS`]
+//! has the part wₖ. RDP admits a list if
 //!
 //! > Σ wₖ·δ_R/δₖ ≥ 1,  δₖ = Cₖ·e^{Kₖ − θₖε},  C = θ^θ/(θ + 1)^{θ + 1},
 //!
-//! where Kₖ = Σ log E e^{θₖL} and δₖ is what the order alone proves at ε.
+//! where Kₖ = Σ log E e^{θₖL} and δₖ is the δ that the order proves by itself at ε.
 //!
-//! Let L be the privacy loss of everything that is drawn until the rule stops it, and
-//! h = (1 − e^{ε − L})₊. The rule is (ε, δ)-private if E[h; S] ≤ δ for every set S of
-//! transcripts. The parameters of the events are part of the transcript, so at its end it is
-//! known which sums are within the budget; sums only grow, so these have been so all the
-//! time. Each sum comes with a process that no choice of events can be expected to raise:
+//! Let L be the privacy loss of everything drawn until the rule stops the drawing, and h = (1 −
+//! e^{ε − L})₊. The rule is (ε, δ)-private if E[h; S] ≤ δ for every set S of transcripts. The
+//! parameters of the events are part of the transcript, so at the end it is known which sums are
+//! within the budget. Sums only grow, so these sums were within it all the time. Each sum comes
+//! with a process whose expectation no choice of events can raise:
 //!
-//! * *RDP*: Σ wₖ·δ_R·e^{θₖL − Kₖ}, which starts at δ_R. An event has its parameters before
-//!   its output, so its factor has the expectation 1 at most. h ≤ Cₖ·e^{θₖ(L − ε)} for all k,
-//!   so h ≤ h·Σ wₖ·δ_R/δₖ is at most the process where RDP admits the list.
-//! * *GDP*: with m the largest μ that (ε, δ′) allows, δ′ its part of δ, and s² the sum so far,
-//!   the curve δ(ε − L) of √(m² − s²)-GDP, which starts at δ′. One more Gaussian keeps its
-//!   expectation; less than is left over only lowers it. It is at least h where the sum is
-//!   within the budget at the end. Once another kind of event is drawn the sum is out for
-//!   ever, and the process may stand still.
+//! * *RDP*: Σ wₖ·δ_R·e^{θₖL − Kₖ}, which starts at δ_R. An event's parameters are fixed before its
+//!   output, so its factor has an expectation of at most 1. h ≤ Cₖ·e^{θₖ(L − ε)} for all k, so h ≤
+//!   h·Σ wₖ·δ_R/δₖ is at most the process where RDP admits the list.
+//! * *GDP*: with m the largest μ that (ε, δ′) allows, δ′ its part of δ, and s² the sum so far, the
+//!   curve δ(ε − L) of √(m² − s²)-GDP, which starts at δ′. One more Gaussian keeps its expectation;
+//!   spending less than what is left only lowers it. The process is at least h where the sum is
+//!   within the budget at the end. Once another kind of event is drawn, this sum can never be used
+//!   again, and the process may stand still.
 //! * *Pure*: L ≤ ε, so h = 0.
 //!
-//! So at every end h is at most the sum of the two processes, whose expectation is at most
-//! δ_R + δ′: **δ, not 2δ**. Subsampled events with their sampling given away say more than
-//! they do; E[h; S] of the coarser transcript is at most that of the finer one, on the part
-//! of S where GDP decides. The same holds with the hypotheses exchanged, since moments and μ
-//! bound both directions.
+//! So at every end h is at most the sum of the two processes, whose expectation is at most δ_R +
+//! δ′: **δ, not 2δ**. Subsampled events whose sampling is revealed tell more than the real ones.
+//! E[h; S] of the coarser transcript is at most that of the finer one, on the part of S where GDP
+//! decides. The same holds with the hypotheses exchanged, since moments and μ bound both
+//! directions.
 //!
 //! # Which ε
 //!
-//! The orders depend on the budget's ε, so [`epsilon`] is the least ε whose rule admits the
-//! list. Every larger one admits it, too, so `epsilon(list, δ) ≤ ε` is exactly the budget's
-//! rule. As a *total* it says: a budget of this size, set in advance, would have admitted all
-//! of this.
+//! The orders depend on the budget's ε, so [`epsilon`] is the least ε whose rule admits the list.
+//! Every larger ε admits it, too, so `epsilon(list, δ) ≤ ε` is exactly the budget's rule. As a
+//! *total* it means that a budget of this size, set in advance, would have admitted all of this.
 //!
-//! Why every larger one: for pure sums and GDP that is clear. With Λ at least all
-//! −log(wₖ·δ_R), the inverse orders 1/θ of [`ORDERS`] rise with ε by at most 1/Λ. Let
-//! u = −log δₖ = θ·m, m = ε − K/θ − log(θ/(θ + 1)) + log(θ + 1)/θ. When ε grows θ falls, K/θ,
-//! a Rényi divergence, falls with it, and the two logarithms rise: m′ ≥ 1. Hence
-//! u′ = θm′ − θ²m·(1/θ)′ ≥ θ(1 − u/Λ), so min(u, Λ) never falls. The sum with e^{min(u, Λ)}
-//! for 1/δₖ never falls either, and it reaches 1 exactly when the rule's does, because one
-//! term with u ≥ Λ is enough for both.
+//! Why every larger ε does: for pure sums and GDP this is clear. For RDP, with Λ at least all
+//! −log(wₖ·δ_R), the inverse orders 1/θ of [`ORDERS`] rise with ε by at most 1/Λ. Let u = −log δₖ =
+//! θ·m, m = ε − K/θ − log(θ/(θ + 1)) + log(θ + 1)/θ. When ε grows θ falls, K/θ, a Rényi divergence,
+//! falls with it, and the two logarithms rise: m′ ≥ 1. Hence u′ = θm′ − θ²m·(1/θ)′ ≥ θ(1 − u/Λ), so
+//! min(u, Λ) never falls. The sum with e^{min(u, Λ)} for 1/δₖ never falls either, and it reaches 1
+//! exactly when the rule's does, because one term with u ≥ Λ is enough for both.
 
 use super::gaussian;
 use super::pair::Pair;

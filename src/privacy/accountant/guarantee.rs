@@ -1,4 +1,4 @@
-//! What is promised in the end, and how it is written down.
+//! The guarantee that results, and how it is written down.
 
 use serde::{Deserialize, Serialize};
 

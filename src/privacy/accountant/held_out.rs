@@ -1,26 +1,26 @@
-//! What a run releases about the records that it held out of training.
+//! The cost of what a run releases about records that it held out of training.
 //!
-//! A run splits the private records by their place and a public seed, never by what stands in
-//! them. Training sees one part; a *held-out* release sees the other part, and what training
-//! released. Neighbours differ in one place, which is in one of the two parts:
+//! A run splits the private records by their position and a public seed, never by their contents.
+//! Training sees one part; a *held-out* release sees the other part and the outputs of training.
+//! Neighbours differ in one position, which is in one of the two parts:
 //!
-//! * In training: the held-out release sees the same records on both sides. Given what training
-//!   released it has the same law, so it adds nothing to the privacy loss.
-//! * Held out: training sees the same records on both sides, and has no privacy loss. What is
-//!   left is that of the held-out releases alone.
+//! * In training: the held-out release sees the same records on both sides. Given the outputs of
+//!   training it has the same law, so it adds nothing to the privacy loss.
+//! * Held out: training sees the same records on both sides and has no privacy loss. Only the loss
+//!   of the held-out releases is left.
 //!
-//! So the transcript is dominated by the worse of two pairs, not by their sum. Let μ_T be the
-//! ratio of everything Gaussian that training draws from all its records, and μ_H that of the
-//! held-out releases, Gaussian as well. A Gaussian mechanism of ratio max(μ_T, μ_H) together
-//! with whatever else training draws dominates both pairs: to draw more never reveals less, and
-//! a smaller ratio never more. It is the same list with a Gaussian of ratio √(μ_H² − μ_T²)
-//! *instead of* the held-out releases, where μ_H is larger, and nothing instead of them where
-//! it is not: this is what [`counted`] makes of a run. Domination carries over to every
-//! composition, adaptive ones too, so runs add up by these lists.
+//! So the transcript is dominated by the worse of two pairs, not by their sum. Let μ_T be the ratio
+//! of everything Gaussian that training draws from all its records, and μ_H that of the held-out
+//! releases, Gaussian as well. A Gaussian mechanism of ratio max(μ_T, μ_H) together with everything
+//! else that training draws dominates both pairs: drawing more never reveals less, and a smaller
+//! ratio never reveals more. It is the same list with a Gaussian of ratio √(μ_H² − μ_T²) *instead
+//! of* the held-out releases, where μ_H is larger, and with nothing instead of them where it is
+//! not. [`counted`] turns a run into this list. Domination carries over to every composition,
+//! including adaptive ones, so runs are added up by these lists.
 //!
-//! Only what was drawn covers: of a run that ended early, μ_T is that of its draws.
+//! Only actual draws cover held-out releases: for a run that ended early, μ_T is that of its draws.
 //!
-//! Under zero-out the same holds: a null record has the place of the record that it replaces.
+//! Under zero-out the same holds: a null record has the position of the record that it replaces.
 //! Releases that are not Gaussian count in full.
 
 use super::event::{Event, Query, QueryKind};

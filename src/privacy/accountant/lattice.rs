@@ -1,16 +1,16 @@
 //! Privacy losses on a lattice: connecting the dots.
 //!
-//! A mechanism's curve δ(ε) is convex in e^ε. The polygon through its points at lattice
-//! values of ε lies above it and belongs to a mechanism whose losses are on the
-//! lattice (Doroshenko et al. 2022). In terms of outcomes: one with loss ℓ between
-//! neighbouring lattice values is split between them such that both hypotheses keep
-//! their mass. Splitting is what makes the upper bound, and it costs little:
+//! A mechanism's curve δ(ε) is convex in e^ε. The polygon through its points at lattice values of ε
+//! lies above it and belongs to a mechanism whose losses are on the lattice (Doroshenko et al.
+//! 2022). In terms of outcomes: one with loss ℓ between two adjacent lattice values is split
+//! between them so that both hypotheses keep their mass. Splitting gives the upper bound, and it
+//! costs little:
 //!
-//! **What splitting adds.** Given the outcome, which end it is sent to is itself the
-//! output of a mechanism, whose two losses are `step` apart: `step`-bounded-range, so
-//! step²/8-zCDP, adaptively composed. Hence N split draws reveal at most what N unsplit
-//! draws reveal together with a mechanism of N·step²/8-zCDP, and what they reveal gives
-//! a *lower* bound on the curve of the unsplit ones.
+//! **The cost of splitting.** Given the outcome, the choice of its lattice value is itself the
+//! output of a mechanism, whose two losses are `step` apart: `step`-bounded-range, so step²/8-zCDP,
+//! adaptively composed. Hence N split draws reveal at most as much as N unsplit draws together with
+//! a mechanism of N·step²/8-zCDP. So the split draws also give a *lower* bound on the curve of the
+//! unsplit ones.
 
 /// Losses on the lattice k·step, under the first hypothesis.
 #[derive(Debug, Clone, PartialEq)]

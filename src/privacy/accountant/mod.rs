@@ -1,13 +1,13 @@
-//! What a list of noise events guarantees, and the noise that a target needs.
+//! The guarantee of a list of noise events, and the noise that a target needs.
 //!
-//! [`event`] names the events, `pair` says what each can reveal at most, and
-//! [`composition`] adds events up and takes the best of several proven bounds:
-//! `gaussian` (the closed form), `pld` (privacy losses on a `lattice`, composed by
-//! FFT, with an interval), `selections` of one size and `rdp`. `contour` computes converged
-//! values, which are not bounds. `held_out` says what a release of held-out records counts for,
-//! and `repeats` what it costs to keep the best of many repeats. `gate` adds up what stays valid
-//! when later events depend on earlier outputs, and [`calibration`] turns a plan and a [`target`] (ε, δ) into noise scales.
-//! `written` is how events stand in files.
+//! [`event`] names the events, `pair` bounds how much each can reveal, and [`composition`] adds
+//! events up and takes the best of several proven bounds: `gaussian` (the closed form), `pld`
+//! (privacy losses on a `lattice`, composed by FFT, with an interval), `selections` of one size and
+//! `rdp`. `contour` computes converged values, which are not bounds. `held_out` gives the cost of a
+//! release about held-out records, and `repeats` the cost of keeping the best of many repeats.
+//! `gate` computes sums that stay valid when later events depend on earlier outputs, and
+//! [`calibration`] turns a plan and a [`target`] (ε, δ) into noise scales. `written` is the form of
+//! events in files.
 
 mod admissible;
 pub mod calibration;

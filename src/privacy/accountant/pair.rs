@@ -1,7 +1,7 @@
-//! Dominating pairs: two distributions that are at least as easy to tell apart as the
-//! outputs of a mechanism on any two neighbours, for every ε. Compositions of pairs
-//! dominate adaptive compositions of mechanisms (Zhu, Dong, Wang 2022). All that counts
-//! of a pair is the privacy loss L, the log-ratio of the two, under the first.
+//! A dominating pair is two distributions that are, for every ε, at least as easy to tell apart as
+//! the outputs of a mechanism on any two neighbours. Compositions of pairs dominate adaptive
+//! compositions of mechanisms (Zhu, Dong, Wang 2022). Only the privacy loss L of a pair matters:
+//! the log-ratio of the two, under the first.
 //!
 //! * *Gaussian* of ratio μ: L is normal with mean μ²/2 and variance μ².
 //! * *Laplace* of ratio ε₀, for a vector with ℓ₁ sensitivity ε₀ scales: the pair of one
@@ -9,9 +9,9 @@
 //!   log-concave functions of (x, v) is log-concave, so its integral is log-concave in
 //!   v (Prékopa) and δ quasi-convex: largest at an extreme point of the ℓ₁ ball.
 //! * *Response*: randomised response, for anything ε₀-DP: L = ±ε₀.
-//! * *Bounded range* ε₀, for the exponential mechanism: its losses span at most ε₀, so
-//!   for some t ∈ [0, ε₀] the worst one has only the losses t and t − ε₀. The largest of
-//!   their curves, at t = (ε₀ + ε)/2, is δ(ε) = (e^{ε₀/2} − e^{ε/2})²/(e^{ε₀} − 1) for
+//! * *Bounded range* ε₀, for the exponential mechanism: its losses span at most ε₀, so for some t ∈
+//!   [0, ε₀] the worst mechanism has only the losses t and t − ε₀. The largest of their curves, at
+//!   t = (ε₀ + ε)/2, is δ(ε) = (e^{ε₀/2} − e^{ε/2})²/(e^{ε₀} − 1) for
 //!   |ε| ≤ ε₀, which is the curve of a pair with the density ½e^{(ε₀ + ℓ)/2}/(e^{ε₀} − 1)
 //!   of L. Over many draws ε₀²/8-zCDP is better (variance ε₀²/4 against ε₀²/3): both
 //!   are used.

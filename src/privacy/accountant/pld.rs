@@ -5,24 +5,24 @@
 //!
 //! > δ(ε) = M(θ)^N e^{−θε} · Σ p̃(ℓ)·φ(ℓ − ε),  φ(x) = e^{−θx}(1 − e^{−x})₊ ∈ [0, 1].
 //!
-//! The factor is about δ itself and the tilted sum is centred at ε, so whatever is left
-//! out of the sum or rounded in it counts *relative to δ*: the FFT serves δ = 10⁻³⁰⁰ as
-//! well as 10⁻³, on a window of some standard deviations around ε. Everything that is
-//! not exact is added up in tilted units, weighted by the most that φ can be (where only the
-//! length of an error is known, by the length of φ: [`weights`]), and goes into both bounds:
+//! The factor is about the size of δ and the tilted sum is centred at ε, so anything left out or
+//! rounded counts *relative to δ*: the FFT works for δ = 10⁻³⁰⁰ as well as for 10⁻³, on a window of
+//! some standard deviations around ε. Every error is added up in tilted units, weighted by the
+//! largest value of φ (where only the norm of an error is known, by the norm of φ: [`weights`]),
+//! and goes into both bounds:
 //!
 //! * losses beyond the lattice of one draw ([`LatticeLosses::lost`]) and sums beyond the window
 //!   (Chernoff's bound again), which wrap around;
 //! * rounding in the masses: an error in a boundary between cells moves mass by one
 //!   cell, so it counts times the step; tilting costs some units per exponent;
 //! * rounding in the convolution ([`crate::numeric::convolution`]);
-//! * rounding in adding up what lies above ε: relative to that, so that few draws with a tiny
-//!   sampling rate, of which nearly all mass lies below ε, are no worse.
+//! * rounding in adding up the mass above ε: relative to that mass, so few draws with a tiny
+//!   sampling rate, where nearly all mass lies below ε, are no worse.
 //!
-//! The upper bound is the polygon's ε, from above. For the lower bound let B be the
-//! Nh²/8-zCDP mechanism that splitting is ([`super::lattice`]); with a hundredth of δ for
-//! it, P(L_B > ε_B) ≤ δ/100 at ε_B = ρ + 2√(ρ log(100/δ)), ρ = Nh²/8, and
-//! δ_split(ε + ε_B) ≤ δ(ε) + δ/100: the split curve's ε at 1.01·δ, less ε_B.
+//! The upper bound is the polygon's ε, from above. For the lower bound let B be the Nh²/8-zCDP
+//! mechanism of splitting ([`super::lattice`]). With a hundredth of δ for it, P(L_B > ε_B) ≤ δ/100
+//! at ε_B = ρ + 2√(ρ log(100/δ)), ρ = Nh²/8, and δ_split(ε + ε_B) ≤ δ(ε) + δ/100. So the lower
+//! bound is the split curve's ε at 1.01·δ, minus ε_B.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What has to hold of any list of events, whichever bound decides.
+//! Properties that hold for any list of events, whichever bound decides.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! The sixty reference cases of `tests/golden/accounting.json`, made by independent
-//! Python: closed forms, contour integrals, dp-accounting, mpmath.
+//! The sixty reference cases of `tests/golden/accounting.json`, made by independent Python code:
+//! closed forms, contour integrals, dp-accounting, mpmath.
 
 use serde_json::Value;
 

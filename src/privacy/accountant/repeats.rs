@@ -1,14 +1,14 @@
-//! A run that is repeated a random number of times, of which only the best repeat is kept.
+//! A run that is repeated a random number of times, where only the best repeat is kept.
 //!
-//! Every repeat puts out something with a score; the number K of repeats is drawn before and told
-//! to nobody, and the output with the best score leaves. Let Q and Q′ be the laws of one output on
-//! two neighbours, S the set of all outputs that are no better than y (ties are broken by a coin
-//! that belongs to the output), and f(x) = E x^K. Then y leaves with density q(y)·f′(Q(S)).
+//! Every repeat has an output with a score. The number K of repeats is drawn beforehand and kept
+//! secret, and only the output with the best score is released. Let Q and Q′ be the laws of one
+//! output on two neighbours, S the set of all outputs that are no better than y (ties are broken by
+//! a coin that is part of the output), and f(x) = E x^K. Then y is released with density
+//! q(y)·f′(Q(S)).
 //!
-//! K follows a truncated negative binomial law: with a stop γ and a shape η,
-//! P(K = k) ∝ (1 − γ)^k·(η + k − 1)!/k! for k ≥ 1, so that f′(x) is in proportion to
-//! (1 − (1 − γ)x)^{−(1 + η)}. Let δ(ε) be what one repeat guarantees, in both directions, and ρ
-//! such that
+//! K follows a truncated negative binomial law: with a stop γ and a shape η, P(K = k) ∝ (1 −
+//! γ)^k·(η + k − 1)!/k! for k ≥ 1, so that f′(x) is in proportion to (1 − (1 − γ)x)^{−(1 + η)}. Let
+//! δ(ε) be the guarantee of one repeat, in both directions, and ρ such that
 //!
 //! > (1 − γ)·δ(ρ) ≤ γ·(e^ρ − 1).
 //!
@@ -17,23 +17,23 @@
 //!
 //! > f′(Q(S)) ≤ e^c f′(Q′(S)).
 //!
-//! *What the best of them reveals.* With m = f′(1) = E K, the largest f′, every set E of outputs
+//! *What the best repeat reveals.* With m = f′(1) = E K, the largest f′, every set E of outputs
 //! has, by the line above,
 //!
 //! > ∫_E q f′(Q) − e^{ε + c} ∫_E q′ f′(Q′) ≤ ∫_E f′(Q)·(q − e^ε q′) ≤ m·δ(ε).
 //!
-//! So **the best repeat guarantees m·δ(ε) at ε + c.** The same lines hold for the densities of
-//! many such runs, one after another and chosen by what came before: their c add up and their m
-//! multiply, and δ is the curve of one repeat of each together. For the moments of a Rényi sum
-//! of order θ + 1, q^{θ+1} q′^{−θ} f′(Q)(f′(Q)/f′(Q′))^θ ≤ m·e^{θc}·q^{θ+1} q′^{−θ}: a repeat's
-//! divergence rises by c + log(m)/θ. A true divergence never falls with the order, so below the
-//! order at which the sum is least it is taken to be that least one.
+//! So **the best repeat guarantees m·δ(ε) at ε + c.** The same holds for the densities of many such
+//! runs, one after another, each chosen by the outputs before it: their c add up, their m multiply,
+//! and δ is the joint curve of one repeat of each. For the moments of a Rényi sum of order θ + 1,
+//! q^{θ+1} q′^{−θ} f′(Q)(f′(Q)/f′(Q′))^θ ≤ m·e^{θc}·q^{θ+1} q′^{−θ}: a repeat's divergence rises by
+//! c + log(m)/θ. A true divergence never falls with the order, so below the order with the least
+//! sum, that least sum is used.
 //!
-//! Papernot and Steinke (2022) prove the same shape of bound for Rényi divergences alone.
+//! Papernot and Steinke (2022) prove a bound of the same form for Rényi divergences alone.
 //!
 //! *On a grid* a repeat's curve is that of ideal noise with slack (see [`super::composition`]):
-//! ε(1 + A/5) + 128A and e^{A/24}δ for ε and δ. Then ρ rises by at most ρA/5 + 129A, so c by
-//! (1 + η) times this: [`SLACK`] + η grids stand for all of it.
+//! ε(1 + A/5) + 128A and e^{A/24}δ for ε and δ. Then ρ rises by at most ρA/5 + 129A, so c rises by
+//! at most (1 + η) times this. [`SLACK`] + η grids cover all of this.
 
 use serde::{Deserialize, Serialize};
 

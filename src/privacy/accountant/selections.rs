@@ -1,28 +1,27 @@
-//! Many selections of one size, composed as well as can be.
+//! Many selections of one size, with the tightest possible composition.
 //!
-//! One selection of *bounded range* ε₀ has losses that span ε₀ at most, but where this span
-//! lies is the mechanism's choice, which may depend on everything that was put out before. Let
-//! Fⱼ(ε) be the largest δ of j selections at ε, over all such choices. With x = e^ε the curve
-//! of one step is a mean of the perspectives r·Fⱼ₋₁(x/r), which are convex in the likelihood
-//! ratio r, so the worst step has only the losses t and t − ε₀ (as in
-//! Dong, Durfee, Rogers 2020), and
+//! One selection of *bounded range* ε₀ has losses that span at most ε₀. The mechanism chooses where
+//! this span lies, and the choice may depend on all earlier outputs. Let Fⱼ(ε) be the largest δ of
+//! j selections at ε, over all such choices. With x = e^ε, the curve of one step is a mean of the
+//! perspectives r·Fⱼ₋₁(x/r). These are convex in the likelihood ratio r, so the worst step has only
+//! the losses t and t − ε₀ (as in Dong, Durfee, Rogers 2020), and
 //!
 //! > Fⱼ(ε) = max over t in [0, ε₀] of p·Fⱼ₋₁(ε − t) + (1 − p)·Fⱼ₋₁(ε − t + ε₀),
 //! > p = (1 − e^{t − ε₀})/(1 − e^{−ε₀}), F₀(ε) = (1 − e^ε)₊.
 //!
-//! *From above.* Each Fⱼ falls and is convex in x, being a maximum of such curves, so it lies
-//! below the polygon through its values at lattice points of ε. The lattice divides ε₀, and
-//! while t crosses one of its cells both arguments cross one cell each, where the polygon is a
-//! line in x: a + b·x on the left, c + d·x on the right, b ≤ d ≤ 0 and a ≥ c. There the
-//! expression is const − α·e^{−t} − β·e^t with α = x(d − b)/(1 − e^{−ε₀}) and
-//! β = e^{−ε₀}(a − c)/(1 − e^{−ε₀}), neither negative: concave in t, and largest at
-//! e^{2t} = α/β or at an end. So the maximum over all t is computed, not searched for, and
-//! values above Fⱼ₋₁ give values above Fⱼ. Right of the lattice its last value stands for the curve.
+//! *From above.* Each Fⱼ is decreasing and convex in x, because it is a maximum of such curves, so
+//! it lies below the polygon through its values at lattice points of ε. The lattice divides ε₀.
+//! While t crosses one of its cells, both arguments cross one cell each, where the polygon is a
+//! line in x: a + b·x on the left, c + d·x on the right, b ≤ d ≤ 0 and a ≥ c. There the expression
+//! is const − α·e^{−t} − β·e^t with α = x(d − b)/(1 − e^{−ε₀}) and β = e^{−ε₀}(a − c)/(1 −
+//! e^{−ε₀}), neither of them negative. So it is concave in t, and largest at e^{2t} = α/β or at an
+//! end. So the maximum over all t is computed, not searched for, and values above Fⱼ₋₁ give values
+//! above Fⱼ. Right of the lattice the curve is taken to be its last value.
 //!
-//! *The negative side.* If P and Q change places, a mechanism of bounded range is still one of the
-//! same range. So Fⱼ(−ε) = 1 − e^{−ε}(1 − Fⱼ(ε)), and the lattice begins at 0.
+//! *The negative side.* If P and Q change places, a mechanism of bounded range still has the same
+//! range. So Fⱼ(−ε) = 1 − e^{−ε}(1 − Fⱼ(ε)), and the lattice begins at 0.
 //!
-//! *From below.* The same t in every step is one of the choices: a binomial sum.
+//! *From below.* Using the same t in every step is one of the choices. It gives a binomial sum.
 
 use pulp::{Simd, WithSimd};
 

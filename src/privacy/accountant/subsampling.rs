@@ -1,9 +1,9 @@
 //! The privacy loss of a Gaussian mechanism on a Poisson sample.
 //!
-//! With noise σ (in units of the largest contribution of a record), rate q, and z the
-//! output along the record's contribution in units of σ, a record that is in the data
-//! makes the output the mixture (1−q)·N(0, 1) + q·N(1/σ, 1); one that is not, or is a
-//! null record, makes it N(0, 1). All pairs of neighbours are dominated by
+//! Let σ be the noise (in units of a record's largest contribution), q the rate, and z the output
+//! along the record's contribution, in units of σ. If the record is in the data, the output has the
+//! mixture (1−q)·N(0, 1) + q·N(1/σ, 1). If it is absent or null, the output has N(0, 1). All pairs
+//! of neighbours are dominated by
 //!
 //! * zero-out: mixture against N(0, 1) (*remove*) or N(0, 1) against mixture (*add*),
 //!   whichever is worse for the whole composition (Zhu, Dong, Wang 2022);

@@ -1,4 +1,4 @@
-//! The (ε, δ) that is asked for, and what its numbers may be.
+//! The requested (ε, δ), and the values that its numbers may have.
 
 use serde::{Deserialize, Serialize};
 

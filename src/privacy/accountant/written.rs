@@ -1,5 +1,5 @@
-//! A mechanism as ledgers, certificates and plans have it in writing since the first version:
-//! each kind under its own name, with its own words for sensitivity, scale and size.
+//! The written form of a mechanism in ledgers, certificates and plans, unchanged since the first
+//! version: each kind has its own name, and its own words for sensitivity, scale and size.
 
 use serde::{Deserialize, Serialize};
 

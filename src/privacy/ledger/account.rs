@@ -1,4 +1,4 @@
-//! What is known of one private dataset: its runs, its budget, what all of it adds up to.
+//! One private dataset in the ledger: its runs, its budget and its total.
 
 use std::collections::BTreeSet;
 

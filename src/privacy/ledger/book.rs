@@ -1,4 +1,4 @@
-//! What the lines of the ledger add up to.
+//! The accounts that the lines of the ledger add up to.
 
 use std::collections::BTreeSet;
 

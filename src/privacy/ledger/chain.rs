@@ -1,4 +1,4 @@
-//! Lines, chained by hash: how they are written, and read back with suspicion.
+//! Lines that are chained by hash: writing them, and checking them when they are read.
 
 use std::fmt::Write as _;
 use std::path::Path;

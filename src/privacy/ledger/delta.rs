@@ -1,5 +1,5 @@
-//! δ and the number of records: whoever publishes each record with probability δ satisfies
-//! every (ε, δ), and at δ ≥ 1/n that is a record or more on average.
+//! δ and the number of records. Publishing each record with probability δ satisfies every (ε, δ),
+//! and at δ ≥ 1/n this publishes one record or more on average.
 
 use crate::error::{Error, Result};
 

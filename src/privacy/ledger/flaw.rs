@@ -1,5 +1,5 @@
-//! Why a ledger may not be gone on with: damage, lines that are missing, runs that it does not
-//! know. All of it is said, refused and mended in the same way.
+//! Why a ledger cannot be continued: damage, missing lines, or runs that it does not know. All of
+//! these are reported, refused and repaired in the same way.
 
 use std::path::Path;
 

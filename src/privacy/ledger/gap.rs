@@ -1,4 +1,4 @@
-//! What nobody can say about an account, for ever.
+//! What can never be known again about an account.
 
 use super::entry::RunId;
 

@@ -1,4 +1,4 @@
-//! The ledger's lock, and who holds it while others wait.
+//! The ledger's lock, and the name of its holder for those who wait.
 
 use std::fs::{File, TryLockError};
 use std::io;

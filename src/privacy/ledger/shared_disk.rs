@@ -1,7 +1,7 @@
-//! Whether a lock on this disk keeps other machines out.
+//! Whether a lock on this disk also excludes other machines.
 //!
-//! The ledger is right only while one program at a time changes it. A lock on a local disk sees to
-//! that. On a disk that machines share it depends on how the disk was mounted:
+//! The ledger is correct only if one program at a time changes it. On a local disk a lock ensures
+//! this. On a shared disk it depends on how the disk was mounted:
 //!
 //! | disk | a lock holds | unless it is mounted with |
 //! |---|---|---|

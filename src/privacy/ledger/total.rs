@@ -1,4 +1,4 @@
-//! What everything on an account comes to, and whether that may be called a total.
+//! The sum of everything on an account, and whether it may be called a total.
 
 use super::account::{Account, Claims};
 use super::delta;

@@ -1,9 +1,9 @@
-//! What the run directories beside a ledger say about it.
+//! What the run directories beside a ledger show about it.
 //!
-//! A run is granted before anything comes of it. So a run directory with results whose run is
-//! not in the ledger, or whose certificate names a line that the ledger does not have, shows
-//! that lines were lost: the ledger was rolled back, written again or replaced. What such a
-//! certificate says was drawn is the least that was spent.
+//! A run is granted before it has any results. So if a run directory has results but its run is not
+//! in the ledger, or its certificate names a line that the ledger does not have, then lines were
+//! lost: the ledger was rolled back, rewritten or replaced. The draws in such a certificate are the
+//! least that was spent.
 
 use std::collections::HashMap;
 use std::fs;

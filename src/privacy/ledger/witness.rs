@@ -1,22 +1,23 @@
 //! What this user's programs remember of a ledger, outside of it.
 //!
-//! A ledger that was brought back from a copy, together with its head, looks whole: nothing in
-//! it says that it once was longer. So the last line that a program of this user wrote or saw
-//! is noted in the user's configuration, in a file that is named by the hash of the ledger's
-//! first line. Before every change the ledger must still have that line. A second copy of a
-//! workspace that was gone on with fails this, wherever it lies; a workspace that was moved, or
-//! that others use as well, does not.
+//! A ledger that was restored from a copy, together with its head, looks intact: nothing in it
+//! shows that it was once longer. So the last line that a program of this user wrote or saw is
+//! noted in the user's configuration, in a file named by the hash of the ledger's first line.
+//! Before every change the ledger must still have that line. A second copy of a workspace that was
+//! continued fails this test, wherever it is. A workspace that was moved, or that others also use,
+//! passes.
 //!
-//! Two programs with two copies can make draws between two lines. So the note of a run's draws
-//! is kept here, too, and locked as long as a program carries the run out: a copy cannot be
-//! resumed meanwhile, and counts later what the other program drew.
+//! Two programs with two copies can make draws between two lines. So a run's draws are also noted
+//! here, in a file that is locked as long as a program executes the run. Meanwhile a copy cannot be
+//! resumed, and later it counts what the other program drew.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `HASH` | number and hash of the last line, in a fixed width so that one write replaces it, and a check |
 //! | `HASH.RUN.draws` | how often each event of an open run was drawn; locked while it works |
 //!
-//! Where nothing can be written here, work goes on, and says once that copies are not noticed.
+//! Where nothing can be written here, work continues, with one warning that copies are not
+//! detected.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};

@@ -1,7 +1,7 @@
-//! Audits: every mechanism, through the types that runs use, on two neighbouring datasets
-//! many times. What an observer can be shown to learn must stay under the stated ε, come close
-//! to it on neighbours that are as far apart as planned, and exceed it when the noise is
-//! deliberately halved: an audit that could not fail would show nothing.
+//! Audits: every mechanism is run many times on two neighbouring datasets, through the types that
+//! runs use. The measured leakage must stay under the stated ε, and come close to it on neighbours
+//! that are as far apart as planned. When the noise is deliberately halved it must exceed ε: an
+//! audit that could not fail would show nothing.
 
 use super::{
     DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum,

@@ -1,5 +1,5 @@
-//! Coins that fall with probability e^{−x}, exactly, for rational x (Canonne, Kamath,
-//! Steinke 2020, after Forsyth and von Neumann): what every other sampler is made of.
+//! Coins that fall with probability e^{−x}, exactly, for rational x (Canonne, Kamath, Steinke 2020,
+//! after Forsyth and von Neumann). Every other sampler is built from them.
 
 use super::generator::NoiseGenerator;
 

@@ -1,18 +1,18 @@
 //! One private direction: the matrix Bingham mechanism for k = 1, sampled exactly.
 //!
-//! Of a private symmetric s × s matrix A it releases a direction z/‖z‖ with
+//! From a private symmetric s × s matrix A it releases a direction z/‖z‖ with
 //!
 //! > P(z) ∝ exp(zᵀAz/(‖z‖²·scale)),  z ∈ ℤˢ, 0 < ‖z‖ ≤ 2²²,
 //!
-//! the exponential mechanism over the points of a lattice in a ball. Directions of lattice
-//! points in a ball are uniform on the sphere to 2⁻²², so this is the Bingham distribution as
-//! exactly as a double shows it; and it is made of integers, so nothing leaks through last
-//! bits. ε₀ = range/scale, with range = max uᵀΔu − min uᵀΔu over unit vectors u and any change
-//! Δ of A between neighbours, and its range is bounded as any exponential mechanism's.
+//! the exponential mechanism over the points of a lattice in a ball. Directions of lattice points
+//! in a ball are uniform on the sphere to 2⁻²², so this is the Bingham distribution to the
+//! precision of a double. It is made of integers, so nothing leaks through the last bits. ε₀ =
+//! range/scale, with range = max uᵀΔu − min uᵀΔu over unit vectors u and any change Δ of A between
+//! neighbours. It has bounded range, like any exponential mechanism.
 //!
-//! **Rounding.** A/scale is rounded to integers M of steps of 2⁻²⁷, and the exponent zᵀMz/‖z‖²
-//! to a whole number of steps below. Division and rounding move an entry by one step at most,
-//! so a quadratic form by s; either neighbour, above and below, and the last rounding:
+//! **Rounding.** A/scale is rounded to integers M of steps of 2⁻²⁷, and the exponent zᵀMz/‖z‖² to a
+//! whole number of steps below. Division and rounding move an entry by at most one step, so a
+//! quadratic form by at most s. With both neighbours, above and below, and the last rounding:
 //!
 //! > range of the change ≤ range/scale + (4s + 2) steps,
 //!
@@ -25,21 +25,20 @@
 //!
 //! > ρr²·uᵀΩu/2 = ρr²/2 + βρr²/b ≤ ρ/2 + β,
 //!
-//! so that exp(λ₁ − β) never exceeds the Gaussian's exponential times e^(λ₁ + ρ/2). With
-//! Σᵢ 1/(b + 2βᵢ) = 1 some one in 2s proposals is accepted, whatever the matrix.
+//! so that exp(λ₁ − β) never exceeds the Gaussian's exponential times e^(λ₁ + ρ/2). With Σᵢ 1/(b +
+//! 2βᵢ) = 1 about one in 2s proposals is accepted, for any matrix.
 //!
-//! The Gaussian is itself drawn on the lattice, coordinate by coordinate from the last to the
-//! first (Klein, *Finding the closest lattice vector when it's unusually close*, 2000): with
-//! Ω = LLᵀ, coordinate i is a discrete Gaussian around cᵢ = −Σ_{j>i} L_ji zⱼ/L_ii. Its
-//! parameters are rounded, to sixteenths and to parts in 2¹⁰, and *then* taken for what they
-//! are: precision and centre of every coordinate enter its density as integers, and the
-//! acceptance is that of the rounded density, exactly. All that rounding may spoil is the
-//! inequality above; ρ = b(1 − 2⁻⁸) and a constant of ρ/2⁹ + 2⁻⁴ are far more than it needs. A
-//! discrete Gaussian's masses sum to √(2π)σ whatever its centre, but for a part
-//! 2e^(−2π²σ²) < 10⁻³⁰⁰⁰⁰⁰ with the σ ≥ 200 that is had here; and proposals beyond 700 σ are left
-//! out, another 10⁻¹⁰⁰⁰⁰⁰. No guarantee that can be written as a double notices.
+//! The Gaussian is itself drawn on the lattice, coordinate by coordinate from the last to the first
+//! (Klein, *Finding the closest lattice vector when it's unusually close*, 2000): with Ω = LLᵀ,
+//! coordinate i is a discrete Gaussian around cᵢ = −Σ_{j>i} L_ji zⱼ/L_ii. Its parameters are
+//! rounded, to sixteenths and to parts in 2¹⁰, and *from then on* taken as exact: precision and
+//! centre of every coordinate enter its density as integers, and the acceptance is exactly that of
+//! the rounded density. Rounding can only break the inequality above; ρ = b(1 − 2⁻⁸) and a constant
+//! of ρ/2⁹ + 2⁻⁴ leave far more room than it needs. A discrete Gaussian's masses sum to √(2π)σ for
+//! any centre, up to a part 2e^(−2π²σ²) < 10⁻³⁰⁰⁰⁰⁰, as σ ≥ 200 here. Proposals beyond 700 σ are
+//! left out, another 10⁻¹⁰⁰⁰⁰⁰. Neither changes any guarantee that can be written as a double.
 //!
-//! How long it takes depends on the matrix and on the direction drawn: a side channel that
+//! The time a draw takes depends on the matrix and on the direction drawn: a side channel that
 //! halflight does not close.
 
 use nalgebra::Cholesky;

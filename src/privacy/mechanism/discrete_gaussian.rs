@@ -1,14 +1,12 @@
-//! The discrete Gaussian on a dyadic grid (Canonne, Kamath, Steinke, "The Discrete
-//! Gaussian for Differential Privacy", 2020), sampled exactly; why on a grid: module `grid`.
+//! The discrete Gaussian on a dyadic grid (Canonne, Kamath, Steinke, "The Discrete Gaussian for
+//! Differential Privacy", 2020), sampled exactly. Module `grid` explains the grid.
 //!
-//! All arithmetic is of fixed width and cannot overflow: σ ≤ 2²⁹ steps, so Laplace
-//! proposals stay below 1024·2²⁹ = 2³⁹ (larger ones are rejected), their squares
-//! below 2⁷⁸ in a `u128`, and 2σ² ≤ 2⁵⁹ in a `u64`. Rejecting larger proposals conditions
-//! the noise on |Z| < 1024σ, which leaves out a mass below e^{−500 000}: no guarantee that
-//! can be written as a double notices.
+//! All arithmetic is of fixed width and cannot overflow: σ ≤ 2²⁹ steps, so Laplace proposals stay
+//! below 1024·2²⁹ = 2³⁹ (larger ones are rejected), their squares below 2⁷⁸ in a `u128`, and 2σ² ≤
+//! 2⁵⁹ in a `u64`. Rejecting larger proposals conditions the noise on |Z| < 1024σ, which leaves out
+//! a mass below e^{−500 000}. This changes no guarantee that can be written as a double.
 //!
-//! The time a draw takes depends on the noise drawn. This is one of the side channels
-//! that halflight does not close.
+//! The time a draw takes depends on the noise drawn: a side channel that halflight does not close.
 
 use super::coin::bernoulli_exp;
 use super::discrete_laplace::draw_laplace;

@@ -1,18 +1,17 @@
-//! The discrete Laplace on a dyadic grid, P(k) ∝ e^{−|k|/scale}, sampled exactly (Canonne,
-//! Kamath, Steinke 2020); why on a grid: module `grid`.
+//! The discrete Laplace on a dyadic grid, P(k) ∝ e^{−|k|/scale}, sampled exactly (Canonne, Kamath,
+//! Steinke 2020). Module `grid` explains the grid.
 //!
 //! Between neighbours that are an integer number of steps apart, in ℓ₁, it has the ε of the
 //! continuous Laplace exactly. Its δ(ε) equals the continuous one's, 1 − e^{(ε−ε₀)/2}, at
 //! ε = ε₀, ε₀ − 2/steps, ε₀ − 4/steps, … and is linear in e^ε between them; an ε₀ larger by
 //! 1/(4·steps²) ≤ 2⁻⁵⁸ makes up for the difference.
 //!
-//! A shift of a whole vector is no worse than the same ℓ₁ shift of one coordinate: it can be
-//! made one coordinate after the other, and for a location family of log-concave noise the
-//! trade-off function of two shifts in a row is that of their sum.
+//! A shift of a whole vector is no worse than the same ℓ₁ shift of one coordinate: it can be made
+//! one coordinate after another, and for a location family of log-concave noise the trade-off
+//! function of two shifts in a row is that of their sum.
 //!
-//! The noise is not cut off: draws beyond an `i64` end at its limits, which the sum's own
-//! limits make indistinguishable from the right value (module `grid`), so that ε holds with
-//! δ = 0.
+//! The noise is not truncated. Draws beyond an `i64` end at its limits, and the sum's own limits
+//! make them indistinguishable from the right value (module `grid`). So ε holds with δ = 0.
 
 use super::coin::bernoulli_exp_fraction;
 use super::generator::NoiseGenerator;

@@ -1,4 +1,4 @@
-//! Where noise bits come from.
+//! The source of noise bits.
 
 use rand::rngs::{ChaCha20Rng, SysRng};
 use rand::{Rng, SeedableRng};

@@ -1,12 +1,11 @@
 //! Dyadic grids: values and noise as integer numbers of a power-of-two step.
 //!
-//! A floating-point sample leaks through its last bits, and so does adding noise to an
-//! off-grid value in floating point. Here values are first rounded to a grid, and both the
-//! noise and the addition are integers; only the sum is turned into a double, as
-//! post-processing.
+//! A floating-point sample leaks through its last bits, and so does adding noise to an off-grid
+//! value in floating point. Here values are first rounded to a grid, and both the noise and the
+//! addition are integers. Only the sum is turned into a double, as post-processing.
 //!
-//! Rounding moves each number by half a step at most, so it moves two neighbours apart by
-//! one step per coordinate at most: the slack that an event's sensitivity has to contain.
+//! Rounding moves each number by at most half a step, so it moves two neighbours apart by at most
+//! one step per coordinate. An event's sensitivity has to include this slack.
 
 use super::generator::NoiseGenerator;
 use crate::error::{Error, Result};

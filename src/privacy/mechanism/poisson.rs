@@ -1,10 +1,10 @@
-//! Poisson samples: every record is in with the same probability, independently of the
-//! others, exactly.
+//! Poisson samples: every record is included with exactly the same probability, independently of
+//! the others.
 //!
-//! This is the sampling that [`QueryKind::SampledSum`] is accounted for. A batch of a
-//! fixed size is another mechanism with another guarantee; there is none here, and nothing
-//! else can be handed in as a [`PoissonSample`]: its fields are private, it has no public
-//! constructor, and only a release draws one.
+//! This is the sampling that [`QueryKind::SampledSum`] is accounted for. A batch of a fixed size is
+//! another mechanism with another guarantee. There is none here, and nothing else can be passed as
+//! a [`PoissonSample`]: its fields are private, it has no public constructor, and only a release
+//! draws one.
 //!
 //! ```compile_fail,E0451
 //! use halflight::privacy::mechanism::PoissonSample;

@@ -1,4 +1,4 @@
-//! How often a run is repeated, drawn exactly: see [`crate::privacy::accountant::Repeats`].
+//! The number of repeats of a run, drawn exactly: see [`crate::privacy::accountant::Repeats`].
 
 use super::generator::NoiseGenerator;
 use crate::privacy::accountant::Repeats;

@@ -2,30 +2,28 @@
 //!
 //! * [`ExponentialMechanism`]: P(i) ∝ exp(scoreᵢ/scale).
 //! * [`PermuteAndFlip`]: candidates in random order, each taken with exp(−distance/scale).
-//! * [`NoisyMaximum`]: the largest score plus Laplace noise, as some papers print it.
+//! * [`NoisyMaximum`]: the largest score plus Laplace noise, in the form that some papers print.
 //!
-//! **Rounding.** Only differences of scores matter to either, so scores are first
-//! turned into integers: how many grid steps scoreᵢ lies below the largest, at most
-//! [`FARTHEST`]. What a neighbour can do to these integers: let it move score i by Δᵢ,
-//! with maxΔ − minΔ ≤ range. Raising every score to at least (largest − constant) moves
-//! each by something in [minΔ, maxΔ] still, since the largest score itself moves by
-//! something in it; subtracting the largest is common to all. Then each number is
-//! rounded twice, by the floating-point subtraction (half a unit in the last place of a
-//! number of at most 2⁵¹ steps: a quarter step) and to the grid (half a step). So the
-//! integers' changes have a range of at most range + 4·(¾) steps:
+//! **Rounding.** Only differences of scores matter, so scores are first turned into integers: how
+//! many grid steps scoreᵢ lies below the largest, at most [`FARTHEST`]. A neighbour changes these
+//! integers as follows. Let it move score i by Δᵢ, with maxΔ − minΔ ≤ range. Raising every score to
+//! at least (largest − constant) moves each by something in [minΔ, maxΔ] still, since the largest
+//! score itself moves by something in it; subtracting the largest is common to all. Then each
+//! number is rounded twice, by the floating-point subtraction (half a unit in the last place of a
+//! number of at most 2⁵¹ steps: a quarter step) and to the grid (half a step). So the integers'
+//! changes have a range of at most range + 4·(¾) steps:
 //!
 //! > range on the grid ≤ range + 3·grid.
 //!
-//! Events carry this sum, so what is accounted for is what is drawn: see
+//! Events carry this sum, so the accounting is for the actual draws: see
 //! [`ExponentialMechanism::range_slack`], [`NoisyMaximum::sensitivity_slack`].
 //!
-//! The scores' range is a claim about the numbers that arrive here; what a caller loses
-//! to floating point in computing them (one part in 10¹⁵ of the largest term) is not in it.
+//! The scores' range is a claim about the numbers that arrive here; it does not include the
+//! floating-point error of computing them (one part in 10¹⁵ of the largest term).
 //!
-//! **Time.** The exponential mechanism proposes candidates until one is accepted: with m
-//! candidates at most m proposals are expected, of about 20 ns each, whatever the scores
-//! are. How many it takes depends on the scores: a side channel that halflight does not
-//! close.
+//! **Time.** The exponential mechanism proposes candidates until one is accepted: with m candidates
+//! at most m proposals are expected, of about 20 ns each, for any scores. The actual number depends
+//! on the scores: a side channel that halflight does not close.
 
 use super::coin::bernoulli_exp;
 use super::discrete_laplace::draw_laplace;

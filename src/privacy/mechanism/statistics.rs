@@ -1,4 +1,4 @@
-//! Goodness of fit, for the tests of the samplers.
+//! Goodness-of-fit tests for the samplers.
 
 /// Pearson's statistic with its degrees of freedom.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! What a draw of each kind is: its query, put into its reach, and its noise.
+//! The draw of each kind: its query, clipped to its reach, and its noise.
 
 use super::{DrawListener, MechanismInput, Spender};
 use crate::error::Error;

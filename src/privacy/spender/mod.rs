@@ -1,6 +1,7 @@
 //! The only way from private to released: announce in the ledger, compute, clip, draw, keep.
 //!
-//! Here is what a draw costs and who is told of it; what each kind of draw is stands in [`draws`].
+//! This module handles the cost of a draw and who is told about it. [`draws`] holds the kinds of
+//! draws.
 
 mod draws;
 mod open_runs;

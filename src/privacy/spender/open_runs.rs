@@ -1,9 +1,9 @@
-//! The runs that this process has open in a ledger, so that whoever has to end the process can
-//! settle them.
+//! The runs that this process has open in a ledger, so that they can be settled when the process
+//! has to end.
 //!
-//! A step may be long, and the run that takes it knows nothing of the end. What it has drawn is
-//! known here: a draw is noted before its noise is made. After [`settle_all`] no more can be
-//! noted, so nothing more is drawn.
+//! A step may take long, and meanwhile its run does not know about the end. The draws are known
+//! here: each is noted before its noise is made. After [`settle_all`] nothing can be noted, so
+//! nothing more is drawn.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

@@ -1,7 +1,7 @@
-//! Repeats of which only the best leaves: see [`crate::privacy::accountant::Repeats`].
+//! Repeats of which only the best is released: see [`crate::privacy::accountant::Repeats`].
 //!
-//! The ledger is told of all of it before the first repeat begins. How many there will be is drawn
-//! here and told to nobody, and neither is what a repeat drew, unless it is the best.
+//! All of it is announced in the ledger before the first repeat begins. The number of repeats is
+//! drawn here and kept secret, and so are the draws of every repeat but the best.
 
 use super::{DrawListener, Spender};
 use crate::error::{Error, Result};

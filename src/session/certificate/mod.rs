@@ -1,8 +1,8 @@
-//! What the outside may be told about a run, and what it may not conclude.
+//! What others may be told about a run, and what they may not conclude.
 //!
-//! Everything in a certificate is public or released. Its sentences are meant to be
-//! read by a lawyer and by a statistician: each says what was done, to which comparison a
-//! probability belongs, and what is not promised.
+//! Everything in a certificate is public or released. Its sentences are meant for lawyers and
+//! statisticians: they say what was done, which comparison a probability is about, and what is not
+//! promised.
 
 mod registry;
 

@@ -1,6 +1,6 @@
-//! A certificate under the names of the registry of deployments of differential privacy that
-//! OpenDP runs and NIST proposes to host, so that an entry needs no retyping. What only the
-//! curator can say (purpose, region, dates of publication) is left out.
+//! A certificate with the field names of the registry of differential privacy deployments that
+//! OpenDP runs and NIST proposes to host, so that an entry needs no retyping. Facts that only the
+//! curator knows (purpose, region, dates of publication) are left out.
 
 use serde_json::{Value, json};
 

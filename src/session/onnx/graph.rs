@@ -1,7 +1,7 @@
 //! A computation in ONNX: values with names, each made of earlier ones by an operator.
 //!
-//! A value holds one row per record. Everything is computed in double precision, but for
-//! convolutions and sums of trees, which runtimes give in single precision only.
+//! A value holds one row per record. Everything is computed in double precision, except
+//! convolutions and sums of trees, which runtimes offer only in single precision.
 
 use std::collections::HashSet;
 

@@ -7,9 +7,9 @@
 //! | [`rows`] | from raw columns to features |
 //! | [`models`], [`trees`] | from features to scores |
 //!
-//! The file takes raw columns, each as an input of its own, and gives what `halflight predict`
-//! gives. Sums of trees and convolutions are rounded to single precision on the way: that is all
-//! that runtimes offer.
+//! The file takes raw columns, each as an input of its own, and gives the results of `halflight
+//! predict`. Sums of trees and convolutions are rounded to single precision on the way, as runtimes
+//! offer nothing better.
 
 mod graph;
 mod models;

@@ -1,4 +1,4 @@
-//! From features to what a model says of them.
+//! From features to the outputs of a model.
 
 use super::graph::{Attribute, Element, Graph, Value};
 use super::trees::sums;

@@ -1,4 +1,4 @@
-//! Protocol buffers, as far as ONNX files need them: a message is its fields, one after another.
+//! The part of protocol buffers that ONNX files need: a message is its fields, one after another.
 
 /// The kinds of fields that are written here.
 const VARINT: u64 = 0;

@@ -1,5 +1,5 @@
-//! The plots of a report: what changed over the steps, what was spent, and of several runs
-//! what utility each ε bought.
+//! The plots of a report: the changes over the steps, the spending, and for several runs the
+//! utility at each ε.
 
 use super::{Report, Reported};
 use crate::adapt::Series as Measured;

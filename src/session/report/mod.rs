@@ -1,17 +1,17 @@
-//! A report on one run or several: one HTML file that needs nothing beside it.
+//! A report on one run or several: one self-contained HTML file.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`figures`] | the plots |
-//! | [`rankings`] | what rankings of the public data said |
-//! | [`rehearsal`] | what rehearsals had made expect |
+//! | [`rankings`] | the results of rankings of the public data |
+//! | [`rehearsal`] | the results that rehearsals predicted |
 //! | [`page`] | the page, section by section |
-//! | `style.css` | how it looks: on a light screen, a dark one, and on paper |
+//! | `style.css` | its look on a light screen, on a dark one, and on paper |
 //!
-//! A report is made to be passed on. Everything in it is public or released, unless the
-//! curator's numbers were asked for by name: then it bears a stamp that says so. What
-//! people wrote or what may quote a cell of a private file (remarks on runs, error
-//! messages, paths of files) counts as the curator's, too.
+//! A report is made to be passed on. Everything in it is public or released, unless the curator's
+//! numbers were explicitly requested: then a stamp says so. Texts that people wrote or that may
+//! quote a cell of a private file (remarks on runs, error messages, paths of files) count as the
+//! curator's, too.
 
 mod figures;
 mod page;

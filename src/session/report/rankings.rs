@@ -1,4 +1,4 @@
-//! What rankings said of the public data: bars with whiskers, a table, and what it cost.
+//! The rankings of the public data: bars with whiskers, a table, and the cost.
 
 use std::path::Path;
 

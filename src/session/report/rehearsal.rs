@@ -1,4 +1,4 @@
-//! What rehearsals had made expect of each method: curves over ε, and the numbers.
+//! The results that rehearsals predicted for each method: curves over ε, and the numbers.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The images and features of the studies, and what may stand in for them.
+//! The images and features of the studies, and the public sets that may stand in for them.
 
 use std::path::Path;
 

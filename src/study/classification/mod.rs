@@ -1,15 +1,15 @@
 //! The studies of classification with public features and gradients: PILLAR over k, GEP over
 //! its basis, both over ε and over candidate public sets.
 //!
-//! Part of a labelled dataset plays the private records, another the public ones, and its test
-//! records judge: the share of right answers, in %. Candidates stand in for the public records;
-//! they have no labels.
+//! One part of a labelled dataset plays the private records, another the public ones. The measure
+//! is the share of right answers on its test records, in %. Candidates stand in for the public
+//! records; they have no labels.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`figures`] | the plots |
 //! | [`material`] | the images and features |
-//! | this | what is tried on them, and the tables |
+//! | this | the trials on them, and the tables |
 
 mod figures;
 pub mod material;

@@ -1,5 +1,5 @@
-//! What the searches for weights do when privacy costs nothing: where they end, and how
-//! fast their stationarity gap falls.
+//! The searches for weights without noise: where they end, and how fast their stationarity gap
+//! falls.
 
 use super::entries::{Arm, DiscrepancyRow, RowSetting};
 use super::{DELTA, PUBLIC_RECORDS, RepetitionData, moment_discrepancy, second_moment};

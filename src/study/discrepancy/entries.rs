@@ -1,5 +1,6 @@
-//! The rows of the study: what is tried, with which settings, and what is wanted of it: of the
-//! printed algorithms what an independent program gives (`assets/printed.py`), of ours our goals.
+//! The rows of the study: each method, its settings, and the expected result. For printed
+//! algorithms this is the result of an independent program (`assets/printed.py`), for ours it is
+//! our goal.
 
 use std::collections::BTreeMap;
 

@@ -2,13 +2,13 @@
 //! pairs of a number of private records and an ε, and the goals of
 //! each.
 //!
-//! Measured are ‖M(q)‖₂ of the returned weights on the *exact* second moment of the
-//! target, and the returned model's mean squared error on target records that no method
-//! saw: what a study on public data may do and a run on private data may not.
+//! The study measures ‖M(q)‖₂ of the returned weights on the *exact* second moment of the target,
+//! and the returned model's mean squared error on target records that no method saw. A study on
+//! public data may do this; a run on private data may not.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`entries`] | the rows of the study and what is wanted of them |
+//! | [`entries`] | the rows of the study and their expected results |
 //! | [`convergence`] | the same searches without noise |
 //! | [`figures`] | the plots |
 

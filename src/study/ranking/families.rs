@@ -1,6 +1,6 @@
-//! Families of images: what plays the private part, and what may stand in for it.
+//! Families of images: the one that plays the private part, and those that may stand in for it.
 //!
-//! All become 28 × 28 grey pixels in [−1, 1], with the labels that they came with.
+//! All become 28 × 28 grey pixels in [−1, 1], with their original labels.
 
 use std::path::Path;
 

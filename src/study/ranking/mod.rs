@@ -8,7 +8,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`families`] | the images |
-//! | [`utility`] | what private training makes of the candidates, against their scores |
+//! | [`utility`] | the accuracy of private training with the candidates, compared with their scores |
 //! | this | orders, their certainty, private selection |
 
 pub mod families;

@@ -1,11 +1,10 @@
-//! Is the ranking right? What private training makes of every candidate, and whether the order
-//! of the scores is that of the accuracies.
+//! Is the ranking right? Trains privately with every candidate, and checks whether the scores and
+//! the accuracies have the same order.
 //!
-//! Two ways in which public records help: GEP takes the directions of their gradients and not
-//! their labels, pre-training takes both. What GEP adds of the residual outside these
-//! directions makes up for wrong ones, so it is tried without that, too. DP-SGD uses no public
-//! records. Training is that of private data with the same network as the ranking; the
-//! test images judge.
+//! Public records help in two ways: GEP uses the directions of their gradients but not their
+//! labels, pre-training uses both. In GEP, the residual outside these directions makes up for wrong
+//! ones, so it is also tried without the residual. DP-SGD uses no public records. Training on the
+//! private data uses the same network as the ranking, and the test images judge.
 
 use std::collections::BTreeMap;
 

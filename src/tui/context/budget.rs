@@ -1,4 +1,4 @@
-//! A budget as it is typed.
+//! A budget while it is typed.
 
 use crate::error::{Error, Result};
 use crate::privacy::ledger::Budget;

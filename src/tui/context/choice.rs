@@ -1,4 +1,4 @@
-//! Letting private records choose among plans.
+//! Lets private records choose among plans.
 
 use super::{Change, Context};
 use crate::engine::Request;

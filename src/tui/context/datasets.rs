@@ -1,4 +1,4 @@
-//! Definitions of datasets, and what was read of them.
+//! Definitions of datasets, and the data read from them.
 
 use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, Role};

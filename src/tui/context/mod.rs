@@ -1,19 +1,19 @@
-//! What screens share: the session, what was read, plans and their cost, runs, the
-//! ledger. Through it a screen asks for work, opens a window, says something or goes
-//! to another screen. What only one screen needs is kept by that screen.
+//! The state that screens share: the session, the data that were read, plans and their cost, runs,
+//! the ledger. Through it a screen asks for work, opens a window, shows a message or goes to
+//! another screen. State that only one screen needs is kept by that screen.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `session` | saving, opening, undo, leaving |
-//! | [`budget`] | a budget as it is typed |
-//! | `datasets` | definitions of datasets and what was read of them |
+//! | [`budget`] | a budget while it is typed |
+//! | `datasets` | definitions of datasets and the data read from them |
 //! | `split` | a dataset split into private and public parts |
 //! | `plans` | the shown plan, its cost, launching it |
-//! | `choice` | letting private records choose among plans |
+//! | `choice` | lets private records choose among plans |
 //! | `elsewhere` | runs of other processes |
-//! | `queue` | runs to be made one after the other |
+//! | `queue` | runs to be made one after another |
 //! | `ranking` | starting a ranking |
-//! | `reports` | what the engine's desk tells |
+//! | `reports` | reports of the engine's desk |
 
 pub mod budget;
 mod choice;

@@ -1,4 +1,4 @@
-//! Runs to be made one after the other. Sweeps fill the queue, too.
+//! Runs to be made one after another. Sweeps fill the queue, too.
 
 use super::{Change, Context};
 use crate::engine::desk::JobId;

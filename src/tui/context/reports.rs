@@ -1,4 +1,4 @@
-//! What the engine's desk tells.
+//! Reports of the engine's desk.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A dataset's definition as a form. Saved by Enter, left by Esc.
+//! A dataset's definition as a form. Enter saves, Esc leaves.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Constraint, Layout, Rect};

@@ -1,4 +1,4 @@
-//! What to write, and where. Exact numbers leave only when asked for by name.
+//! What to write, and where. Exact numbers are written only on explicit request.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Constraint, Layout, Rect};

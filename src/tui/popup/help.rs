@@ -1,4 +1,4 @@
-//! The keys of a screen, as far as a search finds them.
+//! The keys of a screen that match a search.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Constraint, Layout, Rect};

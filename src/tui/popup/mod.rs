@@ -1,5 +1,5 @@
-//! Windows over a screen. They know nothing of what lies below them: an answer is a
-//! function of `C`, which the opener gives.
+//! Windows over a screen. They know nothing about the screen below: an answer is a function of `C`
+//! that the opener provides.
 
 pub mod dataset_form;
 pub mod export_form;

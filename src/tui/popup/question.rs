@@ -1,4 +1,4 @@
-//! Questions: one that takes a yes, one that takes a line of text.
+//! Questions: one for a yes, one for a line of text.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};

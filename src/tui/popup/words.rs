@@ -1,4 +1,4 @@
-//! What does this mean? The words of a screen on the left, the explanation on the right.
+//! Explains words: the words of a screen on the left, the explanation on the right.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;

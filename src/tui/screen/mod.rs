@@ -1,6 +1,5 @@
-//! What a screen is. Each has a folder: `state` is what only it knows, `update` its keys
-//! and what they do, `view` how it looks. The list of the screens stands in
-//! [`tab`](super::tab).
+//! The definition of a screen. Each has a folder: `state` is its own state, `update` its keys and
+//! their actions, `view` its picture. The list of the screens is in [`tab`](super::tab).
 
 mod charts;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! Colours by role and symbols by meaning, for terminals that can show more or less.
+//! Colours by role and symbols by meaning, for terminals of different abilities.
 //!
 //! Widgets name a role ("warning", "curator"), never a colour, so that a terminal
 //! with fewer colours, `NO_COLOR`, or a font without symbols changes one value

@@ -1,4 +1,4 @@
-//! Keys and pastes: to a window, a field, a filter, or a screen.
+//! Keys and pastes, sent to a window, a field, a filter or a screen.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

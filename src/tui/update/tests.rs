@@ -1,4 +1,4 @@
-//! `update` is total, and what keys do.
+//! Tests that `update` is total, and of the actions of keys.
 
 use std::time::Instant;
 

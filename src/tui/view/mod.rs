@@ -1,5 +1,4 @@
-//! What the state looks like. Pure: a state and an area give a picture, and where on it
-//! things can be clicked.
+//! The picture of the state. Pure: a state and an area give a picture and its clickable places.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

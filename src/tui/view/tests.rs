@@ -1,4 +1,4 @@
-//! Every screen in its main states: what it says, and in which style.
+//! Every screen in its main states: its text and its style.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -1,5 +1,5 @@
-//! A grid of dots that becomes cells: eight braille dots in each, or one
-//! character in each where there is no braille.
+//! A grid of dots that becomes cells: eight braille dots in each, or one character where there is
+//! no braille.
 
 /// What a dot belongs to; a later owner takes over the whole cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Numbers three rows high, of half blocks: what a screen wants seen first.
+//! Numbers three rows high, made of half blocks, for what should be seen first on a screen.
 
 /// Rows of a large number.
 pub const ROWS: u16 = 3;

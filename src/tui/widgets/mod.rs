@@ -1,5 +1,5 @@
-//! What screens are made of. Each widget draws values that it is given into a
-//! buffer: no files, no clock, no terminal, no state of its own.
+//! The parts of screens. Each widget draws given values into a buffer: no files, no clock, no
+//! terminal, no state of its own.
 
 pub mod chart;
 mod dots;

@@ -1,7 +1,7 @@
 //! Points of a curve: the nearest one, and binning into columns.
 //!
-//! A point is (x, y) with x ascending. A y that is not finite is a *gap*: no
-//! curve goes through it and no range is widened by it.
+//! A point is (x, y) with x ascending. A y that is not finite is a *gap*: no curve goes through it
+//! and it widens no range.
 
 use super::smoothing::PlotPoint;
 use super::track::TrackView;

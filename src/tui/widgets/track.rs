@@ -1,5 +1,5 @@
-//! A growing curve that remembers the extremes of its parts, so that drawing a
-//! million points looks at a few thousand numbers.
+//! A growing curve that remembers the extremes of its parts, so that drawing a million points takes
+//! a few thousand numbers.
 
 use std::ops::Deref;
 

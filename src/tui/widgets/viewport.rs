@@ -1,5 +1,5 @@
-//! How charts are looked at: axis, smoothing, window, cursor. One viewport for all
-//! charts of a screen, so that they show the same steps.
+//! The view of charts: axis, smoothing, window, cursor. All charts of a screen share one viewport,
+//! so that they show the same steps.
 
 /// The smallest window, in steps.
 const NARROWEST: f64 = 2.0;

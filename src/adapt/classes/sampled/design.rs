@@ -1,4 +1,4 @@
-//! Which network is trained, from where, and on what of the features.
+//! Which network is trained, from which start, and on which part of the features.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;

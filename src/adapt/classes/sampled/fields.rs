@@ -1,4 +1,4 @@
-//! Settings that several methods have, and what they come to.
+//! Settings that several methods share, and the values that follow from them.
 
 use super::design::PlannedDesign;
 use super::rounding;

@@ -1,29 +1,29 @@
-//! Training on Poisson samples: what the methods share that clip per-example gradients.
+//! Training on Poisson samples: the parts that methods with per-example clipping share.
 //!
-//! Each step takes every private record into its sample with probability q, independently
-//! (q·n is the batch that is expected), clips the gradient gᵢ of each to norm C and releases
+//! Each step takes every private record into its sample with probability q, independently (q·n is
+//! the expected batch), clips the gradient gᵢ of each to norm C and releases
 //!
 //! > Σ min(1, C/‖gᵢ‖)·gᵢ + N(0, σ²I)
 //!
-//! over the sample. Everything else about a step is post-processing. A record whose features
-//! are all 0 is *blank*: it has no gradient, whatever its class is and whatever the biases of
-//! the network make of zeros. So are private records that could not be used.
+//! over the sample. Everything else about a step is post-processing. A record whose features are
+//! all 0 is *blank*: it has no gradient, whatever its class is and whatever the network's biases
+//! turn zeros into. Private records that could not be used are blank, too.
 //!
-//! *Sensitivity.* Neighbours are zero-out: one record is left blank, and a blank record
-//! contributes nothing. So where the record is in the sample, the sum moves by at most C; that
-//! it is there with probability q alone is what the accountant's subsampling uses. Sums are
-//! computed in floating point under either neighbour, which is counted. A gradient itself is
-//! computed in blocks whose kernels round it the same whatever else is in the batch.
+//! *Sensitivity.* Neighbours are zero-out: one record is left blank, and a blank record contributes
+//! nothing. So where the record is in the sample, the sum moves by at most C. It is in the sample
+//! only with probability q, which the accountant's subsampling uses. The floating-point error of
+//! sums under either neighbour is counted. A gradient itself is computed in blocks whose kernels
+//! round it the same, whatever else is in the batch.
 //!
 //! *Persons.* Where persons are protected, a sample takes each person with probability q, with all
-//! of its records. What a person adds is the mean of its records' gradients, clipped once. So a
+//! their records. A person contributes the mean of their records' gradients, clipped once. So a
 //! person moves the sum by no more than a record does otherwise.
 //!
 //! | module | holds |
 //! |---|---|
 //! | this | records, clipped sums, their sensitivity |
-//! | [`design`] | which network is trained, from where, and on what of the features |
-//! | [`fields`] | settings that several methods have |
+//! | [`design`] | which network is trained, from which start, and on which part of the features |
+//! | [`fields`] | settings that several methods share |
 //! | [`step_length`] | how long the steps are |
 //! | [`training`] | the run |
 

@@ -1,11 +1,11 @@
-//! Which private records a step's gradient is taken over: all, or a Poisson sample.
+//! The private records in a step's gradient: all of them, or a Poisson sample.
 //!
-//! A sample takes every record with probability q = batch/n, so the part of the gradient that
-//! is released is Σ min(1, cC/‖gᵢ‖)·gᵢ over its members with c = (1−α)/batch: right on average.
+//! A sample takes every record with probability q = batch/n. So the released part of the gradient
+//! is Σ min(1, cC/‖gᵢ‖)·gᵢ over its members with c = (1−α)/batch, which is right on average.
 //!
-//! *Sensitivity.* Over all records, replacing one moves the sum by at most 2cC with
-//! c = (1−α)/n. The accountant's subsampling needs zero-out neighbours instead: a record left
-//! blank has no features, hence no gradient, so a sample that has it moves by at most cC.
+//! *Sensitivity.* Over all records, replacing one moves the sum by at most 2cC with c = (1−α)/n.
+//! The accountant's subsampling needs zero-out neighbours instead: a record left blank has no
+//! features, hence no gradient, so the sum over a sample with this record moves by at most cC.
 
 use super::Profile;
 use crate::adapt::classes::sampled::fields::members_on_average;

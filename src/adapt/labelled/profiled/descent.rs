@@ -1,4 +1,4 @@
-//! Preconditioned descent around the public solution, and the run that makes it.
+//! Preconditioned descent around the public solution, and its run.
 
 use nalgebra::{Cholesky, Dyn};
 

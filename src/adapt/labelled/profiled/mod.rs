@@ -1,29 +1,29 @@
-//! Adaptation with weights in closed form: what the profiled methods share.
+//! Adaptation with weights in closed form: the shared parts of the profiled methods.
 //!
-//! Record i has a largest weight cᵢ (α/m public, (1−α)/n private) and a loss
-//! aᵢ = ℓ(xᵢ·w, yᵢ) + d̂·\[public\]. The weights qᵢ = cᵢ·min(1, √(κ₁/aᵢ)) minimise the
-//! objective of CnvxAdap over q in closed form; what remains is
+//! Record i has a largest weight cᵢ (α/m public, (1−α)/n private) and a loss aᵢ = ℓ(xᵢ·w, yᵢ) +
+//! d̂·\[public\]. The weights qᵢ = cᵢ·min(1, √(κ₁/aᵢ)) minimise the objective of CnvxAdap over q in
+//! closed form, which leaves
 //!
 //! > F(w) = Σ cᵢ·φ(aᵢ),  φ(a) = a for a ≤ κ₁, else 2√(κ₁a) − κ₁,
 //!
-//! for squared loss convex, and Huber's loss of the residual where d̂ = 0.
+//! For squared loss, F is convex, and it is Huber's loss of the residual where d̂ = 0.
 //!
-//! *Sensitivity.* Every private record's part of the gradient is clipped to norm c·C, so
-//! replacing one moves the sum by at most 2c·C, whatever w and the records are. For squared
-//! loss C = 2√κ₁·r clips nothing within the bounds, since
-//! φ′(a)·2|res|·‖x‖ = 2·min(|res|, √κ₁)·‖x‖; for logistic loss C is a choice.
+//! *Sensitivity.* Every private record's part of the gradient is clipped to norm c·C, so replacing
+//! one moves the sum by at most 2c·C, for any w and any records. For squared loss C = 2√κ₁·r clips
+//! nothing within the bounds, since φ′(a)·2|res|·‖x‖ = 2·min(|res|, √κ₁)·‖x‖; for logistic loss C
+//! is a choice.
 //!
-//! *Persons.* Where persons are protected, n counts them, and a record's weight cᵢ is its person's
-//! divided by the number of the person's records. A person's part of the gradient is then a mean
-//! of vectors no longer than c·C. Where public records name persons, they tell how long such a
-//! mean usually is: much shorter, where slopes of one person's records cancel. Then no record is
-//! clipped; the mean is made longer by a public factor, clipped to c·C, and what was released is
-//! made shorter by the same factor.
+//! *Persons.* Where persons are protected, n counts persons, and a record's weight cᵢ is the
+//! person's weight divided by the number of the person's records. A person's part of the gradient
+//! is then a mean of vectors no longer than c·C. Where public records name persons, they show how
+//! long such a mean usually is: much shorter, where the slopes of one person's records cancel. Then
+//! no record is clipped. Instead the mean is multiplied by a public factor and clipped to c·C, and
+//! the released sum is divided by the same factor.
 //!
 //! | module | holds |
 //! |---|---|
 //! | this | the objective of one side, its gradient, its weights |
-//! | [`batches`] | which private records a step uses, and the plan that follows |
+//! | [`batches`] | the private records that a step uses, and the plan that follows |
 //! | [`descent`] | preconditioned descent around the public solution, and the run |
 
 pub(super) mod batches;

@@ -1,9 +1,9 @@
-//! What clipping does to rests that are normally distributed.
+//! The effect of clipping on normally distributed residuals.
 //!
-//! A small clip takes little noise, and most of the signal is in the signs: at half a standard
-//! deviation the slope of the clipped rests over their bound is a third larger than at one and a
-//! half. But the slope along a correction is only as large as the share of the rests that are
-//! not clipped, which is read off their mean square.
+//! A small clip needs little noise, and most of the signal is in the signs: at half a standard
+//! deviation the slope of the clipped residuals, relative to their bound, is a third larger than at
+//! one and a half. But the slope along a correction is only as large as the share of unclipped
+//! residuals, which is computed from their mean square.
 
 use crate::numeric::special::{normal_density, normal_tails};
 

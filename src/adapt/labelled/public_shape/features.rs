@@ -1,4 +1,4 @@
-//! The features that a correction may use, in tiers, and what is known of them before private
+//! The features that a correction may use, in tiers, and what is known about them before private
 //! data are touched.
 
 use super::labels::Labels;

@@ -1,4 +1,5 @@
-//! Labels as the predictors learn them and as private records are compared with them.
+//! The form of labels in which the predictors learn them and private records are compared with
+//! predictions.
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};

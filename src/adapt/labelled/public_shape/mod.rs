@@ -1,11 +1,11 @@
 //! Public shape, private correction.
 //!
-//! A linear model costs more than privacy does. So the shape of the answer is learned where it
-//! is free, by predictors on public records ([`teaching`]); a few bounded features of each
-//! record say in which ways it may be wrong elsewhere ([`features`]); and only how wrong it is in
-//! each of them is asked of the private records, under noise, in a few rounds ([`query`]). The
-//! known noise decides how much of the answer is believed ([`solve`]): with no signal above it
-//! the public predictor stays as it is.
+//! Restricting the model to a linear one costs more accuracy than privacy does. So the shape of the
+//! answer is learned where it is free, by predictors on public records ([`teaching`]). A few
+//! bounded features of each record describe how it may be wrong elsewhere ([`features`]). Only the
+//! size of the error in each of them is asked of the private records, under noise, in a few rounds
+//! ([`query`]). The known noise decides how much of the answer is used ([`solve`]): with no signal
+//! above the noise, the public predictor stays unchanged.
 
 mod clipping;
 mod features;

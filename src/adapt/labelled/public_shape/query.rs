@@ -1,38 +1,38 @@
-//! What is asked of the private records, and how far one of them can move it.
+//! The query on the private records, and how far one record can move it.
 //!
-//! A record contributes its rest ρ under the current model, in units of the clip c, times its
-//! features x, ‖x‖ ≤ 1; how its features go together, ω·xxᵀ; and, of a regression, ρ². Released
-//! is the mean over the records of v = (ρx, κω·xxᵀ, λρ²), the matrix as its upper triangle with
+//! A record contributes its residual ρ under the current model, in units of the clip c, times its
+//! features x, ‖x‖ ≤ 1; the products of its features, ω·xxᵀ; and, in a regression, ρ². The release
+//! is the mean over the records of v = (ρx, κω·xxᵀ, λρ²), with the matrix as its upper triangle and
 //! off-diagonal entries times √2, which keeps its Frobenius norm. Let t = x·x′, a = ‖x‖, a′ = ‖x′‖.
 //!
 //! *Regression* (ω = 1, |ρ| ≤ 1), and *any number of classes* (ω = 1, ρ a vector, ‖ρ‖ ≤ 1, λ = 0).
 //! ‖v − v′‖² = ρ²a² + ρ′²a′² − 2ρρ′t + κ²(a⁴ + a′⁴ − 2t²) + λ²(ρ² − ρ′²)². For given t and ρ it
-//! grows with a and a′, and leaving out |t| ≤ aa′ only enlarges the maximum: a = a′ = 1, |t| ≤ 1.
-//! −ρρ′t is at most |ρ||ρ′||t|; of the larger of |ρ|, |ρ′|, say |ρ| = 1 by the same growth (the
-//! slope in |ρ| ≥ |ρ′| is 2|ρ| + 2|ρ′t| + 4λ²|ρ|(ρ² − ρ′²) ≥ 0), the slope in σ = |ρ′| is
-//! 2σ + 2|t| − 4λ²σ(1 − σ²), which is not negative for λ² ≤ ½: so σ = 1 and *the square is
-//! free*. What is left, 2 + 2|t| + 2κ²(1 − t²), is largest at |t| = min(1, 1/(2κ²)):
-//! s² = 4 for κ² ≤ ½, else 2 + 2κ² + 1/(2κ²). Attained by opposite rests on unit vectors.
+//! grows with a and a′, and dropping the constraint |t| ≤ aa′ only enlarges the maximum: a = a′ =
+//! 1, |t| ≤ 1. −ρρ′t is at most |ρ||ρ′||t|. The larger of |ρ|, |ρ′|, say |ρ|, is 1 by the same
+//! growth (the slope in |ρ| ≥ |ρ′| is 2|ρ| + 2|ρ′t| + 4λ²|ρ|(ρ² − ρ′²) ≥ 0), the slope in σ = |ρ′|
+//! is 2σ + 2|t| − 4λ²σ(1 − σ²), which is not negative for λ² ≤ ½: so σ = 1 and *the square is
+//! free*. The remaining 2 + 2|t| + 2κ²(1 − t²), is largest at |t| = min(1, 1/(2κ²)): s² = 4 for κ²
+//! ≤ ½, else 2 + 2κ² + 1/(2κ²). Attained by opposite residuals on unit vectors.
 //!
 //! *Two classes* (ρ = y − p, ω = |ρ|(1 − |ρ|), λ = 0). As before a = a′ = 1. With A = |ρ|, B = |ρ′|
 //! and |t| ≤ 1: ‖v − v′‖² ≤ A² + B² + 2AB + κ²(ω² + ω′²) ≤ 2A² + 2B² + κ²(ω² + ω′²). This is at
 //! most 4 if κ²A²(1 − A)² ≤ 2(1 − A²) for all A in 0 … 1, that is κ²·A²(1 − A)/(1 + A) ≤ 2. The
-//! fraction is largest at A = (√5 − 1)/2, where it is 0.0902: so for κ² ≤ 22 s = 2, as if the
+//! fraction is largest at A = (√5 − 1)/2, where it is 0.0902: so for κ² ≤ 22, s = 2, as if the
 //! matrix were not released. Attained by two records with the same unit vector and ρ = ±1.
 //!
-//! *Persons*: v of a person is the mean of its records' v. Each record's v lies in a set of which
-//! any two members are no further apart than s, and so do their means.
+//! *Persons*: v of a person is the mean of the person's records' v. Each record's v lies in a set
+//! of diameter s, and so the means of two persons are no further apart than s.
 //!
-//! *Sharp*: where public records name persons, they tell how long the mean of a person's ρx
-//! usually is: much shorter than 1, where errors of one person's records cancel. Then the mean is
+//! *Sharp*: where public records name persons, they show how long the mean of a person's ρx usually
+//! is: much shorter than 1, where the errors of one person's records cancel. Then the mean is
 //! divided by that length and clipped to 1 by itself: v = (s, κM, λq) with ‖s‖ ≤ 1, M the mean of
-//! ω·xxᵀ, ‖M‖_F ≤ m (¼ of two classes, else 1), q in \[0, 1\]. ⟨M, M′⟩ ≥ 0, so ‖v − v′‖² ≤
-//! 4 + 2κ²m² + λ²; to a null person ‖v‖² ≤ 1 + κ²m² + λ². κ and λ are smaller than else: they cost
-//! more here, and it is the slope that has gained.
+//! ω·xxᵀ, ‖M‖_F ≤ m (¼ for two classes, else 1), q in \[0, 1\]. ⟨M, M′⟩ ≥ 0, so ‖v − v′‖² ≤ 4 +
+//! 2κ²m² + λ²; to a null person ‖v‖² ≤ 1 + κ²m² + λ². κ and λ are smaller than otherwise: they cost
+//! more here, and the slope is the part that gains.
 //!
-//! *Zero-out*: the null record has x = 0 and ρ = 0, and ‖v‖² ≤ ρ² + κ²ω² + λ²ρ⁴: 1 + κ² + λ² of
-//! a regression; of two classes the larger of 1 and the local maximum of A² + κ²A²(1 − A)², at
-//! A = (3 − √(1 − 8/κ²))/4.
+//! *Zero-out*: the null record has x = 0 and ρ = 0, and ‖v‖² ≤ ρ² + κ²ω² + λ²ρ⁴: 1 + κ² + λ² for a
+//! regression; for two classes the larger of 1 and the local maximum of A² + κ²A²(1 − A)², at A =
+//! (3 − √(1 − 8/κ²))/4.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is known after each round: all of it post-processing of what was released.
+//! What is known after each round. All of it is post-processing of released values.
 
 use super::clipping;
 use super::features::{Ground, Tier};

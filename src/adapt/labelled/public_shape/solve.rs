@@ -1,9 +1,9 @@
-//! From released statistics to the correction: as much of it as the known noise lets through.
+//! From released statistics to the correction, shrunk according to the known noise.
 //!
-//! Near the model of round i the slope is b(d) ≈ bᵢ + C(dᵢ − d): so every round, whatever it was
-//! asked at, says b̄ = C·d plus noise. A tier's numbers are taken to come from a normal
-//! distribution of one variance, which is chosen so that what was released is likeliest
-//! (empirical Bayes); where there is no more than noise it goes to zero, and with it the tier.
+//! Near the model of round i the slope is b(d) ≈ bᵢ + C(dᵢ − d): so every round, at any model,
+//! gives b̄ = C·d plus noise. A tier's numbers are assumed to come from a normal distribution of
+//! one variance, chosen to maximise the likelihood of the released values (empirical Bayes). Where
+//! there is nothing but noise, the variance goes to zero, and so does the tier.
 
 use nalgebra::{Cholesky, Dyn};
 

@@ -1,11 +1,11 @@
-//! What public records teach: predictors, which of them to trust elsewhere, and features.
+//! What is learned from public records: predictors, which of them to trust elsewhere, and features.
 //!
-//! Four predictors are taught: a linear one, boosted trees with few and with many leaves, and
-//! trees on what the linear one leaves. Each is also taught without a part of the records, once
-//! for every fold, so that public records can be scored as unseen ones, and once for every
-//! *region*: a third of the records along their first principal component. How well a region
-//! is predicted by the others stands for how well private records will be; by it the mixture
-//! is chosen that is the base.
+//! Four predictors are trained: a linear one, boosted trees with few and with many leaves, and
+//! trees on the residuals of the linear one. Each is also trained without a part of the records,
+//! once for every fold, so that public records can be scored as unseen ones, and once for every
+//! *region*: a third of the records along their first principal component. How well the other
+//! records predict a region is taken as how well private records will be predicted. The mixture
+//! that serves as the base is chosen by this.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;

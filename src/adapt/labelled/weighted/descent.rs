@@ -1,16 +1,16 @@
-//! Noisy projected gradient descent over a model and the weights of all records: the
-//! body of CnvxAdap and of NCnvxAdap.
+//! Noisy projected gradient descent over a model and the weights of all records: the core of
+//! CnvxAdap and of NCnvxAdap.
 //!
 //! Every step releases two vectors, both accounted: the private part of the model's
 //! gradient, and one number per private record, the slope of the objective in its weight.
 //!
-//! *Sensitivity.* qᵢ ≤ cᵢ = (1−α)/n. Replacing a private record moves Σ qᵢ∇ℓᵢ by at most
-//! 2cG, and the slope −ℓᵢqᵢ/vᵢ of its own weight, which lies in \[−cB, 0\], by at most cB.
-//! Where persons are protected, n counts them, each has one weight, and ℓᵢ and ∇ℓᵢ are means over
-//! a person's records: they keep to B and G, so both bounds hold for a person as for a record.
-//! The pulls between the weights depend on no data. The private weights are functions of
-//! released vectors, so the next step's bounds hold whatever they have become; yet they
-//! describe single records, so they never leave this module.
+//! *Sensitivity.* qᵢ ≤ cᵢ = (1−α)/n. Replacing a private record moves Σ qᵢ∇ℓᵢ by at most 2cG, and
+//! the slope −ℓᵢqᵢ/vᵢ of its own weight, which lies in \[−cB, 0\], by at most cB. Where persons are
+//! protected, n counts persons, each has one weight, and ℓᵢ and ∇ℓᵢ are means over a person's
+//! records. They stay within B and G, so both bounds hold for a person as for a record. The pulls
+//! between the weights depend on no data. The private weights are functions of released vectors, so
+//! the next step's bounds hold for any values of them. Yet they describe single records, so they
+//! never leave this module.
 
 use super::learner::{LabelledRecords, Largest, Learner};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};

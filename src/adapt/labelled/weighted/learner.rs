@@ -1,4 +1,4 @@
-//! What is learned with weighted records: a score and a loss of it, with bounds.
+//! The model learned with weighted records: a score and its loss, with bounds.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`objective`] | F and J, their slopes, projections, the gradient mapping |
-//! | [`learner`] | what is learned: squared or logistic loss, linear or network |
+//! | [`learner`] | the learned model: squared or logistic loss, linear or network |
 //! | [`descent`] | noisy projected gradient descent and its two releases per step |
 //!
 //! The methods themselves are [`super::cnvx_adap`] and [`super::ncnvx_adap`].

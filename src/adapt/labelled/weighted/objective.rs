@@ -6,8 +6,8 @@
 //! > F(w, u) = Σ qᵢaᵢ + κ₁Σ cᵢ(vᵢ − 1) + κ₂‖q‖₂ + κ_∞ max qᵢ   (convex for squared loss)
 //! > J(w, u) = Σ qᵢaᵢ + λ₁Σ (cᵢ − qᵢ) + λ₂‖q‖₂ + (λ_∞/μ) log Σ exp(μqᵢ)   (smooth)
 //!
-//! In u itself slopes are of the size of c² and "stationary" is said before anything has
-//! moved; so everything here is in v, whose slopes are cᵢ times those in u.
+//! In u itself slopes are of the size of c², so a point looks "stationary" before anything has
+//! moved. So everything here is in v, where slopes are 1/cᵢ times those in u.
 //!
 //! Only aᵢ depends on data. The rest is a function of the weights, hence public or
 //! released wherever the weights are.

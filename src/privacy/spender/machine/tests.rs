@@ -1,9 +1,9 @@
-//! Random commands against a small model of what may be spent.
+//! Random commands, checked against a small model of what may be spent.
 //!
-//! The model knows of each run what was planned, what was really drawn, and whether it was
-//! settled. After every command the ledger must charge at least that: exactly what was drawn of a
-//! run that ended well, everything of one that is open. Whatever value was released comes again
-//! and no other in its place. Where lines of the ledger were lost, it must say so for ever.
+//! The model knows for each run what was planned, what was really drawn, and whether it was
+//! settled. After every command the ledger must charge at least this: exactly the draws of a run
+//! that ended well, everything for an open run. A released value always comes back unchanged. Where
+//! lines of the ledger were lost, it must say so for ever.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

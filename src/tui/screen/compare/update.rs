@@ -1,4 +1,4 @@
-//! What the keys of the Compare screen do.
+//! The keys of the Compare screen.
 
 use std::path::PathBuf;
 

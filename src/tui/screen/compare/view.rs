@@ -1,4 +1,4 @@
-//! How the Compare screen looks.
+//! The picture of the Compare screen.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

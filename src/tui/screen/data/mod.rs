@@ -1,4 +1,4 @@
-//! Data: what the session works on.
+//! Data: the datasets of the session.
 
 mod state;
 mod update;

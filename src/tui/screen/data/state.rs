@@ -1,4 +1,4 @@
-//! Which dataset is selected, and where its rows are scrolled to.
+//! Which dataset is selected, and the scroll position of its rows.
 
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::lookup::Rows;

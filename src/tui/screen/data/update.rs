@@ -1,4 +1,4 @@
-//! What the keys of the Data screen do.
+//! The keys of the Data screen.
 
 use std::path::PathBuf;
 

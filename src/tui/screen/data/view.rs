@@ -1,4 +1,4 @@
-//! How the Data screen looks.
+//! The picture of the Data screen.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

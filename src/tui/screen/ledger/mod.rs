@@ -1,4 +1,4 @@
-//! Ledger: what each private dataset has spent, and what it bought.
+//! Ledger: the spending of each private dataset, and its results.
 
 mod state;
 mod update;

@@ -1,4 +1,4 @@
-//! What the keys of the Ledger screen do.
+//! The keys of the Ledger screen.
 
 use super::state::LedgerScreen;
 use crate::data::Role;

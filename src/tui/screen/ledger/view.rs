@@ -1,4 +1,4 @@
-//! How the Ledger screen looks.
+//! The picture of the Ledger screen.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

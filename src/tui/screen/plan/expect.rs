@@ -1,4 +1,4 @@
-//! What to expect of a plan: its rehearsals on public data, as they come in.
+//! What to expect from a plan: its rehearsals on public data, as they arrive.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;

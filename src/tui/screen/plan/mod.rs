@@ -1,4 +1,4 @@
-//! Plan: how a model is adapted, and what that costs.
+//! Plan: how a model is adapted, and the cost.
 
 mod expect;
 mod form;

@@ -1,4 +1,4 @@
-//! Which field is selected or typed, and which entry of the queue.
+//! Which field is selected or being typed, and which entry of the queue is selected.
 
 use std::collections::BTreeSet;
 

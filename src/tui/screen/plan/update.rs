@@ -1,4 +1,4 @@
-//! What the keys of the Plan screen do.
+//! The keys of the Plan screen.
 
 use super::form::{FieldChange, PRESETS, PlanField};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};

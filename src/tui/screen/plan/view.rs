@@ -1,4 +1,4 @@
-//! How the Plan screen looks: the form on the left, what it will cost on the right.
+//! The picture of the Plan screen: the form on the left, the cost on the right.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

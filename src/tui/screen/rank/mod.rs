@@ -1,4 +1,4 @@
-//! Rank: which public data can stand in for the private.
+//! Rank: which public data can stand in for the private data.
 
 mod state;
 mod update;

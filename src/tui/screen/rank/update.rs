@@ -1,4 +1,4 @@
-//! What the keys of the Rank screen do.
+//! The keys of the Rank screen.
 
 use super::state::RankScreen;
 use crate::data::Role;

@@ -1,4 +1,4 @@
-//! How the Rank screen looks.
+//! The picture of the Rank screen.
 
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};

@@ -1,4 +1,4 @@
-//! A choice among plans, live: the candidates, how far each is trained, and what was released.
+//! A choice among plans, live: the candidates, the progress of each, and the released values.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;

@@ -1,4 +1,4 @@
-//! Run: runs that are under way, and those since the program was opened.
+//! Run: runs that are under way, and those finished since the program was opened.
 
 mod choice;
 mod state;

@@ -1,4 +1,4 @@
-//! Which run is shown, and how its charts and its log are looked at.
+//! Which run is shown, and the view of its charts and log.
 
 use crate::tui::context::Context;
 use crate::tui::fuzzy;

@@ -1,4 +1,4 @@
-//! What the keys of the Run screen do.
+//! The keys of the Run screen.
 
 use super::state::{RUNS, RunScreen};
 use crate::engine::Request;

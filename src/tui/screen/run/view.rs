@@ -1,4 +1,4 @@
-//! How the Run screen looks: loss, stationarity gap and spend, live.
+//! The picture of the Run screen: loss, stationarity gap and spend, live.
 
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::Style;

@@ -1,4 +1,4 @@
-//! How a chart gets into cells: title, legend, axes, curves, cursor.
+//! Draws a chart into cells: title, legend, axes, curves, cursor.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

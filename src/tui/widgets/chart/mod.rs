@@ -1,8 +1,7 @@
 //! A chart of several curves over one x axis.
 //!
-//! Drawn straight into cells: ratatui's own chart loops forever on a NaN and
-//! passes over spikes. See [`series`](super::series) for how points become
-//! columns.
+//! Drawn straight into cells: ratatui's own chart loops forever on a NaN and skips spikes. See
+//! [`series`](super::series) for how points become columns.
 //!
 //! ```text
 //!  loss                                        step 118

@@ -1,4 +1,4 @@
-//! What a chart shows, cell by cell.
+//! The cells of a chart, one by one.
 
 use proptest::prelude::*;
 use ratatui::buffer::Cell;
