@@ -7,7 +7,7 @@ use super::expect::expectations;
 use super::form::{FieldChange, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
 use crate::adapt::{self, ExplainedEnergy};
-use crate::data::FeatureScaling;
+use crate::data::preparation::FeatureScaling;
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
 use crate::error::Action;
