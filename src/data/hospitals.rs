@@ -17,8 +17,8 @@
 //! | `days` | start + 0.025 age + wait·emergency + 1.1 s + 0.012 crp + 0.35 diagnoses + 0.9 z, 0.1 to 30 |
 //!
 //! The hospitals differ in their patients, and in their habits `start` and `wait`. The county
-//! hospital's patients are like those of the city hospital, but the city's emergencies stay longer.
-//! The coast takes few emergencies. Children differ in everything.
+//! hospital's patients are like those of the city hospital, where emergencies stay longer. The
+//! coast takes few emergencies. Children differ in everything.
 
 use std::fmt::Write as _;
 

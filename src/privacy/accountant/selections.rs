@@ -20,13 +20,13 @@
 //!
 //! *From below.* Using the same t in every step is one of the choices. It gives a binomial sum.
 
-/// How many times a cell may be crossed: some hundredths of a second.
+/// How many times a cell may be crossed: a few hundredths of a second.
 const MOST_WORK: f64 = 2e7;
 /// Cells of ε₀: with fewer, little is gained over concentrated privacy.
 const CELLS: std::ops::RangeInclusive<usize> = 4..=32;
-/// Farther out nothing is asked for, and doubles have no e^ε.
+/// Beyond this nothing is needed, and e^ε overflows a double.
 const FARTHEST: f64 = 300.0;
-/// What doubles round in all steps: a dozen units in each.
+/// The rounding of doubles in all steps: a dozen units in each.
 const ROUNDING: f64 = 1e-10;
 /// How many choices of t are tried from below.
 const TRIED: usize = 24;
@@ -43,13 +43,12 @@ pub struct Selections {
 }
 
 impl Selections {
-    /// A curve that serves ε up to `farthest` and a little beyond; `None` where that takes too
-    /// long.
+    /// A curve for ε up to `farthest` and a little beyond; `None` where it would take too long.
     pub fn of(range: f64, count: u64, farthest: f64) -> Option<Self> {
         let whole = range * count as f64;
         let reach = (farthest + 2.0 * range).min(whole);
         let fits = count >= 2 && reach.is_finite() && reach < FARTHEST && range > 1e-9;
-        // Crossed are as many cells of the lattice as there are cells of ε₀, in each step.
+        // Each step crosses as many cells of the lattice as there are cells in ε₀.
         let cells = (MOST_WORK * range / (2.0 * reach * count as f64)).sqrt() as usize;
         if !fits || cells < *CELLS.start() {
             return None;
@@ -149,7 +148,7 @@ fn probabilities(range: f64, t: f64) -> (f64, f64) {
 /// F of `count` steps at the lattice values from −`last` to `last`.
 fn composed(range: f64, count: u64, cells: usize, last: i64, is_whole: bool) -> Vec<f64> {
     let step = range / cells as f64;
-    // The lattice goes on by this much on each side: no step goes farther.
+    // The lattice continues by this much on each side, because no step goes farther.
     let margin = cells + 1;
     let places = -(last + margin as i64)..=last + margin as i64;
     let ratios: Vec<f64> = places.map(|k| (k as f64 * step).exp()).collect();
@@ -164,7 +163,7 @@ fn composed(range: f64, count: u64, cells: usize, last: i64, is_whole: bool) -> 
     let mut next = values.clone();
     for _ in 0..count {
         if !is_whole {
-            // Farther left every loss may have been met, farther right none.
+            // Further left every loss may have occurred, further right none.
             values[..margin].fill(1.0);
         }
         let end = if is_whole { 0.0 } else { values[inside.end - 1] };
@@ -180,7 +179,7 @@ fn composed(range: f64, count: u64, cells: usize, last: i64, is_whole: bool) -> 
                 let (p, q) = likely[cell + 1];
                 most = most.max(p * values[left] + q * values[right]);
                 if left < margin && !is_whole {
-                    // No line there: both at their largest.
+                    // There is no line there, so both are taken at their largest.
                     let (p, q) = likely[cell];
                     most = most.max(p * values[left] + q * values[right]);
                     continue;
@@ -188,7 +187,7 @@ fn composed(range: f64, count: u64, cells: usize, last: i64, is_whole: bool) -> 
                 let alpha = more * ratios[at] * (slopes[right] - slopes[left]);
                 let beta = less * (intercepts[left] - intercepts[right]);
                 if alpha > beta * squares[cell] && alpha < beta * squares[cell + 1] {
-                    // e^t where it is largest.
+                    // e^t where the expression is largest.
                     let factor = (alpha / beta).sqrt();
                     let p = more - less * factor;
                     let on = |cell: usize, ratio: f64| {
@@ -228,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Random choices that depend on what came before never reveal more.
+    /// Random choices that depend on earlier outputs never reveal more.
     #[test]
     fn no_adaptive_choice_passes_the_curve() {
         use rand::rngs::ChaCha20Rng;
