@@ -281,8 +281,8 @@ impl Coordinate {
     ///
     /// Laplace proposals of scale t = 2^`scale_bits` around the integer next to the centre, f
     /// sixteenths away. With p the precision in units of one and w = |y| − |f|/16, p(y − f/16)² −
-    /// |y|/t ≥ pw² − w/t − |f|/16t ≥ −1/4pt² − |f|/16t. The excess over this bound decides the
-    /// rejection.
+    /// |y|/t ≥ pw² − w/t − |f|/16t ≥ −1/4pt² − |f|/16t. A proposal is accepted with probability
+    /// e^{−(its excess over this bound)}.
     fn draw(self, generator: &mut NoiseGenerator, centre: i64) -> (i64, i128) {
         let sixteen = 1_i64 << CENTRE_BITS;
         let nearest = (centre + sixteen / 2).div_euclid(sixteen);
