@@ -26,13 +26,13 @@ pub struct Config {
     pub ascii: bool,
     /// Whether the program uses the mouse.
     pub mouse: Option<bool>,
-    /// What becomes of a run under way when its terminal is closed.
+    /// What happens to a run under way when its terminal is closed.
     pub when_closed: WhenClosed,
     /// An SSH or minisign key that signs the certificates of runs.
     pub sign_with: Option<PathBuf>,
 }
 
-/// What becomes of a run under way when its terminal is closed.
+/// What happens to a run under way when its terminal is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenClosed {

@@ -40,7 +40,7 @@ pub struct Facts {
     pub outcome: RunOutcome,
     /// Private training records, or persons.
     pub records: usize,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     pub unit: Option<String>,
     pub target: Target,
     /// The guarantee of this run's draws.
@@ -193,7 +193,7 @@ pub struct Certificate {
     /// The protected unit: one record, or one person.
     #[serde(default = "unit")]
     pub unit: Cow<'static, str>,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
     /// The requested target.
