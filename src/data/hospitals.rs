@@ -30,10 +30,10 @@ use rand_distr::{Distribution, StandardNormal};
 const SEED: u64 = 33;
 const HEADER: &str = "age,emergency,crp,hemoglobin,creatinine,blood_pressure,diagnoses,days\n";
 
-/// One of the made-up hospitals.
+/// One of the synthetic hospitals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hospital {
-    /// Its name, which is also that of its dataset.
+    /// Its name, and that of its dataset.
     pub name: &'static str,
     /// Its rows.
     pub stays: usize,
@@ -90,7 +90,7 @@ impl Hospital {
     /// Its stays as CSV, always the same.
     pub fn table(&self) -> String {
         let mut generator = ChaCha20Rng::seed_from_u64(SEED);
-        // A stream for each name, whatever the order of the hospitals is.
+        // A stream for each name, so that the order of the hospitals does not matter.
         generator.set_stream(self.name.bytes().fold(0, |sum, byte| 256 * sum + u64::from(byte)));
         let mut text = HEADER.to_owned();
         for _ in 0..self.stays {
