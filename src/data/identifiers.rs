@@ -28,8 +28,8 @@ const LEAST_AGAIN: usize = 30;
 const COMMON: f64 = 0.8;
 /// A column with nearly as many values as there are persons is another name for them.
 const OTHER_NAME: f64 = 0.9;
-/// Texts with more values than this are not categories, and numbers with more values are not
-/// quantities, if all have the same number of digits.
+/// Texts with more values than this are not categories, and numbers with at least this many digits,
+/// if all have the same number of them, are not quantities.
 const CODES: usize = 200;
 const DIGITS: usize = 6;
 

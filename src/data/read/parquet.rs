@@ -30,7 +30,7 @@ use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"PAR1";
-/// The most unpacked values per byte of a file.
+/// Unpacked, a file may have this many values per byte, or at least this many in total.
 const MOST_DENSER: u64 = 1024;
 const ALWAYS_ALLOWED: u64 = 1 << 24;
 /// Records decoded at a time.

@@ -6,7 +6,7 @@ use pulp::Simd;
 
 use super::{Pass, Slopes, add};
 
-/// Examples whose slopes are made and that are added together.
+/// The number of examples whose slopes are computed and which are added together.
 const TOGETHER: usize = 4;
 
 #[allow(clippy::inline_always)]
@@ -38,7 +38,7 @@ pub(super) fn pass<S: Simd, M: Slopes>(simd: S, pass: Pass<'_, M>) {
     }
 }
 
-/// x·w in four sums that do not wait for one another.
+/// x·w in four independent sums.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 fn score_of<S: Simd>(simd: S, x: &[f64], w: &[f64]) -> f64 {

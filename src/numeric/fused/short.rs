@@ -9,8 +9,8 @@ use pulp::Simd;
 
 use super::{Pass, Slopes, add};
 
-/// Examples of a block: with more of them the processor forgets, while it adds, to fetch
-/// the next.
+/// Examples of a block: with more of them the processor does not prefetch the next ones while it
+/// adds.
 const BLOCK: usize = 16;
 
 /// More lanes than any register has.
@@ -21,7 +21,7 @@ const MOST_LANES: usize = 16;
 pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, M>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let dimension = w.len();
-    // The last register begins here; `seen` of its lanes are in the others, too.
+    // The last register begins here; `seen` of its lanes are also in the others.
     let last = dimension - S::F64_LANES;
     let seen = S::F64_LANES - dimension % S::F64_LANES;
     let mut padded = [0.0; MOST_LANES];
@@ -85,7 +85,7 @@ pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, M
     }
 }
 
-/// The first `N` registers of an example that fills as many.
+/// The first `N` registers of an example that fills this many.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 fn registers<S: Simd, const N: usize>(x: &[f64]) -> &[S::f64s; N] {
