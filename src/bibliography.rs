@@ -21,8 +21,8 @@ pub const PRINCIPLED_ADAPTATION: Paper = Paper {
     year: 2023,
 };
 
-/// Weights of public and labelled private records: [`crate::adapt::labelled::cnvx_adap`] and what became
-/// of it, [`crate::adapt::labelled::profiled_cnvx_adap`].
+/// Weights of public and labelled private records: [`crate::adapt::labelled::cnvx_adap`] and its
+/// successor, [`crate::adapt::labelled::profiled_cnvx_adap`].
 pub const ADAPTATION_WITH_GUARANTEES: Paper = Paper {
     authors: "Raef Bassily, Corinna Cortes, Anqi Mao, Mehryar Mohri",
     title: "Differentially Private Domain Adaptation with Theoretical Guarantees",

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// Now, or the nearest time that can be written where the machine's clock is far off.
+/// Now, or the nearest time that can be written if the machine's clock is far off.
 pub fn now() -> Timestamp {
     written(SystemTime::now())
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
-/// What nearly every function here returns that can fail.
+/// The result of nearly every function that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of thing went wrong; it decides the exit code of a command.
+/// The kind of failure, which decides the exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Something failed while working.
@@ -21,9 +21,9 @@ pub enum ErrorKind {
 
 /// A failure with its place and its cure.
 ///
-/// Its text names files, lines and columns and never what stands in a cell: it may
-/// end up in logs, reports and files of results. A cell that helps to find the fault is
-/// its *quote*, which only [`Error::for_curator`] shows.
+/// Its text names files, lines and columns but never the contents of a cell, because it may end up
+/// in logs, reports and files of results. A cell that helps to find the fault is its *quote*, which
+/// only [`Error::for_curator`] shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -34,11 +34,11 @@ pub struct Error {
     quote: Option<Quote>,
 }
 
-/// What a cure asks of the ledger. Which command or key does it is for the interface to say:
-/// see [`Error::action`].
+/// The action on the ledger that a cure needs. The interface says which command or key does it: see
+/// [`Error::action`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// `None`: of a dataset that has no account yet.
+    /// `None` for a dataset that has no account yet.
     SetBudget {
         account: Option<String>,
     },
@@ -47,24 +47,24 @@ pub enum Action {
         account: String,
         budget: String,
     },
-    /// Go on although something about this account is not known.
+    /// Continue although something about this account is unknown.
     Accept {
         account: String,
     },
-    /// Go on without what was written under this secret, which is lost.
+    /// Continue without the records under this lost secret.
     DoWithout {
         secret: String,
     },
     /// Say that no other machine uses the workspace.
     TrustLocks,
-    /// Set a damaged ledger aside, and accept what is not known then.
+    /// Set a damaged ledger aside, and accept that something is then unknown.
     Repair,
     ListAccounts,
-    /// Say that another trainer's file was mended since it was charged.
+    /// Say that another trainer's file was corrected since it was charged.
     MendClaim,
 }
 
-/// What stands in a file. No `Debug`, so that it gets into no log.
+/// Contents of a file. No `Debug`, so that it cannot get into a log.
 #[derive(Clone, PartialEq, Eq)]
 struct Quote(String);
 
@@ -88,7 +88,7 @@ impl Error {
         Self::new(ErrorKind::Failed, what)
     }
 
-    /// Something was asked for that makes no sense: exit code 2.
+    /// The request makes no sense: exit code 2.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, what)
     }
@@ -130,20 +130,20 @@ impl Error {
         self
     }
 
-    /// What the cure asks of the ledger.
+    /// The action on the ledger that the cure needs.
     pub fn asking(mut self, action: Action) -> Self {
         self.action = Some(Box::new(action));
         self
     }
 
-    /// With the words of an interface for what the cure asks of the ledger.
+    /// With the words of an interface for this action.
     pub fn in_words(&self, words: impl FnOnce(&Action) -> String) -> Self {
         let Some(action) = &self.action else { return self.clone() };
         let cure = format!("{}: {}", self.cure.as_deref().unwrap_or_default(), words(action));
         Self { cure: Some(cure), action: None, ..self.clone() }
     }
 
-    /// What stands there: exact, so for the curator alone.
+    /// The contents of the cell: exact, so only for the curator.
     pub fn quoting(mut self, cell: impl fmt::Display) -> Self {
         let text = cell.to_string();
         let cut = text.chars().count() > LONGEST_QUOTE;
@@ -160,13 +160,13 @@ impl Error {
         }
     }
 
-    /// The same error, said of a part of something larger: a plan, a dataset.
+    /// The same error for a part of something larger: a plan, a dataset.
     pub fn within(mut self, part: &str) -> Self {
         self.what = format!("{part}: {}", self.what);
         self
     }
 
-    /// What kind of thing went wrong.
+    /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -181,7 +181,7 @@ impl Error {
         self.place.as_deref()
     }
 
-    /// What the cure asks of the ledger, if it asks anything.
+    /// The action on the ledger that the cure needs, if any.
     pub fn action(&self) -> Option<&Action> {
         self.action.as_deref()
     }

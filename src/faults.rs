@@ -4,7 +4,7 @@
 //! without it [`planted`] is a constant and every fault is compiled out. One fault at a time is
 //! chosen at run time.
 
-/// What is made wrong.
+/// The planted fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fault {
@@ -12,37 +12,37 @@ pub enum Fault {
     HalfNoise = 1,
     /// No contribution is clipped, by method or mechanism.
     ForgottenClip,
-    /// A mean over half as many records as there are.
+    /// A mean over half of the number of records.
     WrongCountOfRecords,
     /// Every draw of a run has the same noise.
     ReusedNoise,
-    /// Labels are taken as they come.
+    /// Labels are not clipped.
     UnclippedLabel,
     /// Every run has the same seed of noise.
     SeedReuse,
     /// Samples of a fixed size.
     FixedSample,
-    /// What of a gradient is outside the subspace is neither clipped nor counted.
+    /// The part of a gradient outside the subspace is neither clipped nor counted.
     MissingResidual,
     /// Values are rounded to a coarse grid after they were clipped.
     CoarseRounding,
     /// The change of a matrix in spectral norm instead of Frobenius.
     WrongNorm,
-    /// A draw more than announced.
+    /// One draw more than announced.
     OnceMore,
     /// The plan announces one draw less than the run makes.
     WrongCountOfDraws,
-    /// Records that are not made of numbers stay as they are.
+    /// Records that are not finite are kept.
     NonFinite,
     /// Only the first number gets noise.
     OneCoordinate,
     /// Samples from a seed that everybody knows.
     KnownSample,
-    /// A released value is handed out again instead of a new one.
+    /// A released value is returned again instead of a new one.
     StaleTranscript,
     /// A selection at half its scale.
     SelectionScale,
-    /// Laplace noise of the Gaussian's variance.
+    /// Laplace noise with the Gaussian's variance.
     LaplaceForGaussian,
     /// A constant of the method is taken from the private records.
     PrivateStatistic,

@@ -3,7 +3,7 @@
 use crate::adapt;
 use crate::privacy::Adjacency;
 
-/// A word and two or three sentences: what it is, which way is better, what moves it.
+/// A word with two or three sentences: its meaning, which direction is better, what changes it.
 #[derive(Debug)]
 pub struct Word {
     pub name: &'static str,
@@ -16,7 +16,7 @@ const fn word(name: &'static str, also: &'static [&'static str], text: &'static 
     Word { name, also, text }
 }
 
-/// In the order of the alphabet.
+/// In alphabetical order.
 pub const WORDS: &[Word] = &[
     word(
         "account",
@@ -446,7 +446,7 @@ pub const WORDS: &[Word] = &[
     ),
 ];
 
-/// What changes between neighbouring data, for which a guarantee holds.
+/// The change between neighbouring data for which a guarantee holds.
 pub fn change(adjacency: Adjacency, of_persons: bool) -> &'static str {
     match (adjacency, of_persons) {
         (Adjacency::ReplaceOne, false) => "any one record is replaced",
@@ -456,7 +456,7 @@ pub fn change(adjacency: Adjacency, of_persons: bool) -> &'static str {
     }
 }
 
-/// An explanation to be shown.
+/// An explanation to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
     pub name: String,
@@ -507,7 +507,7 @@ fn setting(name: &str) -> Option<Explained> {
     Some(Explained { name: field.name.to_owned(), also: field.key.to_owned(), text })
 }
 
-/// Words that are near to one that is not there.
+/// Words that are similar to an unknown one.
 pub fn near(name: &str) -> Vec<&'static str> {
     let wanted = name.trim().to_lowercase();
     let names = |word: &'static Word| std::iter::once(word.name).chain(word.also.iter().copied());

@@ -22,7 +22,7 @@
 //! | [`bibliography`] | the papers that modules cite by name |
 //! | [`files`] · [`memory`] · [`clock`] · [`signals`] | files that are complete or absent, and who may read them · how much memory a table may take · the time · signals that ask the program to end |
 
-// The texts of public modules name the private ones that they are made of.
+// The texts of public modules link to their private submodules.
 #![allow(rustdoc::private_intra_doc_links)]
 
 pub mod adapt;

@@ -5,18 +5,18 @@ use std::process::ExitCode;
 
 use color_eyre::config::HookBuilder;
 
-/// The C library of static programs is slow at this.
+/// The C library of static programs allocates slowly.
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Below the report of a crash.
+/// The text below the report of a crash.
 const CURE: &str = "what to do: please report this. What was drawn from private records is charged; \
     `halflight ledger` says what goes on.";
 
 fn main() -> ExitCode {
     let (panics, _) = HookBuilder::default().panic_section(CURE).into_hooks();
-    // Where there is nobody to tell, nothing is told: the hook of the crate itself would crash.
+    // If standard error is closed, nothing is printed: the crate's own hook would crash.
     std::panic::set_hook(Box::new(move |panic| {
         let _ = writeln!(std::io::stderr(), "{}", panics.panic_report(panic));
     }));

@@ -6,25 +6,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// What the user allows; 0 until somebody has said so.
+/// The user's limit; 0 until it is set.
 static ALLOWED: AtomicU64 = AtomicU64::new(0);
 
-/// The part of free memory that one table may have: what is made of it needs room as well.
+/// The part of free memory that one table may take: results computed from it also need room.
 const PART: f64 = 0.8;
 
-/// From now on tables may take so many bytes.
+/// From now on tables may take this many bytes.
 pub fn allow(bytes: u64) {
     ALLOWED.store(bytes.max(1), Ordering::Relaxed);
 }
 
-/// Refuses what would take more memory than is allowed or free.
+/// Refuses a table that would take more memory than is allowed or free.
 pub fn check(bytes: u64) -> Result<()> {
     let allowed = ALLOWED.load(Ordering::Relaxed);
     let most = if allowed > 0 { allowed } else { free().map_or(u64::MAX, part_of) };
     if bytes <= most {
         return Ok(());
     }
-    // How much it would take tells how many rows a private file has.
+    // The needed memory would reveal the number of rows of a private file.
     Err(Error::refused(format!(
         "the table would take more memory than the {} that may be used",
         words(most)
@@ -36,13 +36,14 @@ fn part_of(bytes: u64) -> u64 {
     (PART * bytes as f64) as u64
 }
 
-/// What the program needs before it reads anything: its stacks and the heaps of its threads.
+/// The memory that the program needs before it reads anything: its stacks and the heaps of its
+/// threads.
 const LEAST: u64 = 256 << 20;
-/// And of each thread: the C library reserves so much for its heap.
+/// And for each thread: the C library reserves this much for its heap.
 const LEAST_OF_A_THREAD: u64 = 64 << 20;
 
-/// Refuses to start where `ulimit -v` leaves too little: an allocation that fails ends the program,
-/// perhaps in the middle of a run.
+/// Refuses to start if `ulimit -v` leaves too little: a failed allocation ends the program, perhaps
+/// in the middle of a run.
 pub fn enough_for(threads: usize) -> Result<()> {
     enough(shell(), threads)
 }
@@ -58,7 +59,7 @@ fn enough(left: Option<u64>, threads: usize) -> Result<()> {
     .cure("raise the limit, such as with `ulimit -v unlimited`, or use fewer threads: --threads 1"))
 }
 
-/// As people write it: `512M`, `3.2G`; without a letter it is in bytes.
+/// Reads `512M` or `3.2G`; without a letter the number is in bytes.
 pub fn parse(text: &str) -> std::result::Result<u64, String> {
     let wrong = || format!("'{text}' is not an amount of memory: write 800M or 16G");
     let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
@@ -76,7 +77,7 @@ pub fn parse(text: &str) -> std::result::Result<u64, String> {
     if (1.0..9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-/// As people read it: `3.2 GiB`.
+/// For readers: `3.2 GiB`.
 pub fn words(bytes: u64) -> String {
     let (number, unit) = match bytes as f64 {
         bytes if bytes < 1e9 => (bytes / f64::from(1 << 20), "MiB"),
@@ -85,12 +86,13 @@ pub fn words(bytes: u64) -> String {
     format!("{number:.1} {unit}")
 }
 
-/// What the machine, its container and the shell leave to this process; `None` where nobody says.
+/// The memory that the machine, its container and the shell leave for this process; `None` if
+/// unknown.
 pub fn free() -> Option<u64> {
     [machine(), container(), shell()].into_iter().flatten().min()
 }
 
-/// Of the kernel's estimate.
+/// From the kernel's estimate.
 fn machine() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     kibibytes(&text, "MemAvailable:")
@@ -102,7 +104,7 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
     number.checked_mul(1024)
 }
 
-/// Of the control groups that this process is in, in either version: what is left in the fullest.
+/// From the control groups of this process, in either version: the rest in the fullest.
 fn container() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let second = ["memory.max", "memory.current", "file "];
@@ -118,13 +120,13 @@ fn container() -> Option<u64> {
     left.into_iter().flatten().min()
 }
 
-/// The path in a line such as `4:memory:/jobs/7`; of the second version `0::/jobs/7`.
+/// The path in a line such as `4:memory:/jobs/7`, or in the second version `0::/jobs/7`.
 fn group_of<'a>(groups: &'a str, controller: &str) -> &'a str {
     let mut lines = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     lines.find(|(name, _)| *name == controller).map_or("", |(_, path)| path)
 }
 
-/// What is kept of files goes when it is in the way.
+/// The file cache is dropped when memory is needed.
 fn left_in(group: &Path, [most, now, kept]: [&str; 3]) -> Option<u64> {
     let number = |name: &str| std::fs::read_to_string(group.join(name)).ok()?.trim().parse().ok();
     let (most, now): (u64, u64) = (number(most)?, number(now)?);
@@ -133,7 +135,7 @@ fn left_in(group: &Path, [most, now, kept]: [&str; 3]) -> Option<u64> {
     Some(most.saturating_sub(now.saturating_sub(kept.unwrap_or(0))))
 }
 
-/// Of `ulimit -v`.
+/// From `ulimit -v`.
 fn shell() -> Option<u64> {
     #[cfg(unix)]
     {

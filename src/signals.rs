@@ -15,19 +15,19 @@ pub const INTERRUPT: i32 = SIGINT;
 pub fn is_hangup(signal: i32) -> bool {
     signal == signal_hook::consts::SIGHUP
 }
-/// Elsewhere none does.
+/// On other systems no signal does.
 #[cfg(not(unix))]
 pub fn is_hangup(_signal: i32) -> bool {
     false
 }
 
-/// What ends a command between two steps.
+/// The signals that end a command between two steps.
 #[cfg(unix)]
 pub const ENDING: &[i32] = &[SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 #[cfg(not(unix))]
 pub const ENDING: &[i32] = &[SIGINT, signal_hook::consts::SIGTERM];
 
-/// What ends the interface: Ctrl-\ as well, after which the terminal must be given back.
+/// The signals that end the interface, including Ctrl-\, after which the terminal must be restored.
 #[cfg(unix)]
 pub const LEAVING: &[i32] = &[
     SIGINT,
@@ -38,19 +38,19 @@ pub const LEAVING: &[i32] = &[
 #[cfg(not(unix))]
 pub const LEAVING: &[i32] = ENDING;
 
-/// Calls `hear` with each signal, on a thread of its own, until it says that it hears no more.
+/// Calls `hear` with each signal, on a thread of its own, until it returns false.
 pub fn listen(signals: &[i32], hear: impl FnMut(i32) -> bool + Send + 'static) -> Result<()> {
     start(signals, hear)
         .map_err(|error| Error::failed(format!("cannot listen to signals: {error}")))
 }
 
-/// Does what the signal does to a program that does not listen.
+/// Has the effect that the signal has on a program that does not listen.
 pub fn give_in(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-/// Stops this process until the shell lets it go on, as Ctrl-Z does. Where there is no shell that
-/// could (`tmux new halflight`), the system does not stop it. Windows has no such thing.
+/// Stops this process until the shell continues it, like Ctrl-Z. If no shell could do this (`tmux
+/// new halflight`), the system does not stop it. Windows has no equivalent.
 pub fn wait_for_shell() -> std::io::Result<()> {
     #[cfg(unix)]
     signal_hook::low_level::raise(signal_hook::consts::SIGTSTP)?;

@@ -7,9 +7,9 @@ use crate::data::Task;
 use crate::evaluation::FurtherScores;
 use crate::plot::number::{compact, four_digits, percent};
 
-/// Errors that differ by less than this share are called the same.
+/// Errors that differ by less than this share count as the same.
 const SAME: f64 = 0.03;
-/// Half the width of an interval that holds 95 of 100 normal deviates.
+/// Half the width of an interval that contains 95 of 100 normal deviates.
 const DEVIATES: f64 = 1.96;
 
 /// Errors of several models on the same held-out records: root mean squares in label units, or
@@ -27,13 +27,13 @@ pub struct Errors {
     /// The error of always answering with the mean, or the most common class.
     #[serde(default)]
     pub trivial: Option<f64>,
-    /// How many records were held out.
+    /// The number of held-out records.
     #[serde(default)]
     pub records: Option<usize>,
-    /// To how many persons they belong, where somebody may have several.
+    /// The number of their persons, if a person may have several.
     #[serde(default)]
     pub persons: Option<usize>,
-    /// What stands beside these errors. Earlier versions did not compute it.
+    /// Further scores. Earlier versions did not compute them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherErrors>,
 }
@@ -48,16 +48,16 @@ pub struct FurtherErrors {
     pub no_privacy: Option<FurtherScores>,
 }
 
-/// Who may be told.
+/// Who may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Exact: for the curator alone.
+    /// Exact: only for the curator.
     Exact,
-    /// Released with noise: it may be told.
+    /// Released with noise: everybody may see it.
     Released,
 }
 
-/// How good the model is, for a reader.
+/// How good the model is, for readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Good,
@@ -87,7 +87,7 @@ pub fn error_cell(task: Option<Task>, error: f64) -> String {
 }
 
 impl Errors {
-    /// An error as it is told: `22.5 % (9 of 40)`, or a number in label units.
+    /// The text of an error: `22.5 % (9 of 40)`, or a number in label units.
     pub fn told(&self, error: f64) -> String {
         match (self.task, self.records) {
             (Task::Regression, _) => compact(error),
@@ -99,8 +99,8 @@ impl Errors {
         }
     }
 
-    /// The further scores of the model, each beside those of the others:
-    /// `Mean absolute error 31 ◆ (public data alone 52, no privacy 28).`
+    /// The further scores of the model, each compared with those of the others: `Mean absolute
+    /// error 31 ◆ (public data alone 52, no privacy 28).`
     pub fn further_sentences(&self, standing: Standing) -> Vec<String> {
         let Some(further) = &self.further else { return Vec::new() };
         let mark = if standing == Standing::Exact { " ◆" } else { "" };
@@ -130,15 +130,15 @@ impl Errors {
         }
     }
 
-    /// The deviation of an error by the chance of which records were held out. A root mean
-    /// square of n normal errors deviates by 1/√(2n) of itself, a share p by √(p(1−p)/n). Of
-    /// persons n counts these: errors of one person's records may all be alike.
+    /// The standard deviation of an error over the choice of held-out records. For a root mean
+    /// square of n normal errors it is 1/√(2n) of the error, for a share p it is √(p(1−p)/n). If
+    /// there are persons, n counts persons: errors of one person's records may all be alike.
     fn deviation(&self, error: f64) -> Option<f64> {
         let records = self.persons.or(self.records).filter(|count| *count > 0)? as f64;
         Some(match self.task {
             Task::Regression => error / (2.0 * records).sqrt(),
-            // With two right and two wrong answers more (Agresti and Coull): none wrong of a few
-            // does not say that none ever is.
+            // With two right and two wrong answers added (Agresti and Coull): none wrong among a
+            // few does not mean that none ever is.
             Task::Classification => {
                 let share = (error * records + 2.0) / (records + 4.0);
                 (share * (1.0 - share) / (records + 4.0)).sqrt()
@@ -146,8 +146,8 @@ impl Errors {
         })
     }
 
-    /// Whether two errors differ by more than chance explains, as if each were measured on
-    /// records of its own: on the same records they are told apart more easily.
+    /// Whether two errors differ by more than chance explains, as if each were measured on separate
+    /// records; on the same records they would be easier to distinguish.
     fn differ(&self, one: f64, other: f64) -> bool {
         match (self.deviation(one), self.deviation(other)) {
             (Some(a), Some(b)) => (one - other).abs() > DEVIATES * a.hypot(b),
@@ -163,7 +163,7 @@ impl Errors {
                 "No error at all{mark}: look for a column that is the answer under another name."
             ));
         }
-        // Scores that are told may be of another kind.
+        // Released scores may be of another kind.
         let kind = if self.task == Task::Regression { "RMSE " } else { "" };
         let against = |other: f64| {
             format!("({kind}{} against {}{mark})", self.short(self.model), self.short(other))
@@ -329,7 +329,7 @@ mod tests {
             further: None,
         };
         assert_eq!(few.told(few.model), "22.5 % (9 of 40)");
-        // A table tells a rate as the verdict does.
+        // A table shows a rate in the same way as the verdict.
         assert_eq!(error_cell(Some(few.task), few.model), "22.5 %");
         assert_eq!(error_cell(Some(Task::Regression), 17_391_870.9), "17.39M");
         let verdict = few.verdict(Standing::Exact);

@@ -7,31 +7,32 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private, Released, Spender, Target, Watch};
 
-/// Raised whenever a method takes other steps than before from the same released values: a
-/// run that was started before cannot be resumed then.
+/// Raised whenever a method takes other steps than before from the same released values. Runs that
+/// were started before cannot be resumed then.
 pub const STEPS_VERSION: u32 = 12;
 
-/// Most features of what is taken apart or decomposed whole. That takes most of a minute at this
-/// width and ten minutes at 8000 features; beyond, a run could neither begin nor be stopped.
+/// The most features of matrices that are decomposed or factored as a whole. This takes most of a
+/// minute at this width and ten minutes at 8000 features; with more, a run could neither begin nor
+/// be stopped.
 pub const MOST_FEATURES: usize = 3_000;
 
-/// Starts what was planned, on private records and with the noise that the plan was calibrated
-/// to. It may look at public data and at released values only.
+/// Starts the planned run, on private records and with the plan's calibrated noise. It may look at
+/// public data and at released values only.
 pub type Start = Box<dyn FnOnce(Private<Bounded>, &Calibrated) -> Result<Box<dyn Run>> + Send>;
 
-/// An adaptation method. Only `spec` and `plan` must be written.
+/// An adaptation method. Only `spec` and `plan` are required.
 pub trait Method: Sync {
-    /// What it is called, what it needs and what can be set.
+    /// Its name, needs and settings.
     fn spec(&self) -> &'static Spec;
 
-    /// Every release that a run will make, and how it starts. Private data are out of reach
-    /// here. `settings` and `problem` fit the spec; `target` may decide how often to look at
-    /// the data, or which noise a paper prints. What takes long belongs into the start: a plan
-    /// is made for every preview.
+    /// Every release that a run will make, and how it starts. Private data are not available here.
+    /// `settings` and `problem` fit the spec; `target` may decide how often to query the data, or
+    /// which noise a paper prints. Slow work belongs in the start, because a plan is made for every
+    /// preview.
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)>;
 
-    /// What must be true of the public data for the guarantee to hold, beyond what holds for
-    /// every method; for the certificate. `started`: training begins with an earlier model.
+    /// An assumption about the public data on which the guarantee depends, beyond those of every
+    /// method; for the certificate. `started`: training begins with an earlier model.
     fn assumption(&self, _started: bool) -> Option<&'static str> {
         None
     }
@@ -41,27 +42,28 @@ pub trait Method: Sync {
         self.spec().id
     }
 
-    /// It bounds what it makes of a record itself, and so wants features that are hardly
+    /// Whether it bounds its own features of a record, and so needs features that are hardly
     /// clipped.
     fn takes_wide_features(&self) -> bool {
         false
     }
 
-    /// Its noise covers a score of held-out records: with default settings it draws Gaussian
-    /// noise from all training records.
+    /// Whether its noise covers a score on held-out records: with default settings it releases
+    /// values with Gaussian noise from all training records.
     fn covers_scores(&self) -> bool {
         true
     }
 
-    /// It adds up persons, each as the mean of its records (see [`crate::data::persons`]): its
-    /// plan and its run go by `most_records` of the problem and by the shares of the records.
-    /// Other methods get every record as if it were somebody, and pay for whole persons.
+    /// Whether it sums over persons, each as the mean of their records (see
+    /// [`crate::data::persons`]): its plan and run use `most_records` of the problem and the shares
+    /// of the records. Other methods treat every record as a person, and pay for whole persons by
+    /// group privacy.
     fn adds_up_persons(&self) -> bool {
         false
     }
 
-    /// How many features it takes at most. What must be taken apart has a side as long as there
-    /// are features: its time grows with their cube, and no signal reaches it in between.
+    /// The most features that it accepts. Matrices to decompose have one row per feature: the time
+    /// grows with the cube of their number, and no signal can interrupt it.
     fn most_features(&self) -> Option<usize> {
         None
     }
@@ -126,8 +128,8 @@ impl Prepared {
         &self.plan
     }
 
-    /// Refuses private records of another shape than was planned for, and noise that does not
-    /// cover the plan.
+    /// Refuses private records of another shape than planned, and noise that does not cover the
+    /// plan.
     pub fn start(self, private: Private<Bounded>, noise: &Calibrated) -> Result<Box<dyn Run>> {
         self.plan.check(noise)?;
         self.expected.check(&private)?;
@@ -147,12 +149,12 @@ pub trait Run: Send {
     /// step with `done`.
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step>;
 
-    /// The current model: the last step's, which is what a stopped run delivers.
-    /// `None` before there is one.
+    /// The current model: that of the last step, which a stopped run delivers. `None` before there
+    /// is one.
     fn model(&self) -> Option<Released<Model>>;
 
-    /// The weights of the public records under the current model, where the method
-    /// weights them: not negative, in the order of the public records.
+    /// The weights of the public records under the current model, if the method weights them: not
+    /// negative, in the order of the public records.
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         None
     }
@@ -161,12 +163,12 @@ pub trait Run: Send {
     fn finish(self: Box<Self>) -> Result<Released<Model>>;
 }
 
-/// Accompanies a run: is asked before every step and told after it.
+/// Accompanies a run: it is asked before every step and informed after it.
 pub trait Companion {
     /// Says who may look at the next step. `None` ends the run before it.
     fn watch(&mut self, spender: &Spender) -> Option<&Watch>;
 
-    /// A step was taken; the run and what it has spent are as they are after it.
+    /// A step was taken; the run and its spending are those after the step.
     fn taken(&mut self, run: &dyn Run, spender: &Spender, step: Step) -> Result<()>;
 }
 
@@ -182,7 +184,7 @@ impl<F: FnMut(&dyn Run, &Spender, Step) -> Result<()>> Companion for (&Watch, F)
 }
 
 impl dyn Run {
-    /// Takes every step; `tell` gets each, with the run and what it has spent after it.
+    /// Takes every step; `tell` gets each, with the run and its spending after it.
     pub fn drive(
         &mut self,
         spender: &mut Spender,
@@ -192,7 +194,7 @@ impl dyn Run {
         self.drive_with(spender, &mut (watch, tell)).map(|_| ())
     }
 
-    /// Takes steps as long as `companion` goes along; whether the last one was among them.
+    /// Takes steps as long as `companion` allows. Returns whether the last one was among them.
     pub fn drive_with(
         &mut self,
         spender: &mut Spender,
@@ -210,7 +212,7 @@ impl dyn Run {
     }
 }
 
-/// What one step tells.
+/// The report of one step.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Counts from 1.
@@ -219,9 +221,9 @@ pub struct Step {
     pub total: u64,
     /// What the method was doing, such as `release` or `descend`.
     pub phase: &'static str,
-    /// What was measured after it.
+    /// The measures after it.
     pub measures: Vec<Measure>,
-    /// It was the last one.
+    /// Whether it was the last one.
     pub done: bool,
 }
 
@@ -271,7 +273,7 @@ mod tests {
         let (shape, public, mut private) = example::shifted(3, 40, 500, 1);
         let alone = crate::adapt::ProblemShape { private_records: 900, ..shape.clone() };
         let alone = prepared(&public, &alone).plan.releases[0].query.sensitivity;
-        // 300 persons with three records at most, of whom most have fewer.
+        // 300 persons with at most three records, most of them with fewer.
         private = private.records(0, 400);
         private.persons = Some(Arc::new(Persons::of_counts((0..300).map(|k| 1 + k % 3 % 2))));
         let shape = crate::adapt::ProblemShape { private_records: 300, most_records: 3, ..shape };

@@ -103,7 +103,7 @@ pub fn shifted(
     (shape, public, private)
 }
 
-/// The same records with the sign of their label as class.
+/// The same records with the sign of their label as the class.
 pub fn two_classes(
     dimension: usize,
     public_records: usize,

@@ -17,8 +17,8 @@ pub struct Measure {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Series {
-    /// The objective that the method minimises, as far as it can see it: what noise and
-    /// public data leave of it.
+    /// The objective that the method minimises, as far as the method knows it from noisy values and
+    /// public data.
     Objective,
     /// The whole objective computed without noise.
     ExactObjective,
@@ -30,13 +30,13 @@ pub enum Series {
     PublicError,
     /// Root mean squared error on private records held out of training, in label units.
     PrivateError,
-    /// Distance from a stationary point, as the method sees it.
+    /// Distance from a stationary point, as the method estimates it.
     StationarityGap,
     /// The same gap computed without noise.
     ExactStationarityGap,
-    /// Distance of the model alone from a stationary point, at the weights that it has.
+    /// Distance of the model alone from a stationary point, at the current weights.
     ModelGap,
-    /// What the best choice of a round would gain, over what the noise is expected to cost it.
+    /// The gain of the best choice of a round, relative to its expected loss from noise.
     SelectionSignal,
     /// Spectral norm of the weighted moment difference M(q), against the released moment.
     MomentDiscrepancy,
@@ -44,7 +44,7 @@ pub enum Series {
     ExactMomentDiscrepancy,
     /// Effective number of public records: (Σq)²/Σq².
     EffectiveSample,
-    /// Share of the total weight that lies on public records.
+    /// Share of the total weight on public records.
     PublicWeight,
     /// Right answers on public records held out of training, in %.
     PublicAccuracy,
@@ -60,7 +60,7 @@ pub enum Series {
     PrivateBalancedAccuracy,
     /// How well scores order public records of two classes held out of training, from 0 to 1.
     PublicAuc,
-    /// The same of private records.
+    /// The same for private records.
     PrivateAuc,
     /// Mean loss on public records held out of training.
     HoldoutLoss,
@@ -68,23 +68,23 @@ pub enum Series {
     ClipFraction,
     /// Median norm of the private records' gradients.
     GradientMedian,
-    /// Nine of ten of the private records' gradients are no longer.
+    /// The length that nine of ten gradients of private records do not exceed.
     GradientTail,
     /// Share of the public gradients' energy inside the anchor subspace.
     SubspaceEnergy,
     /// The same share of the private gradients' energy.
     ExactSubspaceEnergy,
-    /// How far a correction of the level moves the answer for a usual record.
+    /// How far a correction of the level moves the answer for a typical record.
     LevelCorrection,
-    /// The same of the base's scale.
+    /// The same for the base's scale.
     ScaleCorrection,
-    /// The same of a turn towards another public predictor.
+    /// The same for a turn towards another public predictor.
     OtherCorrection,
-    /// The same of what single columns do in the public trees.
+    /// The same for the effects of single columns in the public trees.
     EffectsCorrection,
-    /// The same of a linear function of the columns.
+    /// The same for a linear function of the columns.
     ColumnsCorrection,
-    /// The same of the cells of a public tree.
+    /// The same for the cells of a public tree.
     CellsCorrection,
 }
 
@@ -94,7 +94,7 @@ impl Series {
         matches!(self, Self::PublicError | Self::PrivateError)
     }
 
-    /// What stands beside the public error: mean absolute error, balanced accuracy, AUC.
+    /// Further scores beside the public error: mean absolute error, balanced accuracy, AUC.
     pub const BESIDE_PUBLIC: [Self; 3] =
         [Self::PublicAbsoluteError, Self::PublicBalancedAccuracy, Self::PublicAuc];
     /// The same beside the private error: exact.
@@ -143,12 +143,12 @@ impl Series {
 }
 
 impl Measure {
-    /// A number that may be told.
+    /// A released number.
     pub fn released(series: Series, value: Released<f64>) -> Self {
         Self { series, value: MeasureStanding::Released(value) }
     }
 
-    /// A number that public data alone have made.
+    /// A number computed from public data alone.
     pub(crate) fn public(series: Series, value: f64) -> Self {
         Self { series, value: MeasureStanding::Public(value) }
     }
@@ -159,32 +159,32 @@ impl Measure {
     }
 }
 
-/// (Σq)²/Σq²: as many equally weighted records would say as much.
+/// (Σq)²/Σq²: this many equally weighted records carry as much information.
 pub(super) fn effective_sample(weights: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), q| (sum + q, squares + q * q));
     effective_sample_of(sum, squares)
 }
 
-/// The same of the sum of the weights and that of their squares.
+/// The same from the sum of the weights and the sum of their squares.
 pub(super) fn effective_sample_of(sum: f64, squares: f64) -> f64 {
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
-/// Public, released or for the curator alone.
-/// Only this crate says that a number is public; nobody can say that one was released.
+/// Public, released, or only for the curator. Only this crate can declare a number public; nobody
+/// can declare one released.
 #[derive(Debug, Clone)]
 pub enum MeasureStanding {
     /// Computed from public records.
     #[non_exhaustive]
     Public(f64),
-    /// Computed from what was released about private records.
+    /// Computed from released values about private records.
     Released(Released<f64>),
     /// Computed from private records without noise.
     Curator(CuratorOnly<f64>),
 }
 
 impl MeasureStanding {
-    /// The number, unless it is for the curator.
+    /// The number, unless it is only for the curator.
     pub fn open(&self) -> Option<f64> {
         match self {
             Self::Public(value) => Some(*value),

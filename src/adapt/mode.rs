@@ -14,7 +14,7 @@ choices! {
 }
 
 impl Mode {
-    /// Refuses settings that the printed algorithm has its own answer to.
+    /// Refuses settings that the printed algorithm fixes itself.
     pub(super) fn fixes(self, spec: &Spec, settings: &Settings, keys: &[&str]) -> Result<()> {
         let given = |key: &&&str| !settings.is_default(spec, key);
         match keys.iter().find(given) {

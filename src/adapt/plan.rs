@@ -10,36 +10,36 @@ pub const GRADIENT: &str = "gradient";
 /// Calibration, cost preview, ledger and accountant all read this object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What will be drawn.
+    /// The planned releases.
     pub releases: Vec<PlannedRelease>,
     /// Steps that the run will take.
     pub steps: u64,
-    /// How large the released signal is, in the units of the first release: with σ
-    /// this gives the noise-to-signal estimate. A bound, not a look at private data.
+    /// The size of the released signal, in the units of the first release. With σ this gives the
+    /// noise-to-signal estimate. It is a bound, and does not depend on private data.
     pub signal: f64,
-    /// What the user should know before launching.
+    /// Warnings for the user before launching.
     pub warnings: Vec<String>,
-    /// Where directions of the public records are chosen.
+    /// The energy of the chosen directions of the public records, if the method chooses some.
     pub explained: Option<ExplainedEnergy>,
 }
 
-/// What public directions keep of the public records' energy.
+/// The share of the public records' energy that public directions keep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExplainedEnergy {
-    /// How many of them are taken.
+    /// The number of chosen directions.
     pub chosen: usize,
     /// The share that the first 1, 2, 3 … of them keep.
     pub shares: Vec<f64>,
 }
 
 impl ExplainedEnergy {
-    /// The share that is kept.
+    /// The kept share.
     pub fn kept(&self) -> f64 {
         let last = self.chosen.min(self.shares.len());
         if last == 0 { 0.0 } else { self.shares[last - 1] }
     }
 
-    /// How many directions keep at least this share.
+    /// The number of directions that keep at least this share.
     pub fn needed(&self, share: f64) -> usize {
         self.shares.partition_point(|kept| *kept < share).saturating_add(1).min(self.shares.len())
     }
@@ -59,13 +59,13 @@ impl ExplainedEnergy {
 }
 
 impl Plan {
-    /// The noise by which all releases together keep to `target`.
+    /// The noise with which all releases together meet `target`.
     pub fn calibrate(&self, target: Target) -> Result<Calibrated> {
         calibrate(&self.releases, target)
     }
 
-    /// The same where up to `most` records change together. Every release moves by the sum of
-    /// what each of them moves it, one after the other.
+    /// The same plan if up to `most` records change together. Every release moves by at most the
+    /// sum of their single changes, one after another.
     pub(super) fn of_groups(mut self, most: usize) -> Result<Self> {
         for planned in &mut self.releases {
             if matches!(planned.query.kind, QueryKind::SampledSum { .. }) {
@@ -105,8 +105,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Length of the first release's noise over [`Plan::signal`]: above 1, what the run
-    /// learns from the private data drowns.
+    /// Length of the first release's noise, relative to [`Plan::signal`]: above 1, noise drowns the
+    /// signal of the private data.
     pub fn noise_to_signal(&self, noise: &Calibrated) -> Result<f64> {
         let Some(first) = self.releases.first() else { return Ok(0.0) };
         self.check(noise)?;

@@ -6,34 +6,34 @@ use crate::error::{Error, Result};
 use crate::model::Classifier;
 use crate::privacy::{Private, PrivateFault};
 
-/// Fewest private records that a method accepts: under it, no ε that anybody would
-/// accept leaves more than noise.
+/// The fewest private records that a method accepts: with fewer, any acceptable ε leaves nothing
+/// but noise.
 const FEWEST_PRIVATE_RECORDS: usize = 20;
 
-/// For a record without a label. The error does not tell which labels there are.
+/// The error for a record without a label. It does not reveal existing labels.
 pub(super) const UNLABELLED: PrivateFault = PrivateFault::new(
     "the private records have no labels that fit the method",
     "choose their label column, and declare their classes",
 );
 
-/// What is public about a problem: enough to plan.
+/// The public facts about a problem, enough to plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProblemShape {
-    /// n: how many are protected, records or persons; public under replace-one.
+    /// n: the number of protected records or persons; public under replace-one.
     pub private_records: usize,
-    /// How many records each of them has at most: 1 where records are protected.
+    /// The most records of each of them: 1 where records are protected.
     pub most_records: usize,
-    /// Public training records.
+    /// The number of public training records.
     pub public_records: usize,
-    /// Features of a record.
+    /// The number of features of a record.
     pub dimension: usize,
-    /// What no record exceeds.
+    /// The bounds that no record exceeds.
     pub bounds: Bounds,
-    /// Private records have labels.
+    /// Whether private records have labels.
     pub private_labels: bool,
     /// Names of the classes of the private records, declared or public; none in a regression.
     pub classes: Vec<String>,
-    /// The model that training starts from, where the plan names one.
+    /// The model that training starts from, if the plan names one.
     pub start: Option<StartingModel>,
 }
 
@@ -42,29 +42,29 @@ pub struct ProblemShape {
 pub struct StartingModel {
     /// The network with its first weights.
     pub model: Classifier,
-    /// Names of the classes that it tells apart.
+    /// Names of its classes.
     pub classes: Vec<String>,
 }
 
-/// All that is public about what a method works on. `public` has a target if the method needs
-/// one, and may have classes of its own if not.
+/// All public input of a method. `public` has a target if the method needs one, and may have
+/// classes of its own if not.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// All that is public about the sizes.
+    /// The public facts about sizes.
     pub shape: ProblemShape,
     /// The public training records.
     pub public: PublicRecords,
-    /// Seeds everything random that is not noise.
+    /// The seed of everything random that is not noise.
     pub seed: u64,
 }
 
-/// What the private records must be like.
+/// The required form of the private records.
 #[derive(Debug)]
 pub(super) struct Expected {
     records: usize,
     dimension: usize,
     bounds: Bounds,
-    /// Where they must have labels.
+    /// The kind of labels that they must have, if any.
     labels: Option<Task>,
 }
 
@@ -79,7 +79,7 @@ impl Problem {
         }
     }
 
-    /// Refuses what no method can work on, and what this one cannot.
+    /// Refuses problems that no method can handle, or that this one cannot.
     pub(super) fn check(&self, spec: &Spec) -> Result<()> {
         self.shape.check(spec.needs_private_labels)?;
         self.check_public(spec.needs_public_labels.then_some(spec.task))
@@ -164,8 +164,8 @@ fn words(task: Task) -> &'static str {
 }
 
 impl Expected {
-    /// Refuses private data of another shape than was planned for. What this says of
-    /// them is public: their number and their columns.
+    /// Refuses private data of another shape than planned. The error reveals only public facts:
+    /// their number and their columns.
     pub(super) fn check(&self, private: &Private<Bounded>) -> Result<()> {
         let fits = private.map_usable(|data| {
             let labels = match self.labels {

@@ -32,7 +32,7 @@ pub fn methods() -> &'static [&'static dyn Method] {
     ]
 }
 
-/// What a method is called; what is no method keeps its name.
+/// The name of a method; other ids keep their name.
 pub fn name_of(id: &str) -> &str {
     method(id).map_or(id, |method| method.spec().name)
 }

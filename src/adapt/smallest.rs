@@ -44,7 +44,8 @@ impl Method for OneStep {
     fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let OneStepSettings { rate } = OneStepSettings::of(settings)?;
         let ProblemShape { dimension, private_records, bounds, .. } = problem.shape;
-        // Of one record; records are clipped to these bounds before they come here.
+        // The longest gradient of one record; records are clipped to these bounds before they come
+        // here.
         let longest = bounds.label * bounds.feature_norm;
         let rounding = 1.0 + private_records as f64 * summation_error(private_records + 16);
         let sensitivity = 2.0 * longest / private_records as f64 * rounding;

@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::data::Task;
 use crate::error::{Error, Result};
 
-/// What a 0 is called where it lets the method choose.
+/// The word for 0 in fields that the method may choose itself.
 const AUTOMATIC: &str = "automatic";
 
-/// What a method is and takes.
+/// The description of a method.
 #[derive(Debug)]
 pub struct Spec {
     /// Name in session files, such as `moment_release`.
     pub id: &'static str,
-    /// Name in plain words, for all who read.
+    /// Name in plain words.
     pub name: &'static str,
     /// Name in papers.
     pub paper: &'static str,
@@ -24,14 +24,14 @@ pub struct Spec {
     pub summary: &'static str,
     /// What it predicts.
     pub task: Task,
-    /// The private records must carry the label.
+    /// Whether the private records must have the label.
     pub needs_private_labels: bool,
-    /// The public records must carry the same label. Where they need not, they may have none,
-    /// or classes of their own.
+    /// Whether the public records must have the same label. If not, they may have none, or classes
+    /// of their own.
     pub needs_public_labels: bool,
-    /// What can be set.
+    /// The settings.
     pub fields: &'static [Field],
-    /// Numbers that a rehearsal tries for the settings that matter most, beside the defaults.
+    /// Numbers that a rehearsal tries for the most important settings, besides the defaults.
     pub tries: &'static [(&'static str, &'static [f64])],
 }
 
@@ -40,38 +40,38 @@ pub struct Spec {
 pub struct Field {
     /// Its name in session files.
     pub key: &'static str,
-    /// What forms call it.
+    /// Its name in forms.
     pub name: &'static str,
-    /// Empty where the number has none.
+    /// Its unit; empty if it has none.
     pub unit: &'static str,
-    /// What it does, in a sentence or two.
+    /// Its effect, in a sentence or two.
     pub help: &'static str,
-    /// What values it may have.
+    /// The allowed values.
     pub kind: FieldKind,
 }
 
-/// What values it may have.
+/// The allowed values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FieldKind {
-    /// Any number of a range.
+    /// Any number in a range.
     Real {
         /// The least value.
         min: f64,
         /// The largest value.
         max: f64,
-        /// Where nobody gives one.
+        /// The default.
         default: f64,
     },
-    /// A whole number of a range.
+    /// A whole number in a range.
     Whole {
         /// The least value.
         min: u64,
         /// The largest value.
         max: u64,
-        /// Where nobody gives one.
+        /// The default.
         default: u64,
     },
-    /// A number above zero, or 0, the default: then the method chooses it by the plan.
+    /// A number above zero, or 0, the default, with which the method chooses it from the plan.
     Automatic {
         /// Whole numbers only.
         whole: bool,
@@ -82,17 +82,17 @@ pub enum FieldKind {
     Choice {
         /// All of them.
         options: &'static [&'static str],
-        /// Where nobody gives one.
+        /// The default.
         default: &'static str,
     },
     /// Yes or no.
     Flag {
-        /// Where nobody gives one.
+        /// The default.
         default: bool,
     },
 }
 
-/// A hyperparameter's value as it stands in a session file.
+/// A hyperparameter's value in a session file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -115,7 +115,7 @@ impl std::fmt::Display for Value {
 }
 
 impl FieldKind {
-    /// What stands for a key that nobody gave.
+    /// The default value.
     pub fn default_value(self) -> Value {
         match self {
             Self::Real { default, .. } => Value::Number(default),
@@ -126,7 +126,7 @@ impl FieldKind {
         }
     }
 
-    /// What may stand here, in words.
+    /// The allowed values, in words.
     pub fn range(self) -> String {
         match self {
             Self::Real { min, max, .. } => format!("a number from {min} to {max}"),
@@ -140,7 +140,7 @@ impl FieldKind {
         }
     }
 
-    /// A value of this field, as forms and lists show it.
+    /// A value of this field, for forms and lists.
     pub fn words(self, value: &Value) -> String {
         match (self, value) {
             (Self::Automatic { .. }, Value::Number(0.0)) => AUTOMATIC.to_owned(),
@@ -148,7 +148,7 @@ impl FieldKind {
         }
     }
 
-    /// Where an automatic number starts once it is chosen by hand.
+    /// The first value of an automatic number when it is set by hand.
     pub fn first(self) -> f64 {
         if matches!(self, Self::Automatic { whole: false, .. }) { 0.1 } else { 1.0 }
     }
@@ -225,7 +225,7 @@ impl Settings {
         self.0.iter().map(|(key, value)| (*key, value))
     }
 
-    /// Whether it has the value that stands for a key which nobody gave.
+    /// Whether a key has its default value.
     pub(crate) fn is_default(&self, spec: &Spec, key: &str) -> bool {
         let field = spec.fields.iter().find(|field| field.key == key);
         self.0.get(key) == field.map(|field| field.kind.default_value()).as_ref()
@@ -243,13 +243,13 @@ impl Settings {
 /// is what the method gets.
 #[derive(Debug)]
 pub struct Setting<T> {
-    /// What forms call it.
+    /// Its name in forms.
     pub name: &'static str,
-    /// Empty where the number has none.
+    /// Its unit; empty if it has none.
     pub unit: &'static str,
-    /// What it does, in a sentence or two.
+    /// Its effect, in a sentence or two.
     pub help: &'static str,
-    /// What values it may have.
+    /// The allowed values.
     pub kind: SettingKind<T>,
 }
 
@@ -260,7 +260,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// What may stand in a session file, and how it is read.
+/// The allowed values in a session file, and how they are read.
 #[derive(Debug)]
 pub struct SettingKind<T> {
     pub(crate) field: FieldKind,
@@ -271,18 +271,18 @@ fn number(value: &Value) -> Option<f64> {
     if let Value::Number(number) = value { Some(*number) } else { None }
 }
 
-/// Any number of a range.
+/// Any number in a range.
 pub const fn real(min: f64, max: f64, default: f64) -> SettingKind<f64> {
     SettingKind { field: FieldKind::Real { min, max, default }, read: number }
 }
 
-/// A whole number of a range.
+/// A whole number in a range.
 pub const fn whole(min: u64, max: u64, default: u64) -> SettingKind<u64> {
     let read = |value: &Value| number(value).map(|number| number as u64);
     SettingKind { field: FieldKind::Whole { min, max, default }, read }
 }
 
-/// `None` is for the method to choose, and 0 in session files.
+/// `None` lets the method choose, and is 0 in session files.
 pub const fn automatic(max: f64) -> SettingKind<Option<f64>> {
     let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number));
     SettingKind { field: FieldKind::Automatic { whole: false, max }, read }

@@ -28,17 +28,17 @@ const RISK: f64 = 0.025;
 /// Lower bounds on ε.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shown {
-    /// By runs with and without one canary.
+    /// From runs with and without one canary.
     pub many_runs: f64,
     pub runs: usize,
-    /// By one run with and without each of many.
+    /// From one run with and without each of many canaries.
     pub one_run: f64,
     pub canaries: usize,
-    /// Each of the two is a lower bound with this confidence.
+    /// The confidence of each of the two lower bounds.
     pub confidence: f64,
 }
 
-/// What a run is played on.
+/// The data of a run.
 struct CanaryWorld<'a> {
     data: &'a Dataset,
     blank: Vec<usize>,
@@ -117,7 +117,7 @@ fn distance(subject: &Subject, a: &Draw, b: &Draw) -> f64 {
     a.exact.iter().zip(&b.exact).map(|(a, b)| ((a - b) / scale).powi(2)).sum()
 }
 
-/// What a released value says for `inside` against `outside`.
+/// The evidence of a released value for `inside` against `outside`.
 fn evidence(event: &Event, seen: &Draw, inside: &[f64], outside: &[f64]) -> f64 {
     let scale = event.mechanism.noise.scale;
     let numbers = || seen.released.iter().zip(inside.iter().zip(outside));
@@ -175,8 +175,9 @@ fn lower_bound(successes: usize, trials: usize) -> f64 {
     1.0 - upper_bound(trials - successes, trials)
 }
 
-/// A lower bound on ε at δ from scores of runs with and without the canary: of tests "at least
-/// a threshold" and "at most", the best on the first halves, judged on the second.
+/// A lower bound on ε at δ from scores of runs with and without the canary. Among the tests "at
+/// least a threshold" and "at most a threshold", the best on the first halves is judged on the
+/// second.
 pub(crate) fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
     let half = with.len() / 2;
     let bound = |p: usize, q: usize, trials: usize| {
@@ -261,7 +262,8 @@ fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
     Ok((bound, n))
 }
 
-/// At most this likely are so many right guesses under (ε, δ): theorem 5.2 of the paper.
+/// An upper bound on the probability of this many right guesses under (ε, δ), from theorem 5.2 of
+/// the paper.
 fn chance_of(canaries: usize, guesses: usize, right: usize, epsilon: f64, delta: f64) -> f64 {
     let chance = 1.0 / (1.0 + (-epsilon).exp());
     let at_least = |k: usize| (k..=guesses).map(|k| binomial(k, guesses, chance)).sum::<f64>();
@@ -286,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_of_two_normals_is_below_their_epsilon_and_not_nothing() {
-        // N(±1, 1) at δ = 1e-3: μ = 2, ε = 8.8 or so; with 2 × 2000 runs at most ln(1000/3.7).
+        // N(±1, 1) at δ = 1e-3: μ = 2, ε about 8.8; with 2 × 2000 runs at most ln(1000/3.7).
         let mut generator = ChaCha20Rng::seed_from_u64(5);
         let mut normals = |mean: f64| -> Vec<f64> {
             let one = |_| mean + (0..12).map(|_| generator.random::<f64>()).sum::<f64>() - 6.0;

@@ -26,10 +26,10 @@ pub use canary::Shown;
 pub use sensitivity::Moved;
 pub use subject::Subject;
 
-/// How much work an audit is.
+/// The amount of work of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Rehearsals of each subject whose noise is looked at, at most.
+    /// The most rehearsals of each subject for testing its noise.
     pub rehearsals: u64,
     /// Runs with and without the canary; 0 for none.
     pub canaries: usize,
@@ -41,21 +41,21 @@ impl Effort {
     pub const WHOLE: Self = Self { rehearsals: 200, canaries: 1000 };
 }
 
-/// What was found of one subject.
+/// The results for one subject.
 #[derive(Debug, Clone, Serialize)]
 pub struct Audited {
     pub subject: String,
-    /// ε that the accountant proves for its plan.
+    /// The proven ε of its plan.
     pub claimed: f64,
     pub delta: f64,
     pub releases: Vec<Moved>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
-    /// What is wrong, in words; nothing where all is well.
+    /// The problems in words; empty if there are none.
     pub findings: Vec<String>,
 }
 
-/// Audits one subject. What fails in it is a finding, too.
+/// Audits one subject. A failure of the audit is also a finding.
 pub fn audit(subject: &Subject, effort: Effort) -> Audited {
     let guarantee = &subject.calibrated.guarantee;
     let mut audited = Audited {

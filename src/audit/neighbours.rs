@@ -8,11 +8,11 @@ use crate::numeric::Vector;
 /// Kinds of records at one place.
 pub(super) const KINDS: usize = 14;
 
-/// The kind that is no record: all zeros.
+/// The kind of a null record: all zeros.
 pub(super) const NULL: usize = 4;
 
 /// `data` with another record at `at`, one of each kind; or with another person there, whose
-/// records are all of one kind, and then of several.
+/// records are first all of one kind, then of several.
 pub(super) fn variants(data: &Dataset, at: usize) -> Vec<Dataset> {
     let Some(persons) = &data.persons else {
         return (0..KINDS).map(|kind| with(data, at, kind)).collect();
@@ -32,7 +32,7 @@ pub(super) fn variants(data: &Dataset, at: usize) -> Vec<Dataset> {
     pure.chain(mixed).collect()
 }
 
-/// `data` with so many records of one person, all of them the first one, and where they stand.
+/// `data` with this many records of one person, all copies of the first, and their positions.
 fn with_count(data: &Dataset, person: usize, count: usize) -> (Dataset, usize) {
     let Some(persons) = &data.persons else { return (data.clone(), person) };
     let own = persons.of(person);
@@ -90,7 +90,7 @@ fn with(data: &Dataset, at: usize, kind: usize) -> Dataset {
     data
 }
 
-/// The same number of wholly other records.
+/// The same number of entirely different records.
 pub(super) fn others(data: &Dataset) -> Dataset {
     let mut others = data.clone();
     let n = data.len();

@@ -13,20 +13,20 @@ use crate::error::Result;
 use crate::privacy::accountant::{Event, Mechanism, QueryKind, Rule};
 use crate::privacy::tape::{Departure, Draw};
 
-/// Standard errors that a mean may be off.
+/// The most standard errors by which a mean may be off.
 const FAR: f64 = 5.5;
-/// Numbers of noise that are enough.
+/// The number of noise values that is enough.
 const ENOUGH: usize = 6000;
 const FEWEST_REHEARSALS: u64 = 30;
 
-/// Sums over everything that one release drew.
+/// Sums over all draws of one release.
 #[derive(Default)]
 struct NoiseSums {
     count: f64,
     absolute: f64,
     squares: f64,
     zeros: f64,
-    /// Surprise at the choices, over what is expected of it.
+    /// The surprise at the choices, relative to its expectation.
     surprise: f64,
     surprise_variance: f64,
     /// Σ(size − nq)²/(nq(1−q)) of samples, and their number.
@@ -71,7 +71,7 @@ pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<Strin
                 let off = draw.members.len() as f64 - n * rate;
                 seen.sizes += off * off / (n * rate * (1.0 - rate)).max(1e-12);
                 seen.samples += 1.0;
-                // A sample that says nothing of the seed was known before.
+                // A sample that does not depend on the seed was known before.
                 if samples.get(k).is_some_and(|known| *known == draw.members && known.len() > 3) {
                     says("two runs have the same sample", event);
                 }

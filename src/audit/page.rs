@@ -41,7 +41,7 @@ pub fn page(audits: &[Audited]) -> String {
                     }
                     @for audited in audits {
                         @for (index, moved) in audited.releases.iter().enumerate() {
-                            // What is the same for all releases stands in the first line.
+                            // Values common to all releases are in the first line.
                             @let shown = audited.shown.filter(|_| index == 0);
                             tr {
                                 td { @if index == 0 { (audited.subject) } }

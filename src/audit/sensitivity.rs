@@ -25,7 +25,8 @@ const ROUNDING: f64 = 1e-9;
 pub struct Moved {
     pub release: String,
     pub adjacency: Adjacency,
-    /// Of the exact query between neighbours, over its announced sensitivity: at most 1.
+    /// The change of the exact query between neighbours, relative to its announced sensitivity: at
+    /// most 1.
     pub largest: f64,
 }
 
@@ -41,7 +42,7 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
             findings.push(format!("{}: {drawn} draws, {} announced", event.label, event.count));
         }
     }
-    // A record that is in a sample, where there are samples.
+    // A record that is in a sample, if there are samples.
     let members = |draw: &Draw| draw.members.first().copied();
     let at = first.draws.iter().find_map(members).unwrap_or(0);
     let again =
@@ -51,7 +52,7 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
         subject.play(subject.bounded(data.clone()), 1, again(blank))
     };
     let played = hostile.iter().map(|data| play(data, Vec::new())).collect::<Result<Vec<_>>>()?;
-    // A null record where all records are used, and none where it would be sampled.
+    // A null record if all records are used, and none if it would be sampled.
     let blank = play(&hostile[NULL], vec![at])?;
     let other = play(&others(&subject.private), Vec::new())?;
 
@@ -99,7 +100,7 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
     Ok(moved)
 }
 
-/// The change of a query over its announced sensitivity.
+/// The change of a query, relative to its announced sensitivity.
 fn change(event: &Event, one: &[f64], other: &[f64]) -> f64 {
     let differences = || one.iter().zip(other).map(|(a, b)| a - b);
     let spread = |values: &[f64]| {

@@ -17,18 +17,18 @@ use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum}
 use crate::privacy::tape::{Departure, Draw};
 use crate::privacy::{Allotment, Calibrated, Private, Spender, Target, Watch};
 
-/// Enough ε that noise does not hide what is looked for, and not so much that nothing is hard.
+/// Enough ε for noise not to hide faults, but not so much that everything is easy.
 const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
-/// Noise over sensitivity of one draw, where no ε is asked for.
+/// Noise relative to the sensitivity of one draw, if no ε is needed.
 const ROUGH: f64 = 0.5;
 const PUBLIC_RECORDS: usize = 40;
 const PRIVATE_RECORDS: usize = 60;
 const FEATURES: usize = 4;
-/// The most records of a person, where persons are audited.
+/// The most records of a person, if persons are audited.
 const MOST_RECORDS: usize = 4;
-/// Of the private records, where a score is audited.
+/// The number of held-out private records, if a score is audited.
 const HELD_OUT: usize = 20;
-/// Steps that an audit takes of methods that let it choose.
+/// The number of steps for methods where it can be chosen.
 const STEPS: u64 = 6;
 
 /// A method with its settings, and public data in both roles.
@@ -37,16 +37,16 @@ pub struct Subject {
     method: &'static dyn Method,
     settings: Settings,
     problem: Problem,
-    /// What the plan is for.
+    /// The target of the plan.
     aim: Target,
-    /// In the private role.
+    /// The data in the private role.
     pub(super) private: Dataset,
     pub(super) calibrated: Calibrated,
-    /// A score of the first of the private records that do not train, or of the last.
+    /// A score on the first private records, which do not train, or on the last.
     score: Option<(Scoring, End)>,
 }
 
-/// Where the records stand that are held out of training.
+/// Which end of the records is held out of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     First,
@@ -54,7 +54,7 @@ pub enum End {
 }
 
 impl End {
-    /// Those that train, and those that are held out.
+    /// The training records and the held-out ones.
     fn split(self, data: &Dataset) -> (Dataset, Dataset) {
         let others = data.len() - HELD_OUT;
         match self {
@@ -64,12 +64,12 @@ impl End {
     }
 }
 
-/// What one rehearsal did.
+/// The result of one rehearsal.
 pub(super) struct Played {
     pub draws: Vec<Draw>,
-    /// Everything that was told but the releases: measures and model.
+    /// Everything reported except the releases: measures and model.
     pub told: Vec<String>,
-    /// It would have drawn more often than planned.
+    /// Whether it would have drawn more often than planned.
     pub exceeds: bool,
 }
 
@@ -115,7 +115,7 @@ impl Subject {
         Ok(Self { name, method, settings, problem, aim, private, calibrated, score })
     }
 
-    /// The same with a score of records that are held out of training.
+    /// The same with a score on records that are held out of training.
     fn scored(mut self, asked: Evaluation, end: End, target: Option<Target>) -> Result<Self> {
         let classes = self.problem.shape.classes.len();
         let labelled = DatasetDefinition {
@@ -175,13 +175,13 @@ impl Subject {
         Ok(Played { draws: spender.into_draws(), told, exceeds })
     }
 
-    /// The records as they would come out of preparation.
+    /// The records as after preparation.
     pub(super) fn bounded(&self, private: Dataset) -> Bounded {
         Bounded::within(private, self.problem.shape.bounds)
     }
 }
 
-/// Noise of some scale, where no ε is asked for: calibrating takes longer than all the rest.
+/// Noise of some scale, if no ε is needed: calibration takes longer than everything else.
 fn rough(mut calibrated: Calibrated) -> Result<Calibrated> {
     for event in &mut calibrated.events {
         let wide = ROUGH * (event.count as f64).sqrt();
@@ -210,8 +210,8 @@ fn rough(mut calibrated: Calibrated) -> Result<Calibrated> {
     Ok(calibrated)
 }
 
-/// Every method on made data, with the settings that lead to other releases; of `only` these
-/// methods, if any are named. Without `claims` their noise is of some scale and no ε is known.
+/// Every method on synthetic data, with the settings that lead to different releases, or `only` the
+/// named methods. Without `claims` their noise has some scale and no ε is known.
 pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     let target = claims.then_some(TARGET);
     if let Some(unknown) = only.iter().find(|id| adapt::method(id).is_err()) {
@@ -276,7 +276,7 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     Ok(all)
 }
 
-/// Methods that clip persons and not records where public records name persons, too.
+/// Methods that clip persons and not records if public records also name persons.
 const CLIPS_PERSONS: [&str; 6] = [
     "public_shape",
     "public_shape_classes",
@@ -286,7 +286,7 @@ const CLIPS_PERSONS: [&str; 6] = [
     "target_only_logistic",
 ];
 
-/// The same records, which belong to persons with one to so many.
+/// The same records, divided among persons with one to several records.
 fn of_persons(data: Dataset) -> Dataset {
     let persons = persons_among(data.len());
     Dataset { persons: Some(Arc::new(persons)), ..data }
@@ -352,7 +352,7 @@ pub fn small(spec: &adapt::Spec) -> BTreeMap<String, Value> {
     settings
 }
 
-/// Public and private role of made data.
+/// Public and private data, both synthetic.
 fn made(task: Task) -> Result<(Dataset, Dataset)> {
     let part = |part, rows| synthetic::dataset(part, rows, FEATURES, DEFAULT_MIXTURE, 7);
     let mut both = (

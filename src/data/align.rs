@@ -11,8 +11,7 @@ use super::names::{self, shortened};
 use super::table::Table;
 use crate::error::{Error, Result};
 
-/// One row per column, in the order of the first table; then those that only
-/// the second has.
+/// One row per column, in the order of the first table, followed by those that only the second has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compatibility {
     /// Where the first table came from.
@@ -23,10 +22,10 @@ pub struct Compatibility {
     pub columns: Vec<AlignedColumn>,
 }
 
-/// One column, as both tables have it.
+/// One column in both tables.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlignedColumn {
-    /// Its name in the first table, or in the only one that has it.
+    /// Its name in the first table, or in the only table that has it.
     pub name: String,
     /// What the column holds in the first table, such as "numbers".
     pub in_first: Option<String>,
@@ -44,7 +43,7 @@ pub struct AlignedColumn {
 pub enum Alignment {
     /// Both tables have it, with the same kind of values.
     Same,
-    /// The same column at another place: columns are found by name, so it does no harm.
+    /// The same column in another place; this does no harm, because columns are found by name.
     Moved,
     /// One holds numbers and the other one text.
     OtherKind,
@@ -57,7 +56,7 @@ pub enum Alignment {
 impl Compatibility {
     /// Compares the columns of two tables.
     pub fn between(first: &Table, second: &Table) -> Self {
-        // Columns that one table lacks move nothing: only the order of common ones counts.
+        // Columns that one table lacks do not matter here: only the order of common ones counts.
         let (places, other_places) = (places(first, second), places(second, first));
         let (only_first, only_second) = (lacking(first, &places), lacking(second, &places));
         let kinds: HashMap<&str, &Column> =
@@ -103,13 +102,13 @@ impl Compatibility {
         self.columns.iter().filter(|column| column.verdict != Alignment::Same)
     }
 
-    /// Both have the same columns, of kinds that go together.
+    /// Checks that both have the same columns, of compatible kinds.
     pub fn check(&self) -> Result<()> {
         self.check_for(|_| true)
     }
 
-    /// The second table has all columns of the first that are `needed`, of kinds
-    /// that go together, and nothing of it is needed that the first lacks.
+    /// Checks that the second table has all `needed` columns of the first, of compatible kinds, and
+    /// that no needed column is missing in the first.
     pub fn check_for(&self, needed: impl Fn(&str) -> bool) -> Result<()> {
         let trouble: Vec<_> = self
             .differences()
@@ -143,8 +142,8 @@ impl Compatibility {
 }
 
 impl AlignedColumn {
-    /// Text beside numbers does not break: text may be numbers with a few gaps,
-    /// and the cell that is none is named when they are read as such.
+    /// Text beside numbers is not a failure: the text may be numbers with a few gaps, and reading
+    /// them as numbers names a wrong cell.
     fn breaks(&self) -> bool {
         let vectors =
             |kind: &Option<String>| kind.as_ref().is_some_and(|kind| kind.contains("vec"));
@@ -156,7 +155,7 @@ impl AlignedColumn {
     }
 }
 
-/// The places of the columns that both have, among each other, in `table`.
+/// The relative positions in `table` of the columns that both have.
 fn places<'a>(table: &'a Table, other: &Table) -> HashMap<&'a str, usize> {
     let others: HashSet<&String> = other.names.iter().collect();
     let common = table.names.iter().filter(|name| others.contains(name));
@@ -168,7 +167,7 @@ fn lacking(table: &Table, common: &HashMap<&str, usize>) -> Vec<String> {
 }
 
 fn near(name: &str, others: &[String]) -> Option<String> {
-    // Among thousands, something is always near.
+    // Among thousands of names, some are always similar.
     const MOST: usize = 1000;
     let near = (others.len() <= MOST).then(|| names::nearest(name, others));
     near?.first().map(|&near| near.to_owned())
@@ -185,7 +184,7 @@ impl fmt::Display for Alignment {
     }
 }
 
-/// A table for the terminal; long ones are cut, and then what differs comes first.
+/// A table for the terminal. Long ones are cut, with differences first.
 impl fmt::Display for Compatibility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 40;
@@ -227,9 +226,8 @@ impl fmt::Display for Compatibility {
 }
 
 impl Table {
-    /// The rows of all `tables`, one after the other, under the columns of the
-    /// first, which are those of all. A column that is text in one of them
-    /// becomes text.
+    /// The rows of all `tables`, one after another, with the columns of the first, which all tables
+    /// have. A column that is text in one of them becomes text.
     pub fn concat(tables: &[&Self]) -> Result<Self> {
         let Some((first, others)) = tables.split_first() else {
             return Err(Error::usage("there is no table to put together"));

@@ -12,15 +12,15 @@ use super::{Bounds, Dataset};
 use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;
 
-/// By how much preparation's own clipping may miss the bound in rounding, relatively.
+/// The relative rounding error with which preparation's own clipping may miss the bound.
 const ROUNDING: f64 = 1e-12;
 
-/// A dataset within its bounds. Reading it is all that can be done to it; copies share it.
+/// A dataset within its bounds. It can only be read; copies share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounded(Arc<Dataset>);
 
 impl Bounded {
-    /// Within the bounds that the dataset says it has.
+    /// Within the bounds stored in the dataset.
     pub fn of(data: Dataset) -> Self {
         let bounds = data.bounds;
         Self::within(data, bounds)

@@ -12,13 +12,13 @@ use super::vectors::{RowVector, Vectors};
 pub enum Column {
     /// Finite numbers, and NaN where one is missing.
     Numbers(Vec<f64>),
-    /// Text as it stands in the file, trimmed.
+    /// Text as in the file, trimmed.
     Text(Vec<String>),
     /// A vector of one length for every row.
     Vectors(Vectors),
 }
 
-/// By value, so that a missing number equals a missing number.
+/// Compares by value, so a missing number equals a missing number.
 impl PartialEq for Column {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -33,20 +33,20 @@ impl PartialEq for Column {
     }
 }
 
-/// One cell by what it means: `1`, `1.0` and `+1` are the same number, whether
-/// or not some other cell made their column text.
+/// One cell by its meaning: `1`, `1.0` and `+1` are the same number, whether or not some other cell
+/// made their column text.
 #[derive(Clone, Copy)]
 pub enum Cell<'a> {
     /// Finite, and never −0.
     Number(f64),
-    /// A missing number is the empty text, as it is in most files.
+    /// A missing number is the empty text, as in most files.
     Text(&'a str),
     /// Several numbers.
     Vector(RowVector<'a>),
 }
 
 impl<'a> Cell<'a> {
-    /// A cell that holds a number; what is no number is missing.
+    /// A cell with a number; NaN counts as missing.
     pub fn number(number: f64) -> Self {
         if number.is_nan() {
             return Self::Text("");
@@ -54,7 +54,7 @@ impl<'a> Cell<'a> {
         Self::Number(if number == 0.0 { 0.0 } else { number })
     }
 
-    /// A cell as text files write it.
+    /// A cell from its text in a file.
     pub fn parse(text: &'a str) -> Self {
         let text = text.trim();
         finite(text).map_or(Self::Text(text), Self::number)
@@ -114,14 +114,14 @@ pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// What stands for a missing value in a file.
+/// Whether a text in a file stands for a missing value.
 pub(super) fn is_missing(text: &str) -> bool {
     const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
     text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
 }
 
 impl Column {
-    /// How many rows it has.
+    /// The number of its rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(cells) => cells.len(),
@@ -130,12 +130,12 @@ impl Column {
         }
     }
 
-    /// Whether it has no row.
+    /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A cell without a value, of a column that holds no vectors.
+    /// Adds a cell without a value to a column that does not hold vectors.
     pub(super) fn push_missing(&mut self) {
         match self {
             Self::Numbers(cells) => cells.push(f64::NAN),
@@ -144,7 +144,7 @@ impl Column {
         }
     }
 
-    /// Whether most of its cells that have a value are numbers.
+    /// Whether most of its cells with a value are numbers.
     pub fn is_mostly_numbers(&self) -> bool {
         match self {
             Self::Numbers(_) => true,
@@ -160,7 +160,7 @@ impl Column {
         }
     }
 
-    /// What stands in a row.
+    /// The cell in a row.
     pub fn cell(&self, row: usize) -> Cell<'_> {
         match self {
             Self::Numbers(cells) => Cell::number(cells[row]),
@@ -169,7 +169,7 @@ impl Column {
         }
     }
 
-    /// What stands in all rows.
+    /// The cells in all rows.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
         (0..self.len()).map(|row| self.cell(row))
     }
@@ -196,7 +196,7 @@ impl Column {
         }
     }
 
-    /// These rows; cells without a value stand for a row that there is not.
+    /// These rows; a row that does not exist gives cells without a value.
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Self {
         let number = |cells: &[f64], row: usize| cells.get(row).copied().unwrap_or(f64::NAN);
         match self {
@@ -210,7 +210,7 @@ impl Column {
         }
     }
 
-    /// How many features it makes where its cells are numbers.
+    /// The number of its features if its cells are numbers.
     pub fn width(&self) -> usize {
         match self {
             Self::Vectors(vectors) => vectors.width(),
@@ -218,7 +218,7 @@ impl Column {
         }
     }
 
-    /// What its cells are, for messages.
+    /// The kind of its cells, for messages.
     pub fn kind(&self) -> String {
         match self {
             Self::Numbers(_) => "numbers".to_owned(),
@@ -227,8 +227,8 @@ impl Column {
         }
     }
 
-    /// The cells of all parts, one after the other; `None` where vectors would
-    /// meet other cells or vectors of another length.
+    /// The cells of all parts, one after another; `None` if vectors would meet other cells or
+    /// vectors of another length.
     pub(super) fn concat(parts: &[&Self]) -> Option<Self> {
         let vectors: Vec<&Vectors> = parts
             .iter()
@@ -262,7 +262,7 @@ impl Column {
     }
 }
 
-/// In order, without a table of all that was seen.
+/// In order, without a table of all values.
 fn values_of_numbers(cells: &[f64]) -> Vec<(Cell<'_>, usize)> {
     let present = cells.iter().filter(|cell| !cell.is_nan());
     // −0 is 0.

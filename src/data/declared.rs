@@ -15,7 +15,7 @@ pub fn declared_classes(declared: &[String]) -> Result<Vec<String>> {
     declared_values("the label", declared)
 }
 
-/// The class that unknown labels shall count as.
+/// The class as which unknown labels count.
 pub fn class_of(name: &str, classes: &[String]) -> Result<u32> {
     let class = (0..).zip(classes).find(|(_, class)| Cell::parse(class) == Cell::parse(name));
     class.map(|(class, _)| class).ok_or_else(|| {

@@ -12,27 +12,27 @@ use super::persons::{USUAL_RECORDS, Unit, WithoutUnit};
 use super::table::Sample;
 use crate::error::{Error, Result};
 
-/// Whose records they are.
+/// Whether the records are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Known to everybody, or taken as such.
+    /// Known to everybody, or treated as such.
     Public,
     /// Protected.
     Private,
 }
 
-/// Where the records come from.
+/// The source of the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// A file that explains itself, relative to the session file.
+    /// A self-explanatory file, relative to the session file.
     File(String),
-    /// A text table that needs a word of explanation.
+    /// A text table that needs some explanation.
     Delimited {
         /// The path.
         file: String,
-        /// What separates cells; found from the first lines where it is not said.
+        /// The separator of cells; detected from the first lines if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         delimiter: Option<char>,
         /// Column names of a file without a header line.
@@ -41,9 +41,9 @@ pub enum Source {
     },
     /// These arrays of an NPZ or safetensors file, one entry per record each.
     Arrays { file: String, arrays: Vec<String> },
-    /// A LIBSVM file whose vectors have this many numbers, whatever its largest index.
+    /// A LIBSVM file whose vectors have this many numbers, for any largest index.
     Sparse { file: String, width: usize },
-    /// The rows of several sources with the same columns, one after the other.
+    /// The rows of several sources with the same columns, one after another.
     Several(Vec<Source>),
     /// Files that belong together row by row, such as images and their labels:
     /// column name → file with one array.
@@ -54,13 +54,13 @@ pub enum Source {
     Synthetic {
         /// Which of the two distributions.
         part: super::synthetic::SyntheticPart,
-        /// How many records.
+        /// The number of records.
         rows: usize,
-        /// How many features.
+        /// The number of features.
         dimension: usize,
         /// The share of records that come from the other distribution.
         mixture: f64,
-        /// Of the generator.
+        /// The seed of the generator.
         seed: u64,
     },
 }
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// The files that it names, to be named otherwise.
+    /// The files that it names, for renaming.
     pub fn files_mut(&mut self) -> Vec<&mut String> {
         match self {
             Self::File(file)
@@ -97,7 +97,7 @@ impl Source {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Columns {
-    /// Every column but the label.
+    /// Every column except the label.
     #[default]
     All,
     /// By name or by pattern, such as `px*`.
@@ -106,18 +106,17 @@ pub enum Columns {
     Except(Vec<String>),
 }
 
-/// What becomes of a label that is none of the classes.
+/// The treatment of a label that is not one of the classes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownLabels {
     #[default]
     Refuse,
-    /// It counts as this class. How many of them were private is nobody's to see
-    /// but the curator's.
+    /// It counts as this class. Only the curator may see how many of them were private.
     CountAs(String),
 }
 
-/// What becomes of a record in which a value is missing.
+/// The treatment of a record with a missing value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
@@ -130,59 +129,58 @@ pub enum Missing {
     PublicMean,
 }
 
-/// The least that `records` may be.
+/// The least value of `records`.
 const LEAST_RECORDS: usize = 10;
 
 /// One dataset of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetDefinition {
-    /// What plans call it.
+    /// Its name in plans.
     pub name: String,
-    /// Whose records they are.
+    /// Whether the records are protected.
     pub role: Role,
-    /// Where the rows come from.
+    /// The source of the rows.
     pub source: Source,
-    /// Other names for columns of the source, so that they agree with those of
-    /// another dataset: name in the file → name here. Only the filter, which
-    /// speaks of the file, uses the names there.
+    /// Other names for columns of the source, so that they agree with those of another dataset:
+    /// name in the file → name here. Only the filter, which refers to the file, uses the names in
+    /// the file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rename: BTreeMap<String, String>,
-    /// The column that is predicted.
+    /// The column to predict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What its label is: a number or a class.
+    /// The kind of its label: a number or a class.
     #[serde(default, skip_serializing_if = "is_default")]
     pub task: Task,
-    /// The classes of a classification, in order; none takes those of the public data.
+    /// The classes of a classification, in order; empty for those of the public data.
     #[serde(default, skip_serializing_if = "is_default")]
     pub classes: Vec<String>,
-    /// What happens to rows whose label is no declared class.
+    /// The treatment of rows whose label is not a declared class.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unknown_labels: UnknownLabels,
-    /// What becomes of records in which a value is missing.
+    /// The treatment of records with a missing value.
     #[serde(default, skip_serializing_if = "is_default")]
     pub missing: Missing,
-    /// Row filter, such as `season != 1`. It says which records the dataset
-    /// *is*: how many there are is public, as the number of records of a file is,
-    /// and the guarantee is for them.
+    /// Row filter, such as `season != 1`. It defines which records the dataset *is*: how many there
+    /// are is public, as the number of records of a file is, and the guarantee is for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// Rows that are drawn at random from those that the filter leaves.
+    /// Rows drawn at random from those that pass the filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
-    /// Of private data whose number of records may not be told: it counts as so many. Records
-    /// without values fill it up; of more records some are left out by chance.
+    /// For private data whose number of records is itself private: the number as which it counts.
+    /// Records without values fill it up; if there are more records, a random part is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<usize>,
-    /// The columns that say whose record a row is, such as a patient. All records of one person
+    /// The columns that identify the person of a row, such as a patient. All records of one person
     /// are then protected together. Without it the guarantee is for single records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
-    /// How many records of a person are used at most; they are taken at random.
+    /// The most records of a person that are used; they are chosen at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_records: Option<usize>,
-    /// What becomes of rows in which the unit is missing.
+    /// The treatment of rows in which the unit is missing.
     #[serde(default, skip_serializing_if = "is_default")]
     pub without_unit: WithoutUnit,
     /// A pretrained network that makes features of a column of images or vectors.
@@ -191,26 +189,27 @@ pub struct DatasetDefinition {
     /// Which columns are features.
     #[serde(default)]
     pub columns: Columns,
-    /// Columns that are categories even where they look like numbers, with
-    /// their declared values; an empty list takes the values of the public data.
+    /// Columns that are categories even if they look like numbers, with their declared values; an
+    /// empty list means the values of the public data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub categories: BTreeMap<String, Vec<String>>,
-    /// Of private data: what is known of them from elsewhere, such as a publication, and never
-    /// computed from these rows. Means of columns, and shares of values:
-    /// `{"age": 63, "sex=female": 0.4}`. Rehearsals that resemble it weigh more.
+    /// For private data: facts known from elsewhere, such as a publication, and never computed from
+    /// these rows. Means of columns, and shares of values: `{"age": 63, "sex=female": 0.4}`.
+    /// Rehearsals that resemble them weigh more.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub declared_means: BTreeMap<String, f64>,
-    /// Units of columns, such as `{"temp": "°C"}`; for the reader's eyes.
+    /// Units of columns, such as `{"temp": "°C"}`; only for readers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, String>,
-    /// Remarks on columns; for the reader's eyes.
+    /// Remarks on columns; only for readers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
-    /// Of public data: somebody vouches that they are public although the ledger knows some of
-    /// their rows as private. Certificates repeat it.
+    /// For public data: somebody vouches that they are public although the ledger knows some of
+    /// their rows as private. Certificates repeat this.
     #[serde(default, skip_serializing_if = "is_default")]
     pub declared_public: bool,
-    /// Fingerprint of the selected rows; public datasets only (of private rows it would be a leak).
+    /// Fingerprint of the selected rows; public datasets only (for private rows it would be a
+    /// leak).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }
@@ -307,12 +306,12 @@ impl DatasetDefinition {
         ))
     }
 
-    /// How many records of a person are used at most.
+    /// The most records of a person that are used.
     pub fn most_records(&self) -> usize {
         self.most_records.unwrap_or(USUAL_RECORDS)
     }
 
-    /// Whether a column says whose record a row is.
+    /// Whether a column identifies the person of a row.
     pub fn is_of_unit(&self, column: &str) -> bool {
         self.unit.as_ref().is_some_and(|unit| unit.columns().iter().any(|it| it == column))
     }

@@ -11,7 +11,7 @@ use super::definition::{Columns, DatasetDefinition};
 use super::table::Table;
 
 impl DatasetDefinition {
-    /// Whether something here speaks of a number of the vectors in `column`.
+    /// Whether something here names a number of the vectors in `column`.
     fn speaks_of_numbers_in(&self, column: &str) -> bool {
         let listed = match &self.columns {
             Columns::All => [].iter(),
@@ -33,13 +33,13 @@ fn is_number_of(name: &str, column: &str) -> bool {
 }
 
 impl Table {
-    /// With the vectors taken apart of whose numbers `definition` speaks. Fingerprints
-    /// stay: they are the same records.
+    /// Splits the vectors whose numbers `definition` names into columns. Fingerprints stay, because
+    /// the records are the same.
     pub fn apart_for(self, definition: &DatasetDefinition) -> Self {
         self.apart(|column| definition.speaks_of_numbers_in(column))
     }
 
-    /// With the vectors taken apart that have a number among `names`.
+    /// Splits the vectors that have a number among `names` into columns.
     pub fn apart_into(self, names: &[String]) -> Self {
         self.apart(|column| names.iter().any(|name| is_number_of(name, column)))
     }
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(names(|d| d.columns = Columns::Except(vec!["x[0]".into()])), apart);
         assert_eq!(names(|d| d.filter = Some("`x[1]` > 2".into())), apart);
         assert_eq!(names(|d| drop(d.rename.insert("x[1]".into(), "age".into()))), apart);
-        // An index that is not there is for the message that lists those that are.
+        // An invalid index leads to a message that lists the valid ones.
         assert_eq!(names(|d| d.label = Some("x[-1]".into())), apart);
         for other in ["x", "xx", "xx[0]", "y[0]"] {
             assert_eq!(names(|d| d.label = Some(other.into())), ["x", "xx"]);

@@ -16,22 +16,22 @@ pub(crate) const PREFIX: &str = "sha256-sum:";
 /// Sum modulo 2²⁵⁶ of the SHA-256 of every row (its cells under their column
 /// names, columns sorted), plus the number of rows.
 ///
-/// A sum and not, say, an exclusive or, because duplicated rows must count. The
-/// fingerprint of two tables put together is the sum of theirs.
+/// It is a sum and not, say, an exclusive or, because duplicated rows must count. The fingerprint
+/// of two joined tables is the sum of theirs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint {
     /// Big-endian.
     pub sum: [u8; 32],
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
 }
 
 impl Fingerprint {
-    /// Of no rows.
+    /// The fingerprint of no rows.
     pub const EMPTY: Self = Self { sum: [0; 32], rows: 0 };
 
-    /// Of the rows of these columns.
+    /// The fingerprint of the rows of these columns.
     pub fn of(names: &[String], columns: &[Column]) -> Self {
         Names::of(names).fingerprint(columns)
     }
@@ -46,8 +46,8 @@ impl Fingerprint {
     }
 }
 
-/// SHA-256 of every row. Rows that agree in every cell (numbers as numbers,
-/// text as text) have the same digest, whatever the order of the columns.
+/// SHA-256 of every row. Rows that agree in every cell (numbers as numbers, text as text) have the
+/// same digest, for any order of the columns.
 pub(super) fn row_digests<'a>(
     names: &'a [String],
     columns: &'a [Column],
@@ -60,8 +60,7 @@ pub(super) fn row_digests<'a>(
     })
 }
 
-/// Rows hashed together: their cells are gathered column by column, as they lie
-/// in memory.
+/// The number of rows hashed together: their cells are gathered column by column, in memory order.
 const BLOCK: usize = 128;
 /// Fewer cells than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 18;
@@ -69,7 +68,7 @@ const WORTH_A_THREAD: usize = 1 << 18;
 /// The names of a table's columns, sorted and hashed once for all blocks of its rows.
 pub struct Names {
     order: Vec<usize>,
-    /// The names are the same in every row: a row's hash goes on from there.
+    /// The hash of the names, which are the same in every row; a row's hash continues from it.
     schema: Sha256,
 }
 
@@ -86,12 +85,12 @@ impl Names {
         Self { order, schema: Sha256::new().chain_update(schema.finalize()) }
     }
 
-    /// How many rows were added.
+    /// The number of added rows.
     pub fn count(&self) -> usize {
         self.order.len()
     }
 
-    /// Of the rows of columns with these names.
+    /// The fingerprint of the rows of columns with these names.
     pub fn fingerprint(&self, columns: &[Column]) -> Fingerprint {
         self.digester(columns).sum()
     }
@@ -113,7 +112,7 @@ impl Digester<'_> {
         self.columns.first().map_or(0, |column| column.len())
     }
 
-    /// Digests of the rows from `start` on. `encoded` is room for them, used again.
+    /// Digests of the rows from `start` on. `encoded` is a reused buffer.
     fn block<'b>(
         &'b self,
         start: usize,
@@ -138,7 +137,7 @@ impl Digester<'_> {
         encoded.iter().map(|bytes| self.schema.clone().chain_update(bytes).finalize().into())
     }
 
-    /// The fingerprint of all rows; the sum does not care who adds what.
+    /// The fingerprint of all rows; the sum does not depend on the division among threads.
     fn sum(&self) -> Fingerprint {
         let cells: usize =
             self.columns.iter().map(|column| column.width()).sum::<usize>() * self.rows();
@@ -154,7 +153,7 @@ impl Digester<'_> {
             let others: Vec<_> =
                 (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
             others.into_iter().enumerate().fold(share(0), |sum, (at, other)| {
-                // A thread that failed is made up for.
+                // If a thread failed, its part is computed here.
                 sum.plus(other.join().unwrap_or_else(|_| share(at + 1)))
             })
         })

@@ -17,8 +17,8 @@
 //! | `days` | start + 0.025 age + wait·emergency + 1.1 s + 0.012 crp + 0.35 diagnoses + 0.9 z, 0.1 to 30 |
 //!
 //! The hospitals differ in their patients, and in their habits `start` and `wait`. The county
-//! hospital's patients are like those of the city hospital, but the city's emergencies stay longer.
-//! The coast takes few emergencies. Children differ in everything.
+//! hospital's patients are like those of the city hospital, where emergencies stay longer. The
+//! coast takes few emergencies. Children differ in everything.
 
 use std::fmt::Write as _;
 
@@ -30,10 +30,10 @@ use rand_distr::{Distribution, StandardNormal};
 const SEED: u64 = 33;
 const HEADER: &str = "age,emergency,crp,hemoglobin,creatinine,blood_pressure,diagnoses,days\n";
 
-/// One of the made-up hospitals.
+/// One of the synthetic hospitals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hospital {
-    /// Its name, which is also that of its dataset.
+    /// Its name, and that of its dataset.
     pub name: &'static str,
     /// Its rows.
     pub stays: usize,
@@ -90,7 +90,7 @@ impl Hospital {
     /// Its stays as CSV, always the same.
     pub fn table(&self) -> String {
         let mut generator = ChaCha20Rng::seed_from_u64(SEED);
-        // A stream for each name, whatever the order of the hospitals is.
+        // A stream for each name, so that the order of the hospitals does not matter.
         generator.set_stream(self.name.bytes().fold(0, |sum, byte| 256 * sum + u64::from(byte)));
         let mut text = HEADER.to_owned();
         for _ in 0..self.stays {

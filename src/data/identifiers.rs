@@ -12,47 +12,47 @@ use std::collections::HashMap;
 use super::column::{Cell, Column, is_missing};
 use super::table::Table;
 
-/// Rows that are looked at, from the first on; of pairs of columns fewer.
+/// The number of rows that are examined, from the first on; fewer for pairs of columns.
 const ROWS: usize = 200_000;
 const ROWS_OF_PAIRS: usize = 20_000;
-/// Columns that are looked at, from the first on, and those that may be one of a pair.
+/// The number of columns that are examined, from the first on, and of those that may be in a pair.
 const COLUMNS: usize = 200;
 const IN_PAIRS: usize = 12;
-/// Pairs that are told.
+/// The most pairs that are reported.
 const PAIRS: usize = 3;
-/// With fewer persons there is nothing to protect them by, and classes look the same.
+/// Fewer persons cannot be protected, and classes look the same.
 const LEAST_PERSONS: usize = 20;
-/// How many rows must repeat before it means something that they differ in nothing else.
+/// How many rows must repeat before it is meaningful that other columns do not differ.
 const LEAST_AGAIN: usize = 30;
-/// A column in which two rows agree more often than that goes with anything.
+/// A column in which two rows agree more often than this agrees with anything.
 const COMMON: f64 = 0.8;
-/// A column with nearly as many values as persons is another name of them.
+/// A column with nearly as many values as there are persons is another name for them.
 const OTHER_NAME: f64 = 0.9;
-/// Texts with more values are no categories, and numbers with so many digits are no quantities,
-/// if all have as many.
+/// Texts with more values than this are not categories, and numbers with at least this many digits,
+/// if all have the same number of them, are not quantities.
 const CODES: usize = 200;
 const DIGITS: usize = 6;
 
-/// Columns that may say together whose record a row is.
+/// Columns that may together identify the person of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identifier {
-    /// Places of one column, or of two.
+    /// Positions of one column, or of two.
     pub columns: Vec<usize>,
-    /// How many there are in so many rows.
+    /// The number of persons in the examined rows.
     pub persons: usize,
     pub rows: usize,
-    /// Columns that are the same wherever the identifier is.
+    /// Columns that are constant for each value of the identifier.
     pub witnesses: Vec<usize>,
 }
 
-/// A column as numbers: equal cells have equal ones.
+/// A column as codes: equal cells have equal codes.
 struct CodedColumn {
     at: usize,
     of: Vec<u32>,
     distinct: usize,
     /// How often two rows agree.
     common: f64,
-    /// It may name somebody: text or whole numbers.
+    /// Whether it may name somebody: text or whole numbers.
     names: bool,
     text: bool,
     code: bool,
@@ -112,7 +112,7 @@ impl CodedColumn {
     }
 }
 
-/// Persons, as the codes of these columns have them, and in how many rows.
+/// Persons, identified by the codes of these columns, and the number of rows.
 struct Groups {
     of: Vec<u32>,
     count: usize,
@@ -141,12 +141,12 @@ impl Groups {
         Self { of, count: codes.len(), rows }
     }
 
-    /// Enough persons, and enough rows in which somebody comes again.
+    /// Whether there are enough persons, and enough rows in which somebody appears again.
     fn repeat(&self) -> bool {
         self.count > LEAST_PERSONS && self.rows >= self.count + LEAST_AGAIN
     }
 
-    /// Whether a column is the same in all rows of each.
+    /// Whether a column is constant in all rows of each person.
     fn decide(&self, column: &CodedColumn) -> bool {
         let mut first: Vec<Option<u32>> = vec![None; self.count + 1];
         self.of.iter().zip(&column.of).all(|(group, code)| {
@@ -174,7 +174,7 @@ impl Groups {
     }
 }
 
-/// Columns, and pairs of the others, that may say whose record a row is.
+/// Columns, and pairs of other columns, that may identify the person of a row.
 pub fn in_table(table: &Table) -> Vec<Identifier> {
     let columns: Vec<CodedColumn> =
         (0..table.columns.len().min(COLUMNS)).filter_map(|at| CodedColumn::of(table, at)).collect();
@@ -185,13 +185,13 @@ pub fn in_table(table: &Table) -> Vec<Identifier> {
             continue;
         }
         let witnesses = groups.witnesses(&columns, &[column.at]);
-        // One number often decides another: an age decides the decade.
+        // One number often determines another: an age determines the decade.
         let enough = if column.text { 1 } else { 2 };
         if column.code || witnesses.len() >= enough {
             found.push(groups.identifier(vec![column.at], &witnesses));
         }
     }
-    // What goes with a person who is named already names nobody else.
+    // A property of a person who is already named names nobody else.
     let alone: Vec<usize> =
         found.iter().flat_map(|it| it.columns.iter().chain(&it.witnesses).copied()).collect();
     let rows = table.rows().min(ROWS);
@@ -225,8 +225,8 @@ pub fn in_table(table: &Table) -> Vec<Identifier> {
 mod tests {
     use super::*;
 
-    /// 90 persons with five rows each, which stand apart: `who` is as told, each of 9 wards has
-    /// 10 beds, and sex and height go with the person.
+    /// 90 persons with five rows each, not together: `who` is given, each of 9 wards has 10 beds,
+    /// and sex and height are fixed for a person.
     fn visits(who: impl Fn(usize) -> Column) -> Table {
         let persons: Vec<usize> = (0..450).map(|row| row * 7 % 90).collect();
         let numbers = |of: &dyn Fn(usize, usize) -> f64| {
@@ -278,7 +278,7 @@ mod tests {
         let card = numbers(&|row| 4_000_000.0 + (row % 300) as f64);
         assert_eq!(of(&one("x", card)), [["x"]]);
         assert!(of(&one("age", numbers(&|row| (18 + row % 70) as f64))).is_empty());
-        // Every row its own, and halves, name nobody.
+        // Unique values and halves name nobody.
         assert!(of(&one("x", numbers(&|row| row as f64))).is_empty());
         assert!(of(&one("x", numbers(&|row| (row % 100) as f64 / 2.0))).is_empty());
     }

@@ -3,7 +3,7 @@
 /// Channels, height and width of an image laid out channel by channel, row by row.
 pub type ImageShape = (usize, usize, usize);
 
-/// The shape of a square image with one or three channels of so many numbers.
+/// The shape of a square image with one or three channels and this many numbers.
 pub fn square(numbers: usize) -> Option<ImageShape> {
     [1, 3].into_iter().find_map(|channels| {
         let side = ((numbers / channels) as f64).sqrt().round() as usize;
@@ -11,8 +11,8 @@ pub fn square(numbers: usize) -> Option<ImageShape> {
     })
 }
 
-/// Bilinear, with the pixels as points in the middle of their squares; the mean of all
-/// channels where their numbers differ.
+/// Bilinear, with the pixels as points in the middle of their squares. If the numbers of channels
+/// differ, the mean of all channels is used.
 pub fn resized(image: &[f64], from: ImageShape, to: ImageShape) -> Vec<f64> {
     let (channels, height, width) = from;
     let pixel = |channel: usize, y: usize, x: usize| {
@@ -39,7 +39,7 @@ pub fn resized(image: &[f64], from: ImageShape, to: ImageShape) -> Vec<f64> {
     result
 }
 
-/// The two pixels around the middle of pixel `at` of `to`, and how far it is to the second.
+/// The two pixels around the middle of pixel `at` of `to`, and the weight of the second.
 fn between(at: usize, to: usize, from: usize) -> (usize, usize, f64) {
     let place = (at as f64 + 0.5) * from as f64 / to as f64 - 0.5;
     let place = place.clamp(0.0, (from - 1) as f64);

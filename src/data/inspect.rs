@@ -20,26 +20,26 @@ use super::vectors::Vectors;
 use super::{Missing, Task};
 use crate::error::Result;
 
-/// A numeric column with at most this many whole values may well name classes.
+/// A numeric column with at most this many whole values may name classes.
 const MOST_CLASSES: usize = 20;
 
-/// Codes of classes count up from one of these. Whole numbers that begin elsewhere, such as grades
+/// Codes of classes count up from one of these. Whole numbers that start elsewhere, such as grades
 /// from 3 to 9, measure something.
 const FIRST_CODES: [f64; 2] = [0.0, 1.0];
 
-/// Rows whose vectors tell whether their numbers are all whole, as those of images are.
+/// The number of rows that decide whether all numbers of vectors are whole, as in images.
 const EXAMPLE_ROWS: usize = 100;
 
-/// Fewer cells than this have been looked at before another thread has started.
+/// With fewer cells than this, starting another thread does not pay.
 const WORTH_A_THREAD: u64 = 1 << 18;
 
 /// The kind of a column whose cells are all numbers.
 const NUMBERS: &str = "numbers";
 
-/// How many columns are named that are the same wherever an identifier is.
+/// How many columns that go with an identifier are named.
 const WITNESSES: usize = 3;
 
-/// How many values of a column are shown.
+/// The number of shown values of a column.
 const EXAMPLES: usize = 5;
 
 /// Names that labels often have.
@@ -48,38 +48,38 @@ const LABEL_NAMES: [&str; 12] = [
     "result", "response",
 ];
 
-/// What can be told about a table before anything is set.
+/// The facts about a table before anything is set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
     /// Where the table came from.
     pub origin: String,
-    /// How many rows it has.
+    /// The number of its rows.
     pub rows: usize,
-    /// What its columns hold.
+    /// The contents of its columns.
     pub columns: Vec<ColumnFacts>,
     /// Rows that are exact copies of an earlier one.
     pub duplicated_rows: usize,
-    /// Best first.
+    /// Possible labels, the best first.
     pub label_candidates: Vec<LabelCandidate>,
-    /// What has to be decided or mended.
+    /// Problems to decide or fix.
     pub problems: Vec<DataProblem>,
 }
 
-/// What one column holds.
+/// The contents of one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnFacts {
     /// The column's name.
     pub name: String,
     /// "numbers", "text" or "vectors of … numbers".
     pub kind: String,
-    /// The same as most cells say, so that no single record decides it.
+    /// The kind according to most cells, so that no single record decides it.
     #[serde(skip)]
     pub most: String,
     /// Rows without a value.
     pub missing: usize,
-    /// How many different values there are; not counted for vectors.
+    /// The number of different values; not counted for vectors.
     pub distinct: Option<usize>,
-    /// Lowest and highest number, or the commonest texts; only on demand.
+    /// Lowest and highest number, or the most common texts; only on demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<String>,
 }
@@ -89,17 +89,17 @@ pub struct ColumnFacts {
 pub struct LabelCandidate {
     /// Its name.
     pub column: String,
-    /// What predicting it would be.
+    /// The task of predicting it.
     pub task: Task,
-    /// How many, where it is a classification.
+    /// The number of classes of a classification.
     pub classes: Option<usize>,
-    /// It holds few whole numbers, which may be names of classes or measure something.
+    /// Whether it holds a few whole numbers, which may be names of classes or measure something.
     #[serde(skip)]
     pub is_either: bool,
 }
 
 impl LabelCandidate {
-    /// What it could be: `classification with 3 classes`.
+    /// Its task in words: `classification with 3 classes`.
     pub fn words(&self) -> String {
         match (self.classes, self.is_either) {
             (Some(classes), true) => format!(
@@ -116,23 +116,23 @@ impl LabelCandidate {
     }
 }
 
-/// Something to be decided or mended.
+/// A problem to decide or fix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DataProblem {
-    /// The column that it is about; of none, all rows.
+    /// The column that it is about; `None` for all rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// What it is, in words.
+    /// The problem in words.
     pub what: String,
     #[serde(skip)]
     as_feature: AsFeature,
 }
 
-/// Whether a column with a problem can be a feature as it is.
+/// Whether a column with a problem can still be a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum AsFeature {
     Fine,
-    /// Not where it is constant in other tables, too.
+    /// Not if it is also constant in other tables.
     Constant,
     /// Numbers with text among them.
     Mixed,
@@ -140,7 +140,7 @@ enum AsFeature {
 }
 
 impl Inspection {
-    /// Looks at all columns; the values of private ones are shown only if the user asks.
+    /// Examines all columns; private values are shown only if the user asks.
     pub fn of(table: &Table, show_values: bool) -> Result<Self> {
         let mut columns = Vec::new();
         let mut label_candidates = Vec::new();
@@ -191,7 +191,8 @@ impl Inspection {
         }
         problems.extend(table.remarks.iter().cloned().map(general));
         label_candidates.sort_by_cached_key(|(at, candidate)| {
-            // By name, then the last column first, and parts of vectors after whole columns.
+            // Sorted by name, then the last column first, with parts of vectors after whole
+            // columns.
             let name = candidate.column.to_lowercase();
             let known = LABEL_NAMES.iter().position(|label| *label == name);
             let part = matches!(table.columns[*at], Column::Vectors(_));
@@ -214,14 +215,14 @@ impl Inspection {
         self.problems.push(DataProblem { column: None, what, as_feature: AsFeature::Fine });
     }
 
-    /// A definition to start from: the best label, and what cannot be a feature
-    /// left out. Private, until somebody says otherwise.
+    /// A definition to start from: with the best label, and without columns that cannot be
+    /// features. It is private until somebody changes this.
     pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {
         Self::definition_of_all(&[self], None, name, source)
     }
 
-    /// The same for one or more tables with the same columns. For a private table it only looks at
-    /// what most cells of a column are.
+    /// The same for one or more tables with the same columns. For a private table it only uses the
+    /// kind of most cells of a column.
     pub fn definition_of_all(
         all: &[&Self],
         private: Option<&Self>,
@@ -239,8 +240,8 @@ impl Inspection {
             let found = all.iter().flat_map(|table| &table.label_candidates);
             let found = || found.clone().filter(move |other| other.column == label.column);
             let is_number = |it: &LabelCandidate| it.task == Task::Regression;
-            // More values in one table than classes have make a number of it in all. Few that do
-            // not begin as codes do may be some of the codes that others have.
+            // If one table has too many values for classes, the label is a number in all tables. A
+            // few values that do not start like codes may be some of the codes in other tables.
             let is_number = found().any(|it| is_number(it) && !it.is_either)
                 || (is_number(label) && found().all(is_number));
             definition.task = if is_number { Task::Regression } else { Task::Classification };
@@ -250,10 +251,10 @@ impl Inspection {
             let Some(name) = &problem.column else { continue };
             let is_useless = match problem.as_feature {
                 AsFeature::Fine => false,
-                // What is constant in one table may tell it from the others.
+                // A column that is constant in one table may distinguish it from the others.
                 AsFeature::Constant => all.iter().all(|table| table.problems.contains(problem)),
-                // Numbers elsewhere make text a mistake of this file. Its reader names the cell;
-                // without the column nothing would be said.
+                // If other tables have numbers, text is an error in this file. Its reader names the
+                // cell; without the column nobody would notice.
                 AsFeature::Mixed => {
                     !all.iter().any(|table| table.has(name, |facts| facts.kind == NUMBERS))
                         && !private.is_some_and(|it| it.has(name, |facts| facts.most == NUMBERS))
@@ -278,14 +279,14 @@ impl Inspection {
     }
 }
 
-/// A column on its way through the threads that look at columns.
+/// A column on its way through the threads that examine columns.
 #[derive(Default)]
 struct Looked {
     at: usize,
     found: Option<ColumnFindings>,
 }
 
-/// What was found out about one column.
+/// The findings about one column.
 struct ColumnFindings {
     facts: ColumnFacts,
     problem: Option<DataProblem>,
@@ -338,7 +339,7 @@ struct CellCounts {
 }
 
 impl CellCounts {
-    /// What is wrong with a column, and whether it can be a feature nevertheless.
+    /// The problem of a column, and whether it can still be a feature.
     fn problem(self, table: &Table, at: usize) -> Option<(String, AsFeature)> {
         let (name, column) = (&table.names[at], &table.columns[at]);
         let Self { rows, missing, distinct } = self;
@@ -387,14 +388,14 @@ impl CellCounts {
     }
 }
 
-/// How a column is proposed that may say whose record a row is.
+/// The proposal of a column that may identify the person of a row.
 const MAY_SAY_WHOSE: &str = "may say whose record a row is";
 
-/// What the guarantee is without such a column.
+/// The guarantee without such a column.
 const WITHOUT_UNIT: &str = "Without it the guarantee is for single rows: for somebody with k rows, \
                             ε is k times as large";
 
-/// What looks by its values as if it said whose record a row is.
+/// The proposal of columns whose values seem to identify the person of a row.
 fn proposed(table: &Table, found: &Identifier) -> DataProblem {
     let quoted = |at: &usize| format!("'{}'", table.names[*at]);
     let names: Vec<_> =
@@ -421,7 +422,7 @@ fn proposed(table: &Table, found: &Identifier) -> DataProblem {
     DataProblem { column, what, as_feature: AsFeature::Fine }
 }
 
-/// Names are text or whole numbers.
+/// Whether a column seems to name persons: names are text or whole numbers.
 fn is_of_persons(name: &str, column: &Column) -> bool {
     let whole = match column {
         Column::Numbers(cells) => cells.iter().all(|cell| cell.is_nan() || cell.fract() == 0.0),
@@ -435,7 +436,7 @@ fn has_numbers(column: &Column) -> bool {
     column.cells().any(|cell| matches!(cell, Cell::Number(_)))
 }
 
-/// Whether all its cells would be numbers with points for commas, or without.
+/// Whether all its cells would be numbers with points instead of commas, or without commas.
 fn has_commas_for_points(column: &Column) -> bool {
     let Column::Text(cells) = column else { return false };
     let number = |cell: &String| {
@@ -478,8 +479,8 @@ fn candidate(name: &str, column: &Column, counts: CellCounts) -> Option<LabelCan
     Some(LabelCandidate { column: name.to_owned(), task, classes, is_either })
 }
 
-/// An array of features often has the classes in its last column, or its first: whole
-/// numbers beside others that are not whole.
+/// An array of features often has the classes in its last or first column: whole numbers beside
+/// others that are not whole.
 fn candidate_in_vectors(name: &str, vectors: &Vectors) -> Option<LabelCandidate> {
     let (rows, width) = (vectors.len(), vectors.width());
     let seen = rows.min(EXAMPLE_ROWS);

@@ -14,11 +14,11 @@ use super::table::Table;
 use super::{DatasetDefinition, Task};
 use crate::error::Result;
 
-/// No honest measurement leaves so little of the error.
+/// An honest measurement never leaves so little of the error.
 const SUSPICIOUS: f64 = 0.02;
-/// With fewer records chance does it.
+/// With fewer records this may be chance.
 const FEWEST: usize = 30;
-/// This many records tell enough; in a table of many columns fewer do.
+/// This many records are enough; with many columns, fewer are used.
 const MOST: usize = 4_000;
 const MOST_CELLS: usize = 2_000_000;
 
@@ -47,7 +47,7 @@ pub fn of_label(
     Ok(warnings)
 }
 
-/// The share of the error of the best constant that is left when the column guesses the label.
+/// The remaining share of the best constant's error when the column predicts the label.
 fn left_of_the_error(column: &Column, labels: &Column, task: Task, step: usize) -> Option<f64> {
     if matches!(column, Column::Vectors(_)) || matches!(labels, Column::Vectors(_)) {
         return None;
@@ -67,7 +67,7 @@ fn left_of_the_error(column: &Column, labels: &Column, task: Task, step: usize) 
     (constant > 0.0).then(|| left / constant)
 }
 
-/// For each record the others that guess its label, where there are any.
+/// For each record, the other records that predict its label, if there are any.
 fn guessers<'p, 'a>(
     pairs: &'p [(Cell<'a>, Cell<'a>)],
 ) -> impl Iterator<Item = (Cell<'a>, Vec<Cell<'a>>)> + 'p {
@@ -79,7 +79,7 @@ fn guessers<'p, 'a>(
     pairs.iter().enumerate().map(move |(place, (value, label))| {
         let group = same(*value);
         let others: Vec<usize> = match (group.len(), value) {
-            // A few speak for all: a value that all records share would take their square.
+            // A few represent all: a value shared by all records would need quadratic time.
             (2.., _) => group.filter(|other| *other != place).take(LISTENED_TO).collect(),
             (_, Cell::Number(_)) => {
                 let beside = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
@@ -91,10 +91,10 @@ fn guessers<'p, 'a>(
     })
 }
 
-/// How many records with the same value are asked.
+/// How many records with the same value are used.
 const LISTENED_TO: usize = 50;
 
-/// Sums of squares: what the column leaves, and what the mean leaves. `None` where a label is no
+/// Sums of squared errors: of the column's prediction, and of the mean. `None` if a label is not a
 /// number.
 fn squares(pairs: &[(Cell, Cell)]) -> Option<(f64, f64)> {
     let number = |cell: Cell| match cell {
@@ -114,7 +114,7 @@ fn squares(pairs: &[(Cell, Cell)]) -> Option<(f64, f64)> {
     Some((left.sum(), constant))
 }
 
-/// How many labels the column guesses wrong, and how many the commonest class does.
+/// The number of wrong predictions by the column, and by the most common class.
 fn wrong(pairs: &[(Cell, Cell)]) -> (f64, f64) {
     let mut labels: Vec<Cell> = pairs.iter().map(|(_, label)| *label).collect();
     labels.sort();
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::data::{Role, Source, csv};
 
-    /// Patients with an age, a grade from 0 to 4, a number of their own, and what follows from
+    /// Patients with an age, a grade from 0 to 4, a number of their own, and values derived from
     /// these.
     fn patients() -> Table {
         let mut text = "age,sex,grade,twin,noisy,id,ill,cost\n".to_owned();

@@ -27,7 +27,7 @@ use super::selection::feature_columns;
 use super::table::Table;
 use crate::error::Result;
 
-/// Whether a cell has no value; a vector, where any of its numbers has none.
+/// Whether a cell has no value; for a vector, whether any of its numbers has none.
 pub(crate) fn lacks_value(cell: Cell<'_>) -> bool {
     match cell {
         Cell::Number(_) => false,
@@ -36,8 +36,8 @@ pub(crate) fn lacks_value(cell: Cell<'_>) -> bool {
     }
 }
 
-/// For every row whether a value is missing in one of `columns`. Each comes with
-/// the texts that are values there even though they look like none.
+/// For every row, whether a value is missing in one of `columns`. Each column comes with the texts
+/// that are values although they look missing.
 pub(super) fn incomplete<'a>(
     table: &Table,
     columns: impl IntoIterator<Item = (&'a str, &'a [String])>,
@@ -56,7 +56,7 @@ pub(super) fn incomplete<'a>(
     Ok(incomplete)
 }
 
-/// The rows of a dataset that have a value in each of its features and its label.
+/// The rows of a dataset with a value in each feature and in the label.
 pub fn complete_rows(table: &Table, definition: &DatasetDefinition) -> Result<Vec<usize>> {
     let label = definition.label.as_deref();
     let label = label.filter(|label| table.has(label));

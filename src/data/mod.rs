@@ -75,8 +75,8 @@ pub use read::csv;
 pub use table::{Sample, Table};
 pub use vectors::{Values, Vectors};
 
-/// Limits that every prepared record obeys because it was clipped to them.
-/// Sensitivities are computed from these and nothing else.
+/// Limits that every prepared record obeys, because it was clipped to them. Sensitivities are
+/// computed from these alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
@@ -93,17 +93,17 @@ pub struct Dataset {
     pub name: String,
     /// d × n.
     pub features: Matrix,
-    /// What the rows of `features` are.
+    /// The names of the rows of `features`.
     pub feature_names: Vec<String>,
     /// Labels of a regression.
     pub target: Option<Vec<f64>>,
     /// Labels of a classification; never together with `target`.
     pub classes: Option<Classes>,
-    /// What no record exceeds.
+    /// The bounds that no record exceeds.
     pub bounds: Bounds,
     /// Records whose features or label had to be clipped.
     pub clipped: usize,
-    /// To whom the records belong, where persons are protected.
+    /// The persons of the records, where persons are protected.
     pub persons: Option<Arc<Persons>>,
 }
 
@@ -112,11 +112,11 @@ pub struct Dataset {
 pub struct Classes {
     /// Indices into `names`.
     pub of: Vec<u32>,
-    /// Declared, or those of the public data, in a fixed order.
+    /// The declared classes, or those of the public data, in a fixed order.
     pub names: Vec<String>,
 }
 
-/// What is to be predicted.
+/// The kind of prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
@@ -137,27 +137,27 @@ impl std::fmt::Display for Task {
 }
 
 impl Dataset {
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         self.features.ncols()
     }
 
-    /// Whether there is no record.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many features a record has.
+    /// The number of features of a record.
     pub fn dimension(&self) -> usize {
         self.features.nrows()
     }
 
-    /// How many are protected: persons, or else records.
+    /// The number of protected persons, or otherwise records.
     pub fn protected(&self) -> usize {
         self.persons.as_ref().map_or(self.len(), |persons| persons.count())
     }
 
-    /// How many records somebody has at most; 1 where records are protected.
+    /// The most records of one person; 1 where records are protected.
     pub fn most_records(&self) -> usize {
         let persons = self.persons.as_ref();
         persons.map_or(1, |persons| persons.iter().map(|own| own.len()).max().unwrap_or(1))
@@ -168,7 +168,7 @@ impl Dataset {
         self.persons.as_ref().map(|persons| persons.shares(&self.features))
     }
 
-    /// One record of each person, which stands in that person's place.
+    /// One record of each person, in that person's place.
     pub fn one_of_each(self: &Arc<Self>) -> Arc<Self> {
         self.persons.as_ref().map_or_else(
             || Arc::clone(self),
@@ -176,8 +176,8 @@ impl Dataset {
         )
     }
 
-    /// With `most` records of every person: empty ones fill them up. So every record has a place
-    /// of its own, whatever the persons are.
+    /// With `most` records of every person, filled up with empty ones. So every record has a fixed
+    /// place, whoever the persons are.
     pub fn filled_up(&self, most: usize) -> Self {
         let Some(persons) = &self.persons else { return self.clone() };
         let from: Vec<Option<usize>> = persons
@@ -225,14 +225,14 @@ impl Dataset {
         }
     }
 
-    /// At most `most` records, every k-th from number `first` on: what is looked at where all
-    /// would take too long.
+    /// At most `most` records, every k-th from number `first` on, for cases where all of them would
+    /// take too long.
     pub fn thinned(&self, first: usize, most: usize) -> Self {
         let step = self.len().saturating_sub(first).div_ceil(most.max(1)).max(1);
         self.select(&(first..self.len()).step_by(step).collect::<Vec<_>>())
     }
 
-    /// `count` records from number `first` on; fewer where there are no more.
+    /// `count` records from number `first` on, or fewer if there are no more.
     pub fn records(&self, first: usize, count: usize) -> Self {
         let first = first.min(self.len());
         let count = count.min(self.len() - first);

@@ -5,10 +5,10 @@ use super::column::finite;
 /// How many names a message lists before it says "and … more".
 const LISTED: usize = 12;
 
-/// At most this many letters of a name are shown.
+/// The most letters of a name that are shown.
 const LONGEST: usize = 64;
 
-/// The name as far as it fits into a line.
+/// The part of the name that fits into a line.
 pub fn shortened(name: &str) -> std::borrow::Cow<'_, str> {
     match name.char_indices().nth(LONGEST) {
         None => name.into(),
@@ -16,8 +16,8 @@ pub fn shortened(name: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// A hint about what `wanted` may have meant: the nearest of the `known` names,
-/// or else all of them. `kind` is what they are called, such as "columns".
+/// A hint about what `wanted` may have meant: the nearest of the `known` names, or otherwise all of
+/// them. `kind` is the word for them, such as "columns".
 pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
     let near = nearest(wanted, known);
     if near.is_empty() || (kind == COLUMNS && seem_a_record(known)) {
@@ -29,8 +29,8 @@ pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
 
 const COLUMNS: &str = "columns";
 
-/// Whether names of columns are probably none, but the first record of a file that has no
-/// header: then they are no more for everybody's eyes than any other record.
+/// Whether names of columns are probably the first record of a file without a header. Then they are
+/// as confidential as any other record.
 pub(super) fn seem_a_record(names: &[String]) -> bool {
     let numbers: Vec<f64> = names.iter().filter_map(|name| finite(name)).collect();
     // Some programs number nameless columns.
@@ -102,18 +102,18 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Whether a name in a definition stands for several: `*` for any letters, `?`
-/// for one. A column whose name has these letters in it is meant by its name.
+/// Whether a name in a definition stands for several: `*` for any letters, `?` for one. A column
+/// whose name contains these letters is matched by its exact name.
 pub fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?'])
 }
 
-/// Whether `name` is what `pattern` describes.
+/// Whether `name` matches `pattern`.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut read) = (0, 0);
-    // Where the last star stands, and up to where the name was read for it.
+    // The position of the last star, and how far the name was read for it.
     let mut star = None;
     while read < name.len() {
         match pattern.get(at) {

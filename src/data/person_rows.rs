@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use crate::numeric::Matrix;
 
-/// Where the records of each person stand: one person's after the other's.
+/// The positions of each person's records, grouped by person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Persons {
-    /// Where each begins, and the end.
+    /// The start of each group, and the end.
     starts: Vec<u32>,
-    /// Rows that are not used, because their persons have too many; for the curator.
+    /// Rows not used because their persons have too many; only for the curator.
     pub left_out: usize,
-    /// Rows that name nobody and are not used; for the curator.
+    /// Rows not used because they name nobody; only for the curator.
     pub nameless: usize,
 }
 
@@ -27,17 +27,17 @@ impl Persons {
         Self { starts, left_out: 0, nameless: 0 }
     }
 
-    /// How many persons there are.
+    /// The number of persons.
     pub fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// How many records all persons have together.
+    /// The total number of records.
     pub fn records(&self) -> usize {
         self.starts[self.count()] as usize
     }
 
-    /// The records of one.
+    /// The records of one person.
     pub fn of(&self, person: usize) -> Range<usize> {
         self.starts[person] as usize..self.starts[person + 1] as usize
     }
@@ -47,7 +47,7 @@ impl Persons {
         self.starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
     }
 
-    /// All records of these persons, and where they stand then.
+    /// All records of these persons, and their new positions.
     pub fn chosen(&self, persons: &[usize]) -> (Vec<usize>, Self) {
         let rows = persons.iter().flat_map(|person| self.of(*person)).collect();
         let counts = persons.iter().map(|person| self.of(*person).len());
@@ -55,7 +55,7 @@ impl Persons {
         (rows, Self { left_out, nameless, ..Self::of_counts(counts) })
     }
 
-    /// One record of each of these persons. Records of a person stand in random order.
+    /// One record of each of these persons. A person's records are in random order.
     pub fn one_of_each(&self, persons: impl IntoIterator<Item = usize>) -> Vec<usize> {
         persons
             .into_iter()
@@ -65,8 +65,8 @@ impl Persons {
             .collect()
     }
 
-    /// The weight of each record in its person's mean. Records of zeros, which cannot be used,
-    /// have none.
+    /// The weight of each record in its person's mean. Records of zeros, which cannot be used, have
+    /// no weight.
     pub fn shares(&self, features: &Matrix) -> Vec<f64> {
         let mut shares: Vec<f64> = features
             .column_iter()

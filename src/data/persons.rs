@@ -27,11 +27,11 @@ use super::person_rows::Persons;
 use super::table::{Table, shuffled};
 use crate::error::{Error, Result};
 
-/// How many records of a person are kept where nobody says it. No private record has a say in
-/// it. A person's mean hardly changes with more, and every row of the table takes memory.
+/// How many records of a person are kept by default. Private records do not influence it. A
+/// person's mean hardly changes with more, and every row of the table takes memory.
 pub const USUAL_RECORDS: usize = 32;
 
-/// The columns that say whose record a row is.
+/// The columns that identify the person of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Unit {
@@ -42,7 +42,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The columns that it is made of.
+    /// Its columns.
     pub fn columns(&self) -> &[String] {
         match self {
             Self::Column(column) => std::slice::from_ref(column),
@@ -50,7 +50,7 @@ impl Unit {
         }
     }
 
-    /// As texts and the ledger name it.
+    /// Its name in texts and in the ledger.
     pub fn words(&self) -> String {
         self.columns().join(" + ")
     }
@@ -67,12 +67,12 @@ impl Unit {
     }
 }
 
-/// What is protected: `records`, or `persons (by 'patient_id')`.
+/// The protected unit: `records`, or `persons (by 'patient_id')`.
 pub fn protected_words(unit: Option<&str>) -> String {
     unit.map_or_else(|| "records".to_owned(), |unit| format!("persons (by '{unit}')"))
 }
 
-/// What becomes of rows in which the unit is missing.
+/// The treatment of rows in which the unit is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum WithoutUnit {
@@ -83,7 +83,7 @@ pub enum WithoutUnit {
     OwnPerson,
 }
 
-/// What columns are often called that say whose record a row is.
+/// Common names of columns that identify the person of a row.
 const PERSONS: [&str; 21] = [
     "id",
     "uid",
@@ -108,7 +108,8 @@ const PERSONS: [&str; 21] = [
     "donor",
 ];
 
-/// Whether a column's name sounds like it. The cells have no say: what follows is shown to all.
+/// Whether a column's name sounds like one of these. The cells do not matter, because the result is
+/// shown to everybody.
 pub fn seems_to_name_persons(column: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = ' ';
@@ -125,7 +126,7 @@ pub fn seems_to_name_persons(column: &str) -> bool {
     words.iter().any(|word| PERSONS.contains(&word.as_str()))
 }
 
-/// The rows of each person, in the order in which the table first has them.
+/// The rows of each person, in the order of first appearance in the table.
 pub fn rows_of_each(table: &Table, unit: &Unit, without: WithoutUnit) -> Result<Vec<Vec<usize>>> {
     let columns =
         unit.columns().iter().map(|name| table.column(name)).collect::<Result<Vec<_>>>()?;
@@ -149,7 +150,7 @@ pub fn rows_of_each(table: &Table, unit: &Unit, without: WithoutUnit) -> Result<
     Ok(rows_of)
 }
 
-/// Puts the rows of a table person by person.
+/// Groups the rows of a table by person.
 pub fn by_person(
     table: &Table,
     unit: &Unit,
@@ -186,8 +187,8 @@ fn of_other_kinds<'a>(one: &Table, other: &Table, unit: &'a Unit) -> Option<&'a 
     })
 }
 
-/// Whether some person stands in both tables; `None` where this cannot be told, because one of
-/// them lacks a column or has other kinds of values there.
+/// Whether some person is in both tables; `None` if this is unknown, because one of them lacks a
+/// column or has other kinds of values there.
 pub fn share_a_person(one: &Table, other: &Table, unit: &Unit) -> Option<bool> {
     let of = |table: &Table| -> Option<Vec<Vec<String>>> {
         let columns: Option<Vec<_>> =
@@ -295,7 +296,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is kept of everybody else stays as it is, to the row.
+        /// The kept rows of everybody else stay exactly the same.
         #[test]
         fn another_person_in_the_place_of_one_changes_nobody_else(
             who in proptest::collection::vec(0..6_u8, 1..40),

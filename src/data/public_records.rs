@@ -13,24 +13,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Dataset, Persons};
 use crate::error::Result;
 
-/// How many notes are kept; the oldest goes first.
+/// The number of notes that are kept; the oldest is dropped first.
 const MOST: usize = 16;
 
 /// Public records; copies share them and their notes.
 #[derive(Clone)]
 pub struct PublicRecords {
     data: Arc<Dataset>,
-    /// The persons whose records they are, if the private ones are protected by person and the
-    /// public ones name persons, too. They show how much a person's records have in common.
+    /// The persons of the records, if the private ones are protected by person and the public ones
+    /// also name persons. They show how much a person's records have in common.
     persons: Option<Arc<Persons>>,
     notes: Arc<Mutex<Vec<PublicNote>>>,
 }
 
 struct PublicNote {
     what: &'static str,
-    /// The bits of the setting that it depends on.
+    /// The bits of the setting on which it depends.
     setting: u64,
-    /// Empty until somebody's work is done; who asks meanwhile waits for it.
+    /// Empty until the work is done; others who ask meanwhile wait for it.
     value: Arc<LearnedValue>,
 }
 
@@ -42,17 +42,17 @@ impl PublicRecords {
         Arc::clone(&self.data)
     }
 
-    /// The same records, which stand person by person.
+    /// The same records, grouped by person.
     pub fn by_person(self, persons: Option<Persons>) -> Self {
         Self { persons: persons.map(Arc::new), ..self }
     }
 
-    /// The persons whose records they are, if they are known.
+    /// The persons of the records, if known.
     pub fn persons(&self) -> Option<&Persons> {
         self.persons.as_deref()
     }
 
-    /// What `work` makes of the records and of `setting`, which is done once. `what` names it.
+    /// The result of `work` on the records and `setting`, which is computed once. `what` names it.
     pub(crate) fn once<T: Any + Send + Sync + Clone>(
         &self,
         what: &'static str,

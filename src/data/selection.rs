@@ -42,7 +42,7 @@ pub(super) fn feature_columns<'a>(
                 return Err(Error::usage(format!("column '{twice}' is listed twice"))
                     .cure("list every column once"));
             }
-            // A pattern may well mean a column that is listed by name, too.
+            // A pattern may also match a column that is listed by name.
             let mut seen = HashSet::new();
             all_meant(only)?.into_iter().filter(|name| seen.insert(*name)).collect()
         }
@@ -64,14 +64,14 @@ pub(super) fn feature_columns<'a>(
     Ok(features)
 }
 
-/// The definition with its columns by name instead of by pattern or exception, so
-/// that it holds for every table that has these.
+/// The definition with its columns by name instead of by pattern or exception, so that it works for
+/// every table that has these.
 pub fn resolved(definition: &DatasetDefinition, table: &Table) -> Result<DatasetDefinition> {
     let label = definition.label.as_deref().unwrap_or_default();
     let features = feature_columns(table, definition, label)?;
     let category = |name: &&str| Some(((*name).to_owned(), definition.category(name)?.to_vec()));
     let mut categories: BTreeMap<_, _> = features.iter().filter_map(category).collect();
-    // That the label is declared, too, is a mistake to be told when it is read.
+    // If the label is also declared, this is an error that is reported when it is read.
     categories
         .extend(definition.categories.get_key_value(label).map(|(k, v)| (k.clone(), v.clone())));
     Ok(DatasetDefinition {

@@ -21,7 +21,7 @@ use crate::numeric::{Matrix, Vector};
 /// The share of the source that is like the target.
 pub const DEFAULT_MIXTURE: f64 = 0.25;
 
-/// What methods get of [`dataset`]: one record in eighty lies outside of the unit ball and is
+/// The bounds of [`dataset`] for methods: one record in eighty is outside the unit ball and is
 /// scaled onto it.
 const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
 
@@ -29,9 +29,9 @@ const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SyntheticPart {
-    /// That of the public records.
+    /// The distribution of the public records.
     Source,
-    /// That of the private records.
+    /// The distribution of the private records.
     Target,
 }
 
@@ -52,7 +52,7 @@ pub fn generate(
         .map(Column::Numbers)
         .collect();
     let names = names(dimension).chain(["y".to_owned()]).collect();
-    // As if a file with a header held them.
+    // As in a file with a header.
     let lines = (2..).take(rows).collect();
     Table::new(format!("synthetic:{}", part.name()), names, columns, lines)
 }
@@ -70,7 +70,7 @@ pub fn dataset(
     for (mut x, y) in features.column_iter_mut().zip(&mut target) {
         let norm = x.norm();
         clipped += usize::from(norm > BOUNDS.feature_norm || y.abs() > BOUNDS.label);
-        // A little less, so that rounding leads back inside.
+        // A little less, so that rounding stays inside.
         x /= (norm * (1.0 + f64::EPSILON * 4.0)).max(1.0);
         *y = y.clamp(-BOUNDS.label, BOUNDS.label);
     }
@@ -203,7 +203,8 @@ mod tests {
         (value / wanted - 1.0).abs() < tolerance
     }
 
-    /// The figures come from an independent program of a few lines in numpy, written by the paper's text.
+    /// The figures come from an independent program of a few lines in numpy, written from the
+    /// paper's text.
     #[test]
     fn the_figures_of_an_independent_program_are_met() {
         let mut sums = [0.0; 3];
@@ -251,7 +252,7 @@ mod tests {
             table(SyntheticPart::Source, 50, 1).view,
             table(SyntheticPart::Source, 50, 2).view
         );
-        // With the whole source like the target, their records have nothing to do with each other.
+        // With the whole source like the target, their records are independent of each other.
         let (source, _) = numbers(&table(SyntheticPart::Source, 4000, 1));
         let (target, _) = numbers(&table(SyntheticPart::Target, 4000, 1));
         let centred = |x: &Matrix| x.column(0).add_scalar(-x.column(0).mean());

@@ -15,7 +15,7 @@ use super::names;
 use super::person_rows::Persons;
 use crate::error::{Error, Result};
 
-/// What a row's number in `Table::lines` counts.
+/// The meaning of the numbers in `Table::lines`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineNumbering {
     /// Lines of a text file, from 1.
@@ -32,21 +32,20 @@ struct FileOfRows {
     content: Fingerprint,
 }
 
-/// How a private text file ends, which is for the curator's eyes: one that was cut off reads
-/// like any other.
+/// The end of a private text file, only for the curator: a truncated file reads like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum FileEnding {
     /// It ends where its format says.
     #[default]
     Whole,
-    /// No line end stands behind its last line.
+    /// There is no line end after its last line.
     Line,
-    /// Nothing can be made of its last row.
+    /// Its last row is unreadable.
     Row,
 }
 
-/// Where each name stands, once somebody asks: looking through a hundred thousand names for each
-/// of them takes minutes. Two tables are the same whether somebody has asked or not.
+/// The position of each name, computed on demand: searching a hundred thousand names for each of
+/// them takes minutes. Two tables are equal whether or not this was computed.
 #[derive(Clone, Default)]
 struct Places(OnceLock<HashMap<String, usize>>);
 
@@ -68,28 +67,28 @@ impl PartialEq for Places {
     }
 }
 
-/// A random part of the rows, after filtering: which rows is a matter of their
-/// number and the seed alone, so that it is safe for private data.
+/// A random part of the rows, after filtering: the choice depends only on their number and the
+/// seed, so it is safe for private data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// How many rows are kept.
+    /// The number of kept rows.
     pub rows: usize,
-    /// Of the generator that chooses them.
+    /// The seed of the generator that chooses them.
     #[serde(default)]
     pub seed: u64,
 }
 
-/// The line of a row that stands in no file: [`Table::of_size`] added it.
+/// The line of a row that is in no file: [`Table::of_size`] added it.
 const FILLED_UP: u64 = 0;
 
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
 /// private cells cannot end up in a log by accident.
 #[derive(Clone, PartialEq)]
 pub struct Table {
-    /// Where it came from, for messages: a path or `builtin:NAME`.
+    /// Its origin, for messages: a path or `builtin:NAME`.
     pub origin: String,
-    /// What its columns are called.
+    /// The names of its columns.
     pub names: Vec<String>,
     places: Places,
     /// All of the same length.
@@ -97,23 +96,23 @@ pub struct Table {
     /// Line of the file that each row starts on, or its number in a file
     /// without lines.
     pub lines: Vec<u64>,
-    /// Of the whole file, whatever was filtered since.
+    /// The fingerprint of the whole file, before any filter.
     pub content: Fingerprint,
-    /// Of the rows in this table.
+    /// The fingerprint of the rows in this table.
     pub view: Fingerprint,
-    /// What its reader wants the user to know; nothing about single cells.
+    /// Remarks of its reader for the user; nothing about single cells.
     pub remarks: Vec<String>,
-    /// Whether the file was whole.
+    /// Whether the file was complete.
     pub ending: FileEnding,
-    /// How many rows of a private text file have no usable cell, and the line of the first: for the
-    /// curator's eyes, as such a row of a public file is an error.
+    /// The number of rows of a private text file without usable cells, and the line of the first.
+    /// Only for the curator; in a public file such a row is an error.
     pub unusable: Option<(usize, u64)>,
     counted: LineNumbering,
-    /// The files that were put together, where there are several.
+    /// The files that were joined, if there are several.
     files: Vec<FileOfRows>,
-    /// For every row its place in `files`; empty where there is only one.
+    /// For every row its index in `files`; empty if there is only one.
     file_of_row: Vec<u32>,
-    /// To whom the rows belong, where persons are protected.
+    /// The persons of the rows, where persons are protected.
     pub persons: Option<Persons>,
 }
 
@@ -129,7 +128,7 @@ impl Table {
         Ok(Self { counted: LineNumbering::Rows, ..table })
     }
 
-    /// A whole text file. `lines` says where each row starts.
+    /// A whole text file. `lines` gives the start of each row.
     pub fn new(
         origin: impl Into<String>,
         names: Vec<String>,
@@ -180,7 +179,7 @@ impl Table {
         }
     }
 
-    /// How many rows it has.
+    /// The number of its rows.
     pub fn rows(&self) -> usize {
         self.lines.len()
     }
@@ -199,7 +198,7 @@ impl Table {
         })
     }
 
-    /// A name as it stands in the table.
+    /// The table's own copy of a name.
     pub(super) fn known(&self, name: &str) -> Option<&str> {
         self.index(name).map(|index| self.names[index].as_str())
     }
@@ -229,8 +228,8 @@ impl Table {
         Self { view: Fingerprint::of(&table.names, &table.columns), ..table }
     }
 
-    /// The same to be used and thrown away: without a fingerprint of its own, which takes
-    /// longer than all the rest.
+    /// The same for temporary use: without its own fingerprint, which takes longer than all the
+    /// rest.
     pub(crate) fn excerpt(&self, rows: &[usize]) -> Self {
         let columns: Vec<_> = self.columns.iter().map(|column| column.select(rows)).collect();
         let file_of_row = match self.file_of_row.as_slice() {
@@ -260,12 +259,12 @@ impl Table {
         Self { persons: Some(persons), ..self }
     }
 
-    /// How many are protected: persons, or else rows.
+    /// The number of protected persons, or otherwise rows.
     pub fn protected(&self) -> usize {
         self.persons.as_ref().map_or(self.rows(), Persons::count)
     }
 
-    /// The number of every row, or of one of each person.
+    /// The index of every row, or of one row of each person.
     pub fn one_of_each(&self) -> Vec<usize> {
         match &self.persons {
             Some(persons) => persons.one_of_each(0..persons.count()),
@@ -273,9 +272,9 @@ impl Table {
         }
     }
 
-    /// Exactly so many rows, in a random order: filled up with rows without values, or cut by
-    /// chance. So a table that has one row more differs from this one, in distribution, by one
-    /// row: by one in place of an empty one, or, where rows are cut, in place of another.
+    /// Exactly this many rows, in a random order: filled up with rows without values, or cut at
+    /// random. So a table with one more row differs from this one, in distribution, by one row: it
+    /// replaces an empty one, or, where rows are cut, another one.
     pub fn of_size(&self, rows: usize, seed: [u8; 32]) -> Self {
         let mut order: Vec<usize> = (0..self.rows().max(rows)).collect();
         order.shuffle(&mut ChaCha20Rng::from_seed(seed));
@@ -294,7 +293,7 @@ impl Table {
         }
     }
 
-    /// Like [`Self::concat`], of these columns alone, which each table has.
+    /// Like [`Self::concat`], but only for these columns, which each table has.
     pub fn concat_columns(tables: &[&Self], names: &[String]) -> Result<Self> {
         let Some((&first, others)) = tables.split_first() else {
             return Err(Error::usage("there is no table to put together"));
@@ -348,14 +347,14 @@ impl Table {
         FileOfRows { origin, counted, content: self.content }
     }
 
-    /// For every row the content of the file it came from and its line there:
-    /// the same in two tables where both hold the same record of the same file,
-    /// whatever the file's name and however the tables were made.
+    /// For every row the content of its file and its line there. Two tables agree in this if both
+    /// hold the same record of the same file, for any name of the file and any way to make the
+    /// tables.
     pub fn provenance(&self) -> impl Iterator<Item = (Fingerprint, u64)> + '_ {
         self.provenance_of(0..self.rows())
     }
 
-    /// The same of these rows.
+    /// The same for these rows.
     pub(super) fn provenance_of(
         &self,
         rows: Range<usize>,
@@ -366,7 +365,7 @@ impl Table {
         })
     }
 
-    /// A column that has vectors here and something else in one of `tables`.
+    /// The error for a column that has vectors here and something else in one of `tables`.
     fn unlike(&self, tables: &[&Self], name: &str) -> Error {
         let kind = |table: &Self| table.column(name).map(Column::kind).unwrap_or_default();
         let here = kind(self);
@@ -380,7 +379,7 @@ impl Table {
         .cure("vectors go together with vectors of the same length: use one of the files alone")
     }
 
-    /// How many of `rows` rows a share `holdout` holds out: a matter of numbers alone.
+    /// How many of `rows` rows a share `holdout` holds out. It depends on numbers alone.
     pub fn holdout_rows(rows: usize, holdout: f64) -> usize {
         if holdout == 0.0 {
             return 0;
@@ -397,8 +396,8 @@ impl Table {
         Ok((self.select(&train), self.select(&test)))
     }
 
-    /// The numbers of the rows that [`Self::split`] makes its tables of, of a table with so
-    /// many.
+    /// The indices of the rows in the two tables of [`Self::split`], for a table with this many
+    /// rows.
     pub fn split_rows(rows: usize, holdout: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
         if !(0.0..1.0).contains(&holdout) {
             return Err(Error::usage(format!("a share of {holdout} cannot be held out"))
@@ -415,8 +414,8 @@ impl Table {
         Ok((train, test))
     }
 
-    /// A random choice of `count` of these rows, in their order. With the same seed, a smaller
-    /// choice is a part of a larger one.
+    /// A random choice of `count` of these rows, in their order. With the same seed, a larger
+    /// choice contains a smaller one.
     pub fn some_of(rows: &[usize], count: usize, seed: u64) -> Vec<usize> {
         let mut order = shuffled(rows.len(), seed);
         order.truncate(count);
@@ -424,8 +423,8 @@ impl Table {
         order.into_iter().map(|place| rows[place]).collect()
     }
 
-    /// The same records under other column names. Their fingerprints stay: a
-    /// record is the same person's whatever its columns are called here.
+    /// The same records under other column names. Their fingerprints stay: renaming columns does
+    /// not change whose record it is.
     pub fn renamed(mut self, names: &BTreeMap<String, String>) -> Result<Self> {
         for (old, new) in names {
             self.column(old)?;
@@ -443,7 +442,7 @@ impl Table {
     }
 
     /// A random choice of rows, in the order of the file. It depends on their number and the seed,
-    /// and not on what they hold.
+    /// not on their contents.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
         if rows == 0 || rows > self.rows() {
             return Err(Error::usage(format!(
@@ -459,7 +458,7 @@ impl Table {
         Ok(self.select(&order))
     }
 
-    /// The same of persons, with all rows that are kept of each.
+    /// The same for persons, with all kept rows of each.
     pub fn sample_of_persons(&self, sample: Sample) -> Result<Self> {
         let Some(persons) = &self.persons else { return self.sample(sample.rows, sample.seed) };
         let count = persons.count();
@@ -478,8 +477,8 @@ impl Table {
         Ok(self.select(&rows).of_persons(persons))
     }
 
-    /// How many rows are exact copies of an earlier one. Copies of one person's
-    /// record multiply what that person risks.
+    /// The number of rows that are exact copies of an earlier one. Copies of one person's record
+    /// multiply that person's risk.
     pub fn duplicated_rows(&self) -> usize {
         let digests = fingerprint::row_digests(&self.names, &self.columns);
         let own = digests.zip(&self.lines).filter(|(_, line)| **line != FILLED_UP);
@@ -487,7 +486,7 @@ impl Table {
         self.rows() - self.filled_up() - distinct.len()
     }
 
-    /// Rows that stand in no file: [`Self::of_size`] added them to hide how many there are.
+    /// Rows that are in no file: [`Self::of_size`] added them to hide the number of rows.
     pub fn filled_up(&self) -> usize {
         self.lines.iter().filter(|line| **line == FILLED_UP).count()
     }
@@ -498,7 +497,7 @@ impl Table {
     }
 }
 
-/// Refuses what cannot be a table.
+/// Refuses input that cannot be a table.
 fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> Result<()> {
     let broken = |what: String| Err(Error::failed(what).at(origin));
     if names.len() != columns.len() {
@@ -530,7 +529,7 @@ fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> R
     Ok(())
 }
 
-/// Looked for in pieces, without a question after each cell: many at once.
+/// Searches in pieces, without a branch after each cell.
 fn first_infinite(cells: &[f64]) -> Option<usize> {
     const PIECE: usize = 1 << 10;
     let has = |piece: &&[f64]| piece.iter().fold(false, |any, cell| any | cell.is_infinite());
@@ -620,7 +619,7 @@ mod tests {
             };
             (0..size).map(row).collect::<Vec<_>>()
         };
-        // Every order is met, each about as often as any other.
+        // Every order occurs, each about equally often.
         let mut orders: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
         for seed in 0..=255 {
             let mut filled = rows(4, seed);
@@ -758,7 +757,7 @@ mod tests {
         assert_eq!(values, expected.map(|(v, n)| (v.to_owned(), n)));
     }
 
-    /// These positions must stay: sessions name a split by its seed alone.
+    /// These positions must not change: sessions identify a split by its seed alone.
     #[test]
     fn a_shuffle_is_the_same_for_ever() {
         assert_eq!(shuffled(10, 7), [3, 0, 5, 4, 9, 8, 7, 6, 2, 1]);

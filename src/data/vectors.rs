@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// Numbers in the precision they were read in. NaN stands for a missing one.
+/// Numbers in the precision in which they were read. NaN stands for a missing one.
 #[derive(Clone)]
 pub enum Values {
     /// Single precision.
@@ -17,7 +17,7 @@ pub enum Values {
     F64(Vec<f64>),
 }
 
-/// One vector of `width` numbers for each row, one after the other.
+/// One vector of `width` numbers for each row, one after another.
 #[derive(Clone)]
 pub struct Vectors {
     width: usize,
@@ -42,7 +42,7 @@ pub enum RowVector<'a> {
 }
 
 impl Values {
-    /// How many numbers there are.
+    /// The number of numbers.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -50,7 +50,7 @@ impl Values {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -63,7 +63,7 @@ impl Values {
         }
     }
 
-    /// Where the first infinite number stands.
+    /// The position of the first infinite number.
     pub fn first_infinite(&self) -> Option<usize> {
         match self {
             Self::F32(values) => values.iter().position(|value| value.is_infinite()),
@@ -71,7 +71,7 @@ impl Values {
         }
     }
 
-    /// In place of records of `width` numbers with an infinite one, missing numbers.
+    /// Replaces records of `width` numbers with an infinite one by missing numbers.
     pub fn forget_infinite(&mut self, width: usize) {
         match self {
             Self::F32(values) => {
@@ -97,13 +97,13 @@ impl Values {
 }
 
 impl Vectors {
-    /// `values` in pieces of `width`; `None` where that does not come out even.
+    /// `values` in pieces of `width`; `None` if the length is not a multiple.
     pub fn new(width: usize, values: Values) -> Option<Self> {
         let stored = Stored::Numbers(values);
         (width > 0 && stored.len().is_multiple_of(width)).then_some(Self { width, stored })
     }
 
-    /// The same of numbers that are bytes.
+    /// The same for numbers that are bytes.
     pub fn of_bytes(width: usize, bytes: Vec<u8>) -> Option<Self> {
         let stored = Stored::Bytes(bytes);
         (width > 0 && stored.len().is_multiple_of(width)).then_some(Self { width, stored })
@@ -114,7 +114,7 @@ impl Vectors {
         self.width
     }
 
-    /// How many vectors there are.
+    /// The number of vectors.
     pub fn len(&self) -> usize {
         self.stored.len() / self.width
     }
@@ -181,7 +181,7 @@ impl Vectors {
         at.map(|at| (at / self.width, at % self.width))
     }
 
-    /// These rows; missing numbers stand for a row that there is not.
+    /// These rows; a row that does not exist gives missing numbers.
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Self {
         let count = self.len();
         if rows.iter().all(|row| *row < count) {
@@ -205,7 +205,7 @@ impl Vectors {
             Stored::Numbers(Values::F64(values)) => {
                 Values::F64(chosen(values, width, rows, f64::NAN))
             }
-            // No byte says that it is missing.
+            // No byte means a missing value.
             Stored::Bytes(bytes) => {
                 let values: Vec<f32> = bytes.iter().copied().map(f32::from).collect();
                 Values::F32(chosen(&values, width, rows, f32::NAN))
@@ -235,8 +235,8 @@ impl Vectors {
         Self { width, stored }
     }
 
-    /// All parts one after the other, in the least precision that holds them; `None` where
-    /// their widths differ.
+    /// All parts, one after another, in the least precision that holds them; `None` if their widths
+    /// differ.
     pub(super) fn concat(parts: &[&Self]) -> Option<Self> {
         let width = parts.first()?.width;
         if parts.iter().any(|part| part.width != width) {
@@ -270,7 +270,7 @@ impl Vectors {
                 match row {
                     RowVector::U8(row) => values.extend(row.iter().copied().map(f32::from)),
                     RowVector::F32(row) => values.extend_from_slice(row),
-                    // Not here: then all are double.
+                    // Cannot occur: then all are double.
                     RowVector::F64(_) => {}
                 }
             }
@@ -300,7 +300,7 @@ impl PartialEq for Vectors {
 }
 
 impl<'a> RowVector<'a> {
-    /// How many numbers a row has.
+    /// The number of numbers in a row.
     pub fn width(self) -> usize {
         match self {
             Self::U8(bytes) => bytes.len(),
@@ -309,7 +309,7 @@ impl<'a> RowVector<'a> {
         }
     }
 
-    /// Its numbers, never −0, and with one and the same NaN where one is missing.
+    /// Its numbers, never −0, and with the same NaN for every missing one.
     pub fn numbers(self) -> impl Iterator<Item = f64> + 'a {
         (0..self.width()).map(move |at| {
             let number = match self {
@@ -364,7 +364,7 @@ impl Hash for RowVector<'_> {
     }
 }
 
-/// What it is, not its numbers.
+/// Shows its kind, not its numbers.
 impl fmt::Display for RowVector<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "(a vector of {} numbers)", self.width())

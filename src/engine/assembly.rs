@@ -28,7 +28,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A plan with its noise: all that can be said before private records are prepared.
+/// A plan with its noise: everything that is known before private records are prepared.
 pub struct Proposal {
     pub method: &'static dyn Method,
     pub problem: Problem,
@@ -36,9 +36,9 @@ pub struct Proposal {
     pub calibrated: Calibrated,
     /// The score of held-out records that the run will release.
     pub scoring: Option<Scoring>,
-    /// That of a test dataset.
+    /// The score of a test dataset.
     pub test: Option<Test>,
-    /// What the model depends on that training starts from.
+    /// The dependencies of the model that training starts from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
     pub warnings: Vec<String>,
@@ -58,11 +58,11 @@ pub struct Assembly {
     pub test: Option<Test>,
     pub private: Private<Bounded>,
     pub public_holdout: Arc<Dataset>,
-    /// Absent where the private records have no label.
+    /// Absent if the private records have no label.
     pub private_holdout: Option<Private<Dataset>>,
-    /// What of it a released score looks at: one record of each person.
+    /// The part of it that a released score uses: one record of each person.
     pub private_scored: Option<Private<Dataset>>,
-    /// What the model depends on that training starts from.
+    /// The dependencies of the model that training starts from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
     pub warnings: Vec<String>,
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Assembly {
     }
 }
 
-/// Said where nobody can tell whether somebody stands on both sides.
+/// A warning if it is unknown whether the same persons are on both sides.
 fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> {
     let Some(unit) = &private.definition.unit else { return Ok(None) };
     let mut found = None;
@@ -108,19 +108,19 @@ const PUBLIC_SPLIT: u64 = 0;
 const PRIVATE_SPLIT: u64 = 1;
 const PUBLIC_PART: u64 = 2;
 const PRIVATE_PART: u64 = 3;
-/// The least share of public records that only shows how training goes.
+/// The least share of public records that only measures the progress of training.
 const LEAST_PUBLIC: f64 = 0.05;
 
-/// The datasets of a plan, which fit its method as far as their definitions say.
+/// The datasets of a plan. According to their definitions they fit its method.
 struct Parts<'a> {
     private: &'a Loaded,
     publics: Vec<&'a Loaded>,
     method: &'static dyn Method,
-    /// The public records have no label of the private ones.
+    /// Whether the public records lack the label of the private ones.
     foreign: bool,
 }
 
-/// Prepares everything for a run; what `store` holds is not prepared again.
+/// Prepares everything for a run; records in `store` are not prepared again.
 pub fn assemble(
     session: &Session,
     plan: &PlanDefinition,
@@ -164,8 +164,8 @@ pub fn assemble(
     })
 }
 
-/// What a plan would release and with which noise. Of the private rows it only looks whether
-/// they can be used.
+/// What a plan would release, and with which noise. It looks at the private rows only to see
+/// whether they can be used.
 pub fn propose(
     session: &Session,
     plan: &PlanDefinition,
@@ -271,7 +271,7 @@ pub fn propose(
     })
 }
 
-/// How many private records or persons train. That depends on numbers alone, which are public.
+/// How many private records or persons train. This depends only on numbers that are public.
 pub(super) fn training_records(private: &Loaded, plan: &PlanDefinition) -> Result<usize> {
     let all = private.rows - Table::holdout_rows(private.rows, plan.holdout);
     let Some(count) = plan.private_records else { return Ok(all) };
@@ -331,7 +331,7 @@ impl<'a> Parts<'a> {
         Ok(Self { private, publics, method, foreign })
     }
 
-    /// Prepares the public records, and looks whether the private ones go with them.
+    /// Prepares the public records, and checks that the private ones fit them.
     fn prepare(
         &self,
         plan: &PlanDefinition,
@@ -355,7 +355,7 @@ impl<'a> Parts<'a> {
         if *foreign {
             forget_own_label(&mut definition, own);
         }
-        // What of the public records is used, with the label that they have.
+        // The used part of the public records, with their own label.
         let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
         let used = used_columns(&as_they_are, tables[0])?;
         let names_persons = private.definition.unit.iter().flat_map(Unit::columns);
@@ -376,7 +376,7 @@ impl<'a> Parts<'a> {
             let classes = classes_of_pool(&definition, &pooled, private, publics);
             definition.classes = classes.map_err(at)?;
         }
-        // Public records show how training goes even where no private one is held out.
+        // Public records measure the progress of training even if no private record is held out.
         let share = plan.holdout.max(LEAST_PUBLIC);
         let parted = pooled.split(share, stream(plan.seed, PUBLIC_SPLIT));
         let (mut train, test) = parted.map_err(at)?;
@@ -415,7 +415,7 @@ impl<'a> Parts<'a> {
         Ok(records.with_leaking(leaking).by_person(train.persons))
     }
 
-    /// What is wrong with the private file as a whole is wrong with one row of it.
+    /// Finds faults of the private file as a whole by preparing one row of it.
     fn try_one_row(&self, preparation: &Preparation) -> Result<()> {
         let definition = &self.private.definition;
         let preparation = preparation.under(definition);
@@ -435,7 +435,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Where rows with gaps were left out first, that may be why the others will not do.
+/// If rows with gaps were left out first, this may be the reason why the others are not enough.
 fn of_what_is_left(error: Error, publics: &[&Loaded], pooled: &Table) -> Error {
     if !publics.iter().any(|it| it.definition.missing == Missing::Drop) {
         return error;
@@ -451,7 +451,7 @@ fn of_what_is_left(error: Error, publics: &[&Loaded], pooled: &Table) -> Error {
         )
 }
 
-/// Whether public records have no label, or one that says something else than the private.
+/// Whether public records have no label, or one with another meaning than the private label.
 fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> bool {
     let declared = |definition: &DatasetDefinition| declared_classes(&definition.classes).ok();
     let differ = match (declared(public), declared(private)) {
@@ -462,14 +462,14 @@ fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> 
     private.label.is_some() && (other || differ)
 }
 
-/// Labels of their own are no features.
+/// The public records' own labels are not features.
 fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition) {
     if let (Columns::Only(columns), Some(label)) = (&mut definition.columns, &own.label) {
         columns.retain(|name| name != label);
     }
 }
 
-/// What all columns of the private records were to be used and public ones lack is said.
+/// A remark if all columns of the private records were requested but public ones lack some.
 fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     let definition = &private.definition;
     let used: HashSet<&String> = used.iter().collect();
@@ -489,8 +489,7 @@ fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     ))
 }
 
-/// The classes of the private records where the public ones have other labels: they must be
-/// declared.
+/// The classes of the private records if the public ones have other labels. They must be declared.
 fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
     if private.classes.is_empty() {
         return Err(Error::usage(format!(
@@ -526,14 +525,13 @@ pub(super) fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
     Table::concat_columns(publics, used)
 }
 
-/// What becomes of gaps in pooled public rows: incomplete ones are gone already where they are to
-/// be dropped.
+/// The treatment of gaps in pooled public rows. Rows to be dropped are already gone.
 pub(super) fn missing_of(publics: &[&Loaded]) -> Missing {
     let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
     if filled { Missing::PublicMean } else { Missing::Refuse }
 }
 
-/// The classes of private and pooled public records with the same label; none of a regression.
+/// The classes of private and pooled public records with the same label; none for a regression.
 pub(super) fn classes_of_pool(
     definition: &DatasetDefinition,
     pooled: &Table,
@@ -547,8 +545,8 @@ pub(super) fn classes_of_pool(
     shared_classes(pooled, &all)
 }
 
-/// The classes that the datasets declare, or else those of all public records,
-/// held-out ones included; never those of the private ones.
+/// The classes that the datasets declare, or otherwise those of all public records, including
+/// held-out ones; never those of the private ones.
 pub(super) fn shared_classes(
     public: &Table,
     definitions: &[&DatasetDefinition],
@@ -568,8 +566,7 @@ pub(super) fn shared_classes(
     Ok(classes)
 }
 
-/// Bounds that somebody declared may be too tight; public ones clip a twentieth
-/// by their definition.
+/// Declared bounds may be too tight; bounds from public data clip a twentieth by definition.
 fn clipping(public: &Dataset, settings: &PreparationSettings) -> Option<String> {
     let declared =
         settings.features != FeatureScaling::Public || settings.labels != LabelRange::Public;
@@ -634,7 +631,7 @@ mod tests {
         assemble(&session, &session.plans[0], &loaded, &PreparedStore::default())
     }
 
-    /// What a plan on these public rows warns of, or the error; the private ones have no gaps.
+    /// The warnings of a plan on these public rows, or the error; the private ones have no gaps.
     fn told(public: impl Fn(usize) -> String) -> String {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, row: &dyn Fn(usize) -> String| {

@@ -4,17 +4,17 @@
 use crate::data::{Bounded, Dataset, Table};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
-/// Share of clipped records that is worth telling: bounds taken from public data clip a
-/// twentieth by their definition.
+/// Share of clipped records that is worth a warning: bounds from public data clip a twentieth by
+/// definition.
 const MANY: f64 = 0.15;
-/// More records of one person than that are told where they are a third of all.
+/// More records of one person than this are reported if they are a third of all.
 const MUCH_OF_ALL: usize = 2;
-/// Cells of a table that are looked at for copies of rows; larger ones are left to
-/// `data inspect`.
+/// The most cells of a table that is searched for copies of rows; larger ones are left to `data
+/// inspect`.
 const LARGE: usize = 20_000_000;
 
-/// Sentences, perhaps none; `None` under a sealed watch. Where `records` hides how many records
-/// there are, empty ones are what fills the data up, and nothing is said of them.
+/// Sentences, perhaps none; `None` under a sealed watch. Where `records` hides the number of
+/// records, empty ones fill the data up, so they are not mentioned.
 pub fn of(
     private: &Private<Bounded>,
     hides_number: bool,
@@ -180,7 +180,7 @@ mod tests {
         };
         assert_eq!(copies(&table(&[1.0, 2.0])), None);
         assert!(copies(&table(&[1.0, 2.0, 1.0])).unwrap().starts_with("1 of 3"));
-        // The rows that hide how many there are are no copies of each other.
+        // The rows that hide the number of records are not copies of each other.
         assert_eq!(copies(&table(&[1.0, 2.0]).of_size(9, [7; 32])), None);
     }
 }

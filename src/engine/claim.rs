@@ -13,7 +13,7 @@ use crate::session::{Session, Workspace, dataset};
 /// δ of the numbers of an account without a budget.
 const DELTA: f64 = 1e-6;
 
-/// Whose records they were.
+/// The owner of the records.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose<'a> {
     Account(&'a str),
@@ -21,44 +21,44 @@ pub enum Whose<'a> {
     Dataset(&'a Session, &'a str),
 }
 
-/// What the file is, beside what was charged for the same training before.
+/// How the file relates to earlier charges for the same training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version<'a> {
     /// The same lines, and perhaps more.
     Same,
-    /// A mended one: of each draw the larger number counts.
+    /// A corrected file: for each draw the larger number counts.
     Mended,
-    /// The right one, for this reason: it counts alone, even where it says less.
+    /// The right file, for this reason: it alone counts, even if it says less.
     Instead(&'a str),
 }
 
-/// How the account stands then.
+/// The account after the charge.
 #[derive(Debug, Clone)]
 pub struct Charged {
     pub run: RunId,
     pub account: AccountId,
-    /// False where all of it was charged before.
+    /// False if all of it was charged before.
     pub is_new: bool,
     pub trainer: String,
     pub draws: u64,
-    /// The claim beside what our accountant finds for a plan made beforehand.
+    /// The claim, with our accountant's numbers for a plan fixed in advance.
     pub checked: trainer::TrainerCost,
-    /// At which the trainer states its ε.
+    /// The δ at which the trainer states its ε.
     pub delta: f64,
-    /// As it counts, at the δ of `total`.
+    /// Its guarantee as counted, at the δ of `total`.
     pub counts: Option<Guarantee>,
     pub budget: Option<Budget>,
     pub total: Total,
 }
 
 impl Charged {
-    /// ε beyond the budget is spent all the same.
+    /// Whether the budget is exceeded. The ε is spent all the same.
     pub fn is_overspent(&self) -> bool {
         self.budget.is_some_and(|budget| self.total.epsilon() > budget.epsilon)
     }
 }
 
-/// Charges all that the file says so far; `id` is for files whose first line has none.
+/// Charges all draws in the file so far; `id` is for files whose first line has none.
 pub fn charge(
     file: &Path,
     id: Option<&str>,

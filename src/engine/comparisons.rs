@@ -19,7 +19,7 @@ use crate::model::Model;
 use crate::numeric::parallel;
 use crate::privacy::Private;
 
-/// How often the run looks meanwhile whether its process has to end.
+/// How often the run checks meanwhile whether its process has to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Both, under way on a thread of their own.
@@ -49,7 +49,7 @@ impl Comparisons {
         wait(&self.public, control).flatten()
     }
 
-    /// What the private records say, beside the model of public data alone.
+    /// The results of the private records, beside the model of public data alone.
     pub fn private(&self, control: &Control, public: Option<Model>) -> Baselines {
         wait(&self.private, control).unwrap_or_default().beside(public)
     }
@@ -62,12 +62,12 @@ fn make(
     public: &Sender<Option<Model>>,
     private: &Sender<Baselines>,
 ) {
-    // The receiver may have gone on and not listen any more.
+    // The receiver may have moved on and stopped listening.
     let _ = public.send(public_alone(problem, method));
     let _ = private.send(of_private());
 }
 
-/// `None` where the process has to end, and where it failed.
+/// `None` if the process has to end, or if the work failed.
 fn wait<T>(found: &Receiver<T>, control: &Control) -> Option<T> {
     while !control.is_hurried() {
         match found.recv_timeout(LOOK) {

@@ -17,21 +17,21 @@ enum ControlWish {
 #[derive(Debug, Default)]
 struct ControlState {
     wish: ControlWish,
-    /// Steps per second at most; `None` as fast as it can.
+    /// The most steps per second; `None` for full speed.
     pace: Option<f64>,
     last_step: Option<Instant>,
-    /// The process has to end: only what must be done still is.
+    /// The process has to end: only necessary work is still done.
     hurried: bool,
     /// Runs that stop with this one.
     each: Vec<Weak<(Mutex<ControlState>, Condvar)>>,
 }
 
-/// Shared between a run and whoever steers it. A run looks at it between steps.
+/// Shared between a run and whoever steers it. A run checks it between steps.
 #[derive(Debug, Clone, Default)]
 pub struct Control(Arc<(Mutex<ControlState>, Condvar)>);
 
 impl Control {
-    /// For one of several runs: stops with all of them, and is steered by itself otherwise.
+    /// For one of several runs: it stops with all of them, and is otherwise steered by itself.
     pub fn of_one(&self) -> Self {
         let mut all = self.lock();
         let ControlState { wish, pace, hurried, .. } = *all;
@@ -58,7 +58,7 @@ impl Control {
         });
     }
 
-    /// Final: the run ends here without being settled, so that another process can go on with it.
+    /// Final: the run ends here without being settled, so that another process can continue it.
     pub fn leave(&self) {
         self.set(|state| {
             if state.wish != ControlWish::Stop {
@@ -76,8 +76,7 @@ impl Control {
         self.stop_all(false);
     }
 
-    /// The same because the process has to end: what was drawn is settled, and nothing is
-    /// compared with it.
+    /// The same because the process has to end: draws are settled, and no comparison is made.
     pub fn end(&self) {
         self.stop_all(true);
     }
@@ -100,7 +99,7 @@ impl Control {
         self.lock().wish == ControlWish::Stop
     }
 
-    /// An error where somebody has stopped it: asked before anything is granted.
+    /// An error if somebody has stopped it; checked before anything is granted.
     pub fn check(&self) -> Result<()> {
         if self.is_stopped() {
             return Err(Error::interrupted(
@@ -114,8 +113,8 @@ impl Control {
         self.lock().wish == ControlWish::Pause
     }
 
-    /// Steps per second at most, to watch a short run or to leave the machine
-    /// some air; `None` as fast as it can.
+    /// Sets the most steps per second, to watch a short run or to spare the machine; `None` for
+    /// full speed.
     pub fn set_pace(&self, pace: Option<f64>) {
         self.set(|state| state.pace = pace.filter(|pace| *pace > 0.0));
     }

@@ -32,13 +32,13 @@ use crate::session::{Loaded, Session, Workspace, dataset};
 pub(super) const METHOD: &str = "count";
 const RELEASE: Release<Laplace> = Release::new("count", Laplace { sensitivity: 1.0, numbers: 1 });
 
-/// How likely the proposed size may be less than the number of records.
+/// The largest probability that the proposed size is less than the number of records.
 pub const TOO_SMALL: f64 = 1e-10;
 
 /// No file has more records.
 const MOST: f64 = 1e12;
 
-/// The guarantee is pure: this is only a number for the ledger.
+/// The guarantee is pure; this is only a number for the ledger.
 const DELTA: f64 = 1e-12;
 
 /// A count that was released.
@@ -47,9 +47,9 @@ pub struct Counted {
     pub dataset: String,
     /// Noisy and rounded.
     pub about: Released<f64>,
-    /// In 95 of 100 releases the number of records is so close.
+    /// In 95 of 100 releases the number of records is this close.
     pub within: f64,
-    /// What `records` should be.
+    /// The proposed value of `records`.
     pub proposal: usize,
     pub guarantee: Guarantee,
     pub run: RunId,
@@ -60,12 +60,12 @@ fn plan() -> PlannedRelease {
         "the number of private records".to_owned(),
         1,
         Allotment::Share(1.0),
-        // A record that is added takes the place of an empty one: a replacement.
+        // An added record takes the place of an empty one, so it is a replacement.
         Adjacency::ReplaceOne,
     )
 }
 
-/// Releases how many records a private dataset of the session has, as it is filtered.
+/// Releases the number of records of a private dataset of the session, after its filter.
 pub fn count(
     session: &Session,
     name: &str,
@@ -89,7 +89,7 @@ pub fn count(
     let target = Target { epsilon, delta: DELTA };
     let calibrated = calibrate(&[plan()], target)?;
     let mut private = dataset::load(&definition, workspace)?;
-    // The ledger hears of the number when it is released.
+    // The ledger gets the number when it is released.
     private.set_rows_on_record(0);
     let budget = session.budgets.get(name).copied();
     let order = Order { workspace, private: &private, budget, method: METHOD, target };
@@ -151,7 +151,7 @@ mod tests {
         let epsilon = 0.1;
         let calibrated = calibrate(&[plan()], Target { epsilon, delta: DELTA }).unwrap();
         let scale = calibrated.events[0].mechanism.noise.scale;
-        // Rounding to the grid costs next to nothing.
+        // Rounding to the grid costs almost nothing.
         assert!((scale * epsilon - 1.0).abs() < 0.01, "{scale}");
         assert!(calibrated.guarantee.epsilon <= epsilon);
         let mut within = 0;

@@ -28,15 +28,15 @@ pub(super) struct Opening {
     pub account: AccountId,
     pub spender: Spender,
     pub directory: RunDirectory,
-    /// Steps that an earlier program took and wrote down, of a run that is resumed.
+    /// Steps that an earlier program recorded, if the run is resumed.
     pub recorded: Option<Recorded>,
     /// Exact numbers were computed before.
     pub peeked: bool,
     pub notes: Vec<String>,
-    /// Of rows that stand elsewhere too, for the curator.
+    /// Remarks for the curator about rows that also exist elsewhere.
     pub known: Vec<String>,
     pub noise: NoiseSource,
-    /// How the account stood when the run was granted.
+    /// The state of the account when the run was granted.
     pub standing: certificate::AccountStanding,
 }
 
@@ -76,12 +76,12 @@ fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn Fn
     });
 }
 
-/// A run that draws no more.
+/// A run that makes no more draws.
 struct Drawn<'a> {
     job: &'a Job,
     opening: Opening,
     method: &'static str,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     unit: Option<String>,
     private_records: usize,
     public_records: usize,
@@ -100,7 +100,7 @@ struct Drawn<'a> {
 }
 
 impl<'a> Drawn<'a> {
-    /// Takes the steps, and releases the score of the model that they led to.
+    /// Takes the steps, and releases the score of the resulting model.
     fn by(
         job: &'a Job,
         assembly: Assembly,
@@ -141,8 +141,8 @@ impl<'a> Drawn<'a> {
 
         let comparisons = comparisons.unwrap_or_else(compare);
         let alone = comparisons.public(&job.control);
-        // What a run that ended early did not draw covers no score; with noise that is no secret
-        // there is nothing that may be told.
+        // Missing draws of a run that ended early cover no score. With noise that is not secret,
+        // nothing may be published.
         let mut told = None;
         if let (true, Some(model), Ok(RunOutcome::Finished)) =
             (opening.noise.is_secret(), &model, &ended)
@@ -183,7 +183,7 @@ impl<'a> Drawn<'a> {
         let held_out = Table::holdout_rows(own.rows, job.plan.holdout);
         scores.persons = own.unit().map(|_| held_out);
         if own.definition.records.is_some() {
-            // How many of them are not empty would tell what `records` hides.
+            // The number of records that are not empty would reveal what `records` hides.
             scores.held_out = scores.held_out.map(|count| count.map(|_| held_out));
         }
         Ok(Self {
@@ -208,8 +208,8 @@ impl<'a> Drawn<'a> {
         })
     }
 
-    /// Writes the files of a run that is over: the guarantee of its model, where that is another
-    /// than the run's own.
+    /// Writes the files of a run that is over. Returns the guarantee of its model, if it differs
+    /// from the run's own.
     fn certify(&mut self) -> Option<Guarantee> {
         let (plan, opening) = (&self.job.plan, &mut self.opening);
         let mut facts = Facts {
@@ -279,11 +279,11 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// How a run ends, before and after its files are written.
+/// The end of a run, before and after its files are written.
 pub(super) struct CourseEnding {
     pub outcome: RunOutcome,
     pub trouble: Option<Error>,
-    /// It is not settled: another program can go on with it.
+    /// It is not settled, so another program can continue it.
     resumable: bool,
 }
 
@@ -296,7 +296,7 @@ impl CourseEnding {
         Self { outcome, trouble, resumable }
     }
 
-    /// Writes what a settled run leaves behind; a run without it stays open.
+    /// Writes the final files of a settled run; a run without them stays open.
     pub fn certify<T>(&mut self, write: impl FnOnce() -> Result<Option<T>>) -> Option<T> {
         if self.resumable {
             return None;
@@ -308,7 +308,7 @@ impl CourseEnding {
         })
     }
 
-    /// Tells the ledger what was drawn, unless the run is to go on.
+    /// Records the draws in the ledger, unless the run will be continued.
     pub fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
         if self.resumable {
             self.outcome = RunOutcome::Failed;
@@ -321,14 +321,14 @@ impl CourseEnding {
         } else {
             resumption::forget(directory);
             if let Err(error) = signature::sign(directory) {
-                // The run is whole; only its signature is missing.
+                // The run is complete; only its signature is missing.
                 self.trouble.get_or_insert(error);
             }
         }
     }
 }
 
-/// The run stays open in the ledger: what it drew is in its transcript.
+/// The run stays open in the ledger; its draws are in its transcript.
 pub(super) fn to_be_resumed(error: &Error, directory: &Path) -> Error {
     let cure = error.cure_text().map_or_else(String::new, |cure| format!("{cure}; then "));
     let told = Error::new(error.kind(), error.what()).cure(format!(

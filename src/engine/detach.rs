@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 
-/// What the process says, beside the run's other files.
+/// The output of the process, beside the run's other files.
 const LOG: &str = "headless.log";
 
-/// Starts the process that goes on with the run in this directory.
+/// Starts the process that continues the run in this directory.
 pub fn go_on(run: &Path, pace: Option<f64>) -> Result<()> {
     let by_hand = || format!("`halflight run --resume {}` goes on with the run", run.display());
     let path = run.join(LOG);
@@ -22,7 +22,7 @@ pub fn go_on(run: &Path, pace: Option<f64>) -> Result<()> {
         if let Some(pace) = pace {
             command.arg("--pace").arg(pace.to_string());
         }
-        // Keys of the terminal, and its end, are not for this process.
+        // This process must not get the terminal's keys or its hang-up.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()

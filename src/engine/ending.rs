@@ -10,10 +10,10 @@ use crate::privacy::spender::{self, Settled};
 /// How long work may take to stop by itself when the process is told to end.
 pub const PATIENCE: Duration = Duration::from_millis(1600);
 
-/// And so long its runs may take to be settled from outside: the ledger may be held by others.
+/// How long settling its runs from outside may take: others may hold the ledger.
 const FOR_THE_LEDGER: Duration = Duration::from_millis(300);
 
-/// What became of the runs that did not end by themselves.
+/// What happened to the runs that did not end by themselves.
 #[derive(Debug)]
 pub enum Ending {
     Settled(Settled),
@@ -21,7 +21,7 @@ pub enum Ending {
     OutOfTime,
 }
 
-/// Settles all open runs of this process, but for those that go on elsewhere.
+/// Settles all open runs of this process, except those that continue elsewhere.
 pub fn settle(left: &[RunId]) -> Ending {
     let (sender, done) = channel();
     let left = left.to_vec();
@@ -30,7 +30,7 @@ pub fn settle(left: &[RunId]) -> Ending {
 }
 
 impl Ending {
-    /// One sentence for each kind of run; nothing where all had ended.
+    /// One sentence for each kind of run; nothing if all had ended.
     pub fn words(&self) -> String {
         let open = "could not be settled in time: all that it reserved counts, and it can go on \
                     (`halflight ledger` says how)";

@@ -29,11 +29,11 @@ pub struct Job {
     pub workspace: Workspace,
     pub watch: Watch,
     pub control: Control,
-    /// What is prepared for it or for others like it.
+    /// Records prepared for it or for others like it.
     pub prepared: PreparedStore,
 }
 
-/// What a run tells while it works.
+/// The events of a run while it works.
 #[derive(Debug, Clone)]
 pub enum Moment {
     /// Granted: the whole plan is reserved in the ledger.
@@ -41,7 +41,7 @@ pub enum Moment {
         run: RunId,
         steps: u64,
         warnings: Vec<String>,
-        /// About the private records, for the curator.
+        /// Warnings about the private records, for the curator.
         cautions: Option<CuratorOnly<Vec<String>>>,
     },
     Stepped(Progress),
@@ -52,7 +52,7 @@ pub struct Progress {
     pub step: Step,
     /// ε of everything drawn so far, at the target's δ.
     pub epsilon: f64,
-    /// Time at work, pauses left out.
+    /// Time at work, without pauses.
     pub worked: Duration,
 }
 
@@ -63,19 +63,19 @@ pub struct Summary {
     pub directory: PathBuf,
     pub plan: String,
     pub method: &'static str,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     pub unit: Option<String>,
     /// Records, or persons.
     pub private_records: usize,
     pub public_records: usize,
     pub outcome: RunOutcome,
     pub target: Target,
-    /// What everything that was drawn guarantees.
+    /// The guarantee of everything drawn.
     pub guarantee: Guarantee,
-    /// Of the model, where it started from others on the same account.
+    /// The guarantee of the model, if it started from others on the same account.
     pub with_start: Option<Guarantee>,
     pub scores: Scores,
-    /// What was released about the model on held-out private records.
+    /// The released score of the model on held-out private records.
     pub told: Option<Scored>,
     pub steps: u64,
     pub worked: Duration,
@@ -97,7 +97,7 @@ impl Job {
         loaded.filter(|loaded: &&Loaded| self.plan.uses(&loaded.definition.name)).collect()
     }
 
-    /// Refuses public data that hold private rows; tells the curator what is known of them.
+    /// Refuses public data that hold private rows; returns remarks about them for the curator.
     pub(super) fn check_rows(&self) -> Result<Vec<String>> {
         let private = private(&self.plan, &self.datasets)?;
         let publics: Vec<&Loaded> =
@@ -105,29 +105,29 @@ impl Job {
         overlap::refuse_private_rows(private, &publics, &self.workspace, &self.watch)
     }
 
-    /// Whether rehearsals say what to expect of its plan.
+    /// Whether its plan was rehearsed.
     pub fn is_rehearsed(&self) -> bool {
         self.expected().is_some()
     }
 
-    /// What rehearsals of its plan said.
+    /// The advice from rehearsals of its plan.
     pub(super) fn advice(&self) -> Option<Advice> {
         rehearse::known(&self.plan, &self.loaded(), &self.workspace)
     }
 
-    /// That the plan lost to public data alone in its rehearsals.
+    /// A warning if the plan lost to public data alone in its rehearsals.
     pub(super) fn forewarned(&self) -> Option<String> {
         let (plan, advice) = (&self.plan, self.advice()?);
         advice.warning(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
     }
 
-    /// What the plan's rehearsals made expect of it.
+    /// The result that the plan's rehearsals predict.
     pub(super) fn expected(&self) -> Option<String> {
         let (plan, advice) = (&self.plan, self.advice()?);
         advice.expectation(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
     }
 
-    /// What program, session and data are now.
+    /// The current program, session and data.
     pub(super) fn origin(&self, session: &Path) -> Result<Origin> {
         Origin::of(session, &self.loaded(), self.watch.is_sealed())
     }
@@ -158,8 +158,8 @@ pub(super) fn private<'a>(
         .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", plan.private)))
 }
 
-/// What the columns of the plan's files are called in the model: those of the private
-/// file first, whose rows it is for.
+/// The names in the model for the columns of the plan's files. The private file comes first,
+/// because the model is for its rows.
 pub(super) fn renamed_columns(
     plan: &PlanDefinition,
     loaded: &[&Loaded],

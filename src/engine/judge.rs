@@ -8,35 +8,35 @@ use crate::model::{Classifier, Model};
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
 use crate::verdict::{Errors, FurtherErrors};
 
-/// Judging a network on all held-out records can cost as much as its step: of a long run, about
+/// Judging a network on all held-out records can cost as much as its step. In a long run, about
 /// this many steps are judged.
 const JUDGED_STEPS: u64 = 100;
 
 /// Errors on records held out of training: root mean squares in label units, or shares of wrong
-/// classes, and what is told beside them.
+/// classes, and further scores.
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
-    /// Which of the two; none where nothing was scored.
+    /// The kind of error; `None` if nothing was scored.
     pub task: Option<Task>,
-    /// Of the delivered model on public records; released.
+    /// The delivered model on public records; released.
     pub model_on_public: Option<Measured>,
-    /// Of the public reference model on public records.
+    /// The public reference model on public records.
     pub source_only_on_public: Option<Measured>,
-    /// Exact, on private records: for the curator.
+    /// The model on private records: exact, only for the curator.
     pub model: Option<CuratorOnly<Measured>>,
     pub source_only: Option<CuratorOnly<Measured>>,
-    /// Of the reference model of the private training records: not private at all.
+    /// The reference model of the private training records: not private at all.
     pub target_only: Option<CuratorOnly<Measured>>,
     /// The error of always giving the usual label of the private training records.
     pub trivial: Option<CuratorOnly<f64>>,
     /// Private records that were held out.
     pub held_out: Option<CuratorOnly<usize>>,
-    /// To how many persons they belong, where persons are protected: that is public.
+    /// The number of their persons, where persons are protected; it is public.
     pub persons: Option<usize>,
 }
 
 impl Scores {
-    /// The exact errors side by side, where they may be seen.
+    /// The exact errors side by side, if they may be seen.
     pub fn exact(&self, watch: &Watch) -> Option<Errors> {
         let seen = |score: &Option<CuratorOnly<Measured>>| score.as_ref()?.reveal(watch).copied();
         let (model, public_alone) = (seen(&self.model)?, seen(&self.source_only));
@@ -76,20 +76,20 @@ pub(super) struct Judge<'a> {
 
 #[derive(Default)]
 pub(super) struct Baselines {
-    /// `None` where public records have no labels, or others than the private ones.
+    /// `None` if public records have no labels, or other labels than the private ones.
     source_only: Option<Model>,
     target_only: Option<CuratorOnly<Model>>,
     usual: Option<CuratorOnly<Usual>>,
 }
 
 impl Baselines {
-    /// With what public data alone answer, where that can be compared.
+    /// Adds the model of public data alone, if it can be compared.
     pub fn beside(self, source_only: Option<Model>) -> Self {
         Self { source_only, ..self }
     }
 }
 
-/// What is usual among the private training records.
+/// The usual label of the private training records.
 #[derive(Debug, Clone, Copy)]
 enum Usual {
     /// The mean of the labels, as models see them.
@@ -110,7 +110,7 @@ impl Usual {
 }
 
 impl Judge<'_> {
-    /// What is learned from the private records themselves, wherever that is done.
+    /// The comparison with models of the private records themselves, where it is made.
     pub fn comparing(
         &self,
         shape: &ProblemShape,
@@ -226,7 +226,7 @@ impl Judge<'_> {
         }
     }
 
-    /// How good the model is on records with labels.
+    /// The model's scores on records with labels.
     fn measured(&self, model: &Model, holdout: &Dataset) -> Option<Measured> {
         if let Some(classes) = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
             let answers = model.class_answers(&holdout.features)?;

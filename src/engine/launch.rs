@@ -18,8 +18,8 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     launch(job, NoiseSource::Secret, tell)
 }
 
-/// The same with noise from a seed, to find faults with: what comes out is charged and
-/// not private at all, and its certificate says so.
+/// The same with noise from a seed, for debugging. The result is charged but not private at all,
+/// and its certificate says so.
 pub fn execute_insecurely(
     job: &Job,
     noise_seed: u64,
@@ -90,7 +90,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     Ok(perform(job, assembly, opening, tell)?.summary)
 }
 
-/// Records that the starting model has learned from say nothing about how good it is.
+/// Records that the starting model was trained on cannot measure its quality.
 fn refuse_known_records(assembly: &Assembly, book: &Book, account: &AccountId) -> Result<()> {
     let former = book.account(account).map(|it| it.former.clone()).unwrap_or_default();
     let starts = assembly.lineage.iter().flat_map(|lineage| &lineage.runs);
@@ -104,13 +104,13 @@ fn refuse_known_records(assembly: &Assembly, book: &Book, account: &AccountId) -
     .cure("leave `evaluation` out, and score the model on other private data: `halflight score`"))
 }
 
-/// How an account stands in the ledger now.
+/// The current state of an account in the ledger.
 pub(super) fn standing_of(book: &Book, account: &AccountId) -> certificate::AccountStanding {
     book.account(account).map(certificate::AccountStanding::of).unwrap_or_default()
 }
 
-/// Whether the ledger has a run whose start failed, a full disk being one cause: then it counts, and
-/// its directory stays. Otherwise nothing was spent and nothing will be, so no empty run is left.
+/// Whether the ledger has a run whose start failed, for example on a full disk. Then it counts, and
+/// its directory stays. Otherwise nothing was or will be spent, so no empty run is left.
 pub(super) fn was_perhaps_granted(workspace: &Workspace, run: &RunId, directory: &Path) -> bool {
     let granted = workspace.book().map_or(true, |book| book.run(run).is_some());
     if !granted {
@@ -119,7 +119,7 @@ pub(super) fn was_perhaps_granted(workspace: &Workspace, run: &RunId, directory:
     granted
 }
 
-/// Opens an account with the session's budget where the ledger has none.
+/// Opens an account with the session's budget if the ledger has none.
 pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Budget>) -> Result<()> {
     let Some(budget) = wish else { return Ok(()) };
     let book = ledger.book()?;

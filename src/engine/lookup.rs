@@ -14,25 +14,25 @@ use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch
 use crate::session::Workspace;
 use crate::session::dataset::{ColumnKind, column_kinds};
 
-/// Rows of a private dataset that the curator is shown at once.
+/// The most rows of a private dataset that are shown to the curator at once.
 pub const MOST_ROWS: usize = 500;
-/// Beyond this many runs a plan is cheap enough not to be counted.
+/// Above this many runs a plan is so cheap that they are not counted.
 pub const MOST_RUNS: u64 = 1024;
-/// Rows of a file that are shown before it is a dataset.
+/// Rows shown of a file that is not a dataset yet.
 const GLANCED: usize = 20;
-/// How much of a text file is read to guess at its columns.
+/// How much of a text file is read to guess its columns.
 const GLANCE: u64 = 64 * 1024;
-/// Other files make sense as a whole only; beyond this size they are not glanced at.
+/// Other files only make sense as a whole; above this size they are not looked at.
 const WHOLE: u64 = 32 << 20;
 
-/// What somebody looks for in directories.
+/// The kind of files that somebody looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Data,
     Sessions,
 }
 
-/// The contents of a directory, folders first; of files those that are wanted.
+/// The contents of a directory: folders first, then the wanted files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
     pub wanted: Wanted,
@@ -47,8 +47,8 @@ pub struct DirectoryEntry {
     pub bytes: u64,
 }
 
-/// What lies in a directory, as seen from `base`; from where the program was started, if the
-/// base is not there yet: the demo's is made with its first run.
+/// The contents of a directory relative to `base`, or to the program's working directory if the
+/// base does not exist yet: the demo's is made with its first run.
 pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
     let base = if base.is_dir() { base } else { Path::new(".") };
     let is_session = |name: &str| Path::new(name).extension().is_some_and(|it| it == "ron");
@@ -79,7 +79,7 @@ pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
 pub struct Rows {
     pub header: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// How many there are in all.
+    /// The total number of rows.
     pub total: usize,
 }
 
@@ -96,20 +96,20 @@ impl Rows {
     }
 }
 
-/// What the beginning of a file says about its columns.
+/// The columns of a file, from its beginning.
 #[derive(Debug, Clone)]
 pub struct Schema {
     pub columns: Vec<ColumnKind>,
     pub rows: usize,
-    /// The whole file was looked at, not only its beginning.
+    /// Whether the whole file was read, not only its beginning.
     pub whole: bool,
     pub cells: FirstCells,
 }
 
-/// The first cells of a file, as far as they may be seen.
+/// The first cells of a file, if they may be seen.
 #[derive(Debug, Clone)]
 pub enum FirstCells {
-    /// They are not shown, because nobody has said that they are public.
+    /// They are not shown, because they were not declared public.
     Hidden,
     Public(Rows),
     /// Somebody wanted to look.
@@ -117,8 +117,8 @@ pub enum FirstCells {
 }
 
 impl Schema {
-    /// Cells are public where the file's role is. A file of which nothing is known yet may
-    /// be private, or a copy of one that is.
+    /// Cells are public if the file's role is. An unknown file may be private, or a copy of a
+    /// private one.
     fn of(table: Table, whole: bool, role: Option<Role>, look: Option<&Watch>) -> Self {
         let (columns, rows) = (column_kinds(&table), table.rows());
         let first = |table: &Table| Rows::of(table, GLANCED);
@@ -133,7 +133,7 @@ impl Schema {
     }
 }
 
-/// A quick look at the beginning of a text file that has this role, if it has one.
+/// A quick look at the beginning of a text file with this role, if it has one.
 pub fn glance(path: &Path, role: Option<Role>, look: Option<&Watch>) -> Result<Schema> {
     let failed = |error: std::io::Error| Error::io("read the file", path, &error);
     let size = std::fs::metadata(path).map_err(failed)?.len();
@@ -158,9 +158,8 @@ pub fn glance(path: &Path, role: Option<Role>, look: Option<&Watch>) -> Result<S
     Ok(Schema::of(table, whole, role, look))
 }
 
-/// How many more runs with these events fit into the account's budget, up to
-/// [`MOST_RUNS`]; `None` without a budget. `with_one` is what is spent with one of them, at the
-/// budget's δ.
+/// How many more runs with these events fit into the account's budget, up to [`MOST_RUNS`]; `None`
+/// without a budget. `with_one` is the total with one of them, at the budget's δ.
 pub fn how_many_fit(
     account: &Account,
     events: &[Event],
@@ -190,31 +189,31 @@ pub fn how_many_fit(
     Some(if too_many >= MOST_RUNS && fits(MOST_RUNS) { MOST_RUNS } else { fitting })
 }
 
-/// What an account adds up to, worked out once so that screens only show it.
+/// The sums of an account, computed once so that screens only show them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Digest {
     /// δ at which everything here is stated: the budget's.
     pub delta: f64,
-    /// Of everything charged; `None` where it cannot be computed.
+    /// The total of everything charged; `None` if it cannot be computed.
     pub total: Option<Total>,
-    /// ε under each adjacency of what is charged; `None` where not every entry holds for it.
+    /// ε of the charges under each adjacency; `None` if not every entry holds for it.
     pub totals: [(Adjacency, Option<f64>); 2],
-    /// ε of the largest further run at this δ; `None` where none is granted.
+    /// ε of the largest further run at this δ; `None` if none is granted.
     pub largest: Option<f64>,
-    /// Why none is.
+    /// The reason why none is granted.
     pub closed: Option<String>,
     /// One for each run of the account.
     pub entries: Vec<EntryDigest>,
 }
 
-/// What has become of a run that the ledger granted.
+/// The state of a run that the ledger granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunLife {
-    /// A program carries it out now.
+    /// A program executes it now.
     Running,
-    /// Its program is gone; what it drew is in its directory.
+    /// Its program is gone; its draws are in its directory.
     Died,
-    /// All its draws were announced for a sweep, whose results are to be collected.
+    /// All its draws were announced for a sweep whose results are not collected yet.
     Reserved,
     Over,
 }
@@ -227,7 +226,7 @@ impl RunLife {
         match run.state {
             RunState::Settled { .. } | RunState::Recovered | RunState::Claimed => Self::Over,
             RunState::Open if ledger.is_alive(&run.grant.run) => Self::Running,
-            // The runs of a sweep lie in its own directory.
+            // The runs of a sweep are in its own directory.
             RunState::Open if announced && !workspace.run_directory(&run.grant.run).is_dir() => {
                 Self::Reserved
             }
@@ -239,8 +238,8 @@ impl RunLife {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EntryDigest {
     pub life: RunLife,
-    /// ε of what this run is charged, at its own δ; `None` where unknown, or where its noise is
-    /// no secret.
+    /// ε of this run's charges, at its own δ; `None` if it is unknown, or if its noise is not
+    /// secret.
     pub spent: Option<f64>,
     pub charged: u64,
     pub planned: u64,
@@ -270,16 +269,15 @@ impl Digest {
         }
     }
 
-    /// ε to draw beside a budget; not a number where there is no total.
+    /// ε to draw beside a budget; NaN if there is no total.
     pub fn gauge(&self) -> f64 {
         let total = self.total.as_ref().filter(|total| total.standing != TotalStanding::Nothing);
         total.map_or(f64::NAN, Total::epsilon)
     }
 }
 
-/// ε of all entries together under each adjacency. Replace-one needs every entry
-/// to hold for it; what holds for replace-one holds for zero-out with the same
-/// numbers.
+/// ε of all entries together under each adjacency. Replace-one needs every entry to hold for it.
+/// Entries for replace-one hold for zero-out with the same numbers.
 fn totals(account: &Account, delta: f64) -> [(Adjacency, Option<f64>); 2] {
     let spent = account.spent(delta).ok();
     let spent = spent.map(|guarantee| guarantee.map_or(0.0, |it| it.epsilon));
@@ -288,14 +286,14 @@ fn totals(account: &Account, delta: f64) -> [(Adjacency, Option<f64>); 2] {
     [(Adjacency::ReplaceOne, if all_replace { spent } else { None }), (Adjacency::ZeroOut, spent)]
 }
 
-/// What a sum of guarantees says nothing about; each run's own certificate says more.
+/// Things that a sum of guarantees does not cover; each run's own certificate says more.
 const NOT_COVERED: [&str; 3] = [
     "data of the same people that the ledger does not know: copies elsewhere, other workspaces",
     "decisions taken on exact numbers that the curator saw (see 'peeked' of each run)",
     "timing and memory of the machine, and access to it",
 ];
 
-/// What everything on an account guarantees together, for those who may ask.
+/// The joint guarantee of everything on an account, for others.
 pub fn certificate(account: &Account) -> Result<String> {
     let delta = account.budget.map_or(1e-6, |budget| budget.delta);
     let total = account.total(delta)?;
@@ -346,7 +344,7 @@ pub fn certificate(account: &Account) -> Result<String> {
         .map_err(|error| Error::failed(format!("the certificate cannot be written: {error}")))
 }
 
-/// What the totals of an account promise to nobody.
+/// Things that the totals of an account do not promise.
 fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     let mut list: Vec<String> = NOT_COVERED.map(str::to_owned).to_vec();
     if account.gaps().iter().any(|gap| !gap.hides_spending()) {

@@ -76,7 +76,7 @@ fn assembled(session: &Session, loaded: &[Loaded], method: &str) -> Assembly {
         .unwrap_or_else(|error| panic!("{method}: {error}"))
 }
 
-/// Everything about a plan and its datasets that others than the curator may see.
+/// Everything about a plan and its datasets that others besides the curator may see.
 fn seen(loaded: &[Loaded], assembly: &Assembly) -> String {
     let ours = &loaded[0];
     format!(
@@ -105,7 +105,7 @@ fn held_out(assembly: &Assembly) -> usize {
     *holdout.curator(&watch, Dataset::len).unwrap().reveal(&watch).unwrap()
 }
 
-/// Which records differ; each must be null in the second.
+/// The number of records that differ; each must be null in the second dataset.
 fn nulls(first: &Dataset, second: &Dataset) -> usize {
     let columns = |features: &Matrix| {
         features.column_iter().map(nalgebra::Matrix::into_owned).collect::<Vec<_>>()
@@ -129,7 +129,7 @@ fn nulls(first: &Dataset, second: &Dataset) -> usize {
     count
 }
 
-/// Replaces records of a file one by one with garbage and compares what everybody sees.
+/// Replaces records of a file one by one with garbage and compares everything that is visible.
 fn compare(
     label: &str,
     method: &str,
@@ -161,7 +161,7 @@ fn compare(
     assert!(trained > 0 && held > 0, "{source}: {trained} and {held}");
 }
 
-/// Records at many places, each replaced by all that may stand in its place.
+/// Records at many places, each replaced by every kind of garbage.
 fn damaged(lines: &[Vec<u8>], garbage: &[&[u8]], first: usize) -> Vec<Vec<u8>> {
     let victims = (first..lines.len()).step_by(9);
     let kinds = (0..garbage.len()).cycle();
@@ -303,7 +303,7 @@ fn no_record_of_an_array_or_of_parquet_shows_that_it_cannot_be_used() {
     compare("label: \"y\"", "target_only", "file(\"FILE\")", &ours, &all, &theirs);
 }
 
-/// Every method plans, starts and steps as if nothing were there.
+/// Every method plans, starts and steps as if the record were absent.
 #[test]
 fn no_method_tells_of_a_record_that_cannot_be_used() {
     let directory = tempfile::tempdir().unwrap();
@@ -348,7 +348,7 @@ fn a_ranking_tells_nothing_of_a_record_that_cannot_be_used() {
     assert_eq!(field(&damaged(&lines, &[b"x,y\n"], 1)[0]), field(&lines.concat()));
 }
 
-/// With `records`, one record more or less shows in nothing that anybody may see.
+/// With `records`, one record more or less changes nothing that is visible.
 #[test]
 fn nothing_shows_how_many_records_there_are() {
     let directory = tempfile::tempdir().unwrap();

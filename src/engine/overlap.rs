@@ -14,8 +14,8 @@ use crate::privacy::ledger::{AccountId, Book};
 use crate::privacy::{Secret, Watch};
 use crate::session::{Loaded, Workspace};
 
-/// Refuses public data in which a private row stands, by the place that it comes from or by what
-/// it says. Returns what [`check`] does.
+/// Refuses public data that contain a private row, recognised by its place or its contents. Returns
+/// the result of [`check`].
 pub(super) fn refuse_private_rows(
     private: &Loaded,
     publics: &[&Loaded],
@@ -27,7 +27,7 @@ pub(super) fn refuse_private_rows(
     check(private, publics, workspace, watch)
 }
 
-/// A row that stands on both sides would be used without any protection.
+/// A row on both sides would be used without any protection.
 pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
     if let Some(unit) = &private.definition.unit {
         refuse_shared_persons(private, publics, unit)?;
@@ -37,7 +37,7 @@ pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -
         if !rows.provenance().any(|record| taken.contains(&record)) {
             return Ok(());
         }
-        // Which row it is would tell about that person.
+        // The position of the row would reveal something about that person.
         Err(Error::refused(format!(
             "a row of {} is private in '{name}' and is among the public rows, too",
             rows.origin
@@ -67,8 +67,8 @@ fn refuse_shared_persons(private: &Loaded, publics: &[&Table], unit: &Unit) -> R
     Ok(())
 }
 
-/// Refuses public data that hold rows of an account of this workspace, or of `private`.
-/// Returns what the curator should know before it starts, if the watch is open.
+/// Refuses public data that hold rows of an account of this workspace, or of `private`. Returns
+/// remarks for the curator before the start, if the watch is open.
 pub(super) fn check(
     private: &Loaded,
     publics: &[&Loaded],
@@ -87,7 +87,7 @@ pub(super) fn check(
     Ok(if watch.is_sealed() { Vec::new() } else { notes })
 }
 
-/// Refuses a public dataset that has many rows of the private one; a few are a remark for the
+/// Refuses a public dataset that has many rows of the private one; a few are only a remark for the
 /// curator.
 pub(super) fn between(
     private: &Loaded,
@@ -118,8 +118,8 @@ pub(super) fn between(
     )))
 }
 
-/// Whether a row of a private dataset stands in a public one, by the place that it comes from
-/// or by what it says.
+/// Whether a public dataset contains a row of a private one, recognised by its place or its
+/// contents.
 pub(super) fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
     let apart = public.public().and_then(|rows| {
         refuse_overlap(private, &[rows], &private.definition.name)?;
@@ -151,7 +151,7 @@ fn with_accounts(
     let view = public.definition.fingerprint.as_ref().map(|plain| secret.fingerprint(plain));
     for account in &book.accounts {
         let mut known = account.datasets.iter();
-        // The same rows, or the whole file that they were chosen from.
+        // The same rows, or the whole file from which they were selected.
         let same = |known: &&_| {
             let known: &crate::privacy::ledger::DatasetRecord = known;
             [&known.view, &known.content].into_iter().any(|it| Some(it) == view.as_ref())
@@ -174,7 +174,7 @@ fn with_accounts(
     Ok(notes)
 }
 
-/// Accounts that a private dataset joins for its rows, or nearly does.
+/// Accounts that a private dataset joins, or nearly joins, because of its rows.
 fn joined(private: &Loaded, book: &Book) -> Vec<String> {
     let record = private.record.as_ref();
     let Some((record, rows)) = record.and_then(|it| Some((it, it.sketch.as_ref()?))) else {
@@ -182,7 +182,7 @@ fn joined(private: &Loaded, book: &Book) -> Vec<String> {
     };
     let name = &private.definition.name;
     let overlaps = book.overlaps(rows).into_iter().filter(|(account, _)| {
-        // Of its own account there is nothing to tell.
+        // There is nothing to report about its own account.
         book.account(account).is_some_and(|it| !it.datasets.iter().any(|it| it.has_rows_of(record)))
     });
     let told = overlaps.map(|(account, overlap)| {
@@ -222,7 +222,7 @@ fn names(book: &Book, account: &AccountId) -> String {
     known.map_or_else(String::new, |known| format!(" ('{}')", known.name))
 }
 
-/// What a certificate says of public data that somebody vouches for.
+/// The statement in a certificate about public data that somebody vouches for.
 pub fn declarations<'a>(publics: impl IntoIterator<Item = &'a Loaded>) -> Vec<String> {
     let declared = publics.into_iter().filter(|public| public.definition.declared_public);
     let say = |public: &Loaded| {

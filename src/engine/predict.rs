@@ -10,7 +10,7 @@ use crate::files;
 use crate::session::SavedModel;
 use crate::session::prediction::predict;
 
-/// Writes the predictions; returns how many rows there are. A file that is there stays.
+/// Writes the predictions; returns the number of rows. An existing file is not overwritten.
 pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize> {
     let format = write::WriteFormat::of(output)?;
     if output.exists() {

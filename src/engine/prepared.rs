@@ -20,7 +20,7 @@ use crate::privacy::Private;
 use crate::rank::Candidate;
 use crate::session::dataset::ReadingId;
 
-/// What the prepared records of a plan depend on.
+/// The inputs on which the prepared records of a plan depend.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlanSource {
     /// The datasets as they were read, the private one first.
@@ -28,15 +28,15 @@ pub(super) struct PlanSource {
     pub preparation: PreparationSettings,
     pub holdout: f64,
     pub seed: u64,
-    /// How many private and public records train, where that is said.
+    /// How many private and public records train, if stated.
     pub counts: (Option<usize>, Option<usize>),
-    /// The model that training starts from knows features as they were prepared for it.
+    /// The preparation of the starting model, which needs its own features.
     pub start: Option<Preparation>,
-    /// The method bounds what it makes of a record itself.
+    /// Whether the method itself bounds its features of a record.
     pub wide: bool,
-    /// The public records have no label of the private ones.
+    /// Whether the public records lack the label of the private ones.
     pub foreign: bool,
-    /// The method learns from private labels.
+    /// Whether the method learns from private labels.
     pub with_label: bool,
 }
 
@@ -47,21 +47,21 @@ pub(super) struct PreparedRecords {
     pub used: Vec<String>,
     pub public: PublicRecords,
     pub public_holdout: Arc<Dataset>,
-    /// Warnings of columns that tell the label almost by themselves.
+    /// Warnings about columns that almost give the label away.
     pub leaking: Vec<String>,
     private: Mutex<Option<PrivateRecords>>,
 }
 
-/// Private records in training, and those held out of it where they have labels.
+/// Private records in training, and the held-out ones if they have labels.
 pub(super) struct PrivateRecords {
     pub train: Private<Bounded>,
     pub holdout: Option<Private<Dataset>>,
-    /// What of the held-out records a released score looks at: one record of each person.
+    /// The held-out records that a released score uses: one record of each person.
     pub scored: Option<Private<Dataset>>,
 }
 
 impl PrivateRecords {
-    /// Further handles on the same records.
+    /// More handles on the same records.
     fn share(&self) -> Self {
         let share = |records: &Option<Private<Dataset>>| records.as_ref().map(Private::share);
         Self {
@@ -78,7 +78,7 @@ pub(super) struct PrivateRows {
     pub train: Vec<usize>,
     pub holdout: Option<Vec<usize>>,
     pub with_label: bool,
-    /// They are numbers of persons, each of which may have several rows.
+    /// Whether these are numbers of persons, each with possibly several rows.
     pub by_person: bool,
 }
 
@@ -94,7 +94,7 @@ impl PreparedRecords {
         Self { preparation, used, public, public_holdout, leaking, private }
     }
 
-    /// The public records stand person by person.
+    /// The same if the public records are grouped by person.
     pub fn by_person(self, persons: Option<Persons>) -> Self {
         Self { public: self.public.by_person(persons), ..self }
     }
@@ -103,7 +103,7 @@ impl PreparedRecords {
         Self { leaking, ..self }
     }
 
-    /// The private rows of `table` as `preparation` makes them.
+    /// The private rows of `table`, prepared with `preparation`.
     pub fn private(
         &self,
         table: &Private<Table>,
@@ -147,7 +147,7 @@ impl PreparedRecords {
     }
 }
 
-/// What the prepared records of a ranking depend on.
+/// The inputs on which the prepared records of a ranking depend.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RankingSource {
     /// The private dataset, and the public ones that are loaded.
@@ -162,12 +162,12 @@ pub(super) struct RankingRecords {
     pub private: Private<Arc<Dataset>>,
     pub bounds: Bounds,
     pub dimension: usize,
-    /// How many classes there are, where labels are classes.
+    /// The number of classes, if labels are classes.
     pub classes: Option<usize>,
     pub remark: Option<String>,
 }
 
-/// Where prepared records wait for whoever asks for the same. Copies share them.
+/// Keeps prepared records for later requests. Copies share them.
 #[derive(Clone, Default)]
 pub struct PreparedStore {
     pub(super) plan: Arc<Last<PlanSource, PreparedRecords>>,
@@ -175,7 +175,7 @@ pub struct PreparedStore {
 }
 
 impl PreparedStore {
-    /// Drops what it holds, and waits for nobody.
+    /// Drops its contents without waiting.
     pub fn clear(&self) {
         self.plan.clear();
         self.ranking.clear();
@@ -191,7 +191,7 @@ impl std::fmt::Debug for PreparedStore {
 /// The last records that were prepared, with their source.
 pub(super) struct Last<S, T> {
     kept: Mutex<Option<(S, Arc<T>)>>,
-    /// Held by who prepares: the next one may find what it wants then.
+    /// Held while somebody prepares: the next one may then find the wanted records.
     turn: Mutex<()>,
 }
 
@@ -202,7 +202,8 @@ impl<S, T> Default for Last<S, T> {
 }
 
 impl<S: PartialEq, T> Last<S, T> {
-    /// The records from this source: the last ones, or those that `prepare` makes.
+    /// The records from this source: the last ones if they fit, otherwise those that `prepare`
+    /// makes.
     pub fn get(&self, source: S, prepare: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let _turn = lock(&self.turn);
         {

@@ -22,7 +22,7 @@ use crate::privacy::{Calibrated, Guarantee, Watch};
 use crate::rehearsal::advice::Advice;
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
-/// What a plan will cost, before anything is spent.
+/// The cost of a plan, before anything is spent.
 #[derive(Debug, Clone)]
 pub struct Preview {
     pub plan: PlanDefinition,
@@ -30,10 +30,10 @@ pub struct Preview {
     pub releases: Plan,
     pub calibrated: Calibrated,
     pub account: AccountId,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     pub unit: Option<String>,
     pub budget: Option<Budget>,
-    /// Whether what is spent is a total.
+    /// Whether the spending is a total.
     pub standing: TotalStanding,
     /// Everything charged so far and with this plan, at the budget's δ.
     pub spent: Option<Guarantee>,
@@ -44,13 +44,13 @@ pub struct Preview {
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
-    /// How precisely the run's score will be told.
+    /// How precise the run's score will be.
     pub score: Option<String>,
-    /// What rehearsals on public data had said.
+    /// The advice of rehearsals on public data.
     pub rehearsed: Option<Advice>,
 }
 
-/// A plan whose preview is asked for, with its datasets.
+/// A plan to be previewed, with its datasets.
 struct PreviewRequest {
     session: Session,
     plan: PlanDefinition,
@@ -58,8 +58,8 @@ struct PreviewRequest {
     workspace: Workspace,
 }
 
-/// The thread that works previews out, one after the other. Only the newest of several waiting
-/// is answered.
+/// The thread that computes previews, one after another. Only the newest of several waiting
+/// requests is answered.
 pub(super) struct Previewer(Sender<PreviewRequest>);
 
 impl Previewer {
@@ -92,7 +92,7 @@ impl Previewer {
     }
 }
 
-/// The account of a private dataset, with the budget that its first run would open it with.
+/// The account of a private dataset, with the budget that its first run would set.
 pub(super) fn account_of(
     private: &Loaded,
     session: &Session,
@@ -108,8 +108,8 @@ pub(super) fn account_of(
     Ok(account)
 }
 
-/// What a score would tell for a part of the budget, where training covers none and none is asked
-/// for.
+/// The precision of a score for a part of the budget, if training covers none and none is
+/// requested.
 fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Option<String> {
     if proposal.method.covers_scores() {
         return None;
@@ -123,7 +123,7 @@ fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Opti
     Some(format!("none; with '{asked}' of this ε, {}", scoring.expected(&noise)))
 }
 
-/// What `plan` would cost; what `store` holds is not prepared again.
+/// The cost of `plan`; records in `store` are not prepared again.
 pub fn preview(
     session: &Session,
     plan: PlanDefinition,

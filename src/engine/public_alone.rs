@@ -7,16 +7,17 @@ use crate::adapt::baselines::reference::{DEFAULT_RIDGE, is_quick, reference};
 use crate::adapt::labelled::public_shape;
 use crate::model::Model;
 
-/// Trees are taught from at most so many numbers, which takes about a second; a regular part of
-/// the records stands for more of them.
+/// Trees are trained on at most this many numbers, which takes about a second; larger data are
+/// thinned out evenly.
 const MOST_NUMBERS: usize = 200_000;
 
-/// Of wider records, and for more than two classes (images, mostly), a line is the comparison.
+/// For wider records, and for more than two classes (mostly images), the comparison is with a
+/// linear model.
 const MOST_FEATURES_OF_TREES: usize = 200;
 
-/// The best predictor that public data give within a second or so: a mixture of lines and trees,
-/// or a line where trees take longer. `None` where the public records lack the private label, and
-/// where it would take too long. A run of `method` may have taught them all already.
+/// The best predictor from public data that takes about a second: a mixture of linear models and
+/// trees, or a linear model where trees take longer. `None` if the public records lack the private
+/// label, or if it would take too long. A run of `method` may already have trained all of them.
 pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let public = &problem.public;
     if !is_comparable(problem) {
@@ -37,7 +38,7 @@ pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     public_shape::public_model(&problem).ok()
 }
 
-/// Whether public data alone can be compared with private models, and soon.
+/// Whether public data alone can be compared with private models soon.
 pub(super) fn is_comparable(problem: &Problem) -> bool {
     let public = &problem.public;
     let labelled = match &public.classes {

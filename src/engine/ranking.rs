@@ -40,13 +40,14 @@ use crate::rank::{
 use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
 
-/// What the ledger says of a ranking for the curator.
+/// The ledger's entry for a ranking for the curator.
 const UNPROTECTED: &str = "unprotected selection: public datasets ranked by exact numbers";
 
-/// Numbers of all candidates together that features are scaled by; of more every so many rows.
+/// The most numbers of all candidates that determine the scaling of features. Larger data are
+/// thinned out.
 const MOST_FITTED: usize = 1 << 26;
 
-/// Numbers of a candidate that are prepared at once.
+/// The most numbers of a candidate that are prepared at once.
 const MOST_READY: usize = 1 << 24;
 
 /// A ranking to be made.
@@ -60,32 +61,32 @@ pub struct RankingJob {
     pub manner: Manner,
     /// Allows δ ≥ 1/n.
     pub allow_large_delta: bool,
-    /// What is prepared for it or for others like it.
+    /// Records prepared for it or for others like it.
     pub prepared: PreparedStore,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Manner {
-    /// Exact numbers, for the curator's eyes.
+    /// Exact numbers, only for the curator.
     Curator,
-    /// How wrong every dataset's own model is, with noise.
+    /// The error of every dataset's own model, with noise.
     Errors(Target),
     /// The best dataset under this guarantee, and nothing else.
     Winner(Selector, Target),
     /// Every dataset's scores, with noise.
     Table(Target),
-    /// One leading direction of the private gradients, and what of it each dataset's span holds.
+    /// One leading direction of the private gradients, and its share in each dataset's span.
     Direction(Target),
 }
 
-/// What a ranking tells while it works.
+/// The events of a ranking while it works.
 #[derive(Debug, Clone)]
 pub enum RankingMoment {
     Begun {
         total: usize,
         remarks: Vec<String>,
     },
-    /// With the table so far, where there is one for the curator.
+    /// With the table so far, if there is one for the curator.
     Stepped {
         step: RankStep,
         comparison: Option<Box<CuratorOnly<Comparison>>>,
@@ -101,7 +102,7 @@ pub struct RankingSummary {
     pub remarks: Vec<String>,
     /// Candidates that were left out, and why.
     pub left_out: Vec<(String, Error)>,
-    /// It was stopped before its end.
+    /// Whether it was stopped before its end.
     pub stopped: bool,
     /// Why it could not be kept for reports.
     pub unkept: Option<Error>,
@@ -120,7 +121,7 @@ pub enum Findings {
     Nothing,
 }
 
-/// The datasets of a ranking, prepared alike.
+/// The datasets of a ranking, prepared in the same way.
 pub struct RankingField {
     pub lineup: Lineup,
     pub private: Private<Arc<Dataset>>,
@@ -146,8 +147,8 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let RankingField { lineup, private: data, private_records } =
         prepare(&job.session, definition, &job.datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
-    // All but the errors draw a label for each record by its place: nobody may have more places
-    // than another.
+    // All kinds except the errors draw a label for each record by its place, so nobody may have
+    // more places than others.
     let one_of_each = || data.map(Dataset::one_of_each);
     match job.manner {
         Manner::Curator => curator(job, private, lineup, one_of_each(), tell),
@@ -270,7 +271,8 @@ fn privately(
     let mut about = summary(private, Findings::Nothing, about, stepped.is_none());
     about.remarks.extend(outlook);
     let Some(work) = stepped else { return Ok(about) };
-    // Nothing has left the private records so far, so a program that died left nothing behind.
+    // Nothing has left the private records so far, so a program that dies here leaves nothing
+    // behind.
     ledger.grant(grant)?;
     // No exact number is computed: nobody can peek.
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?
@@ -293,12 +295,11 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
         .unwrap_or_else(|panic| Err(panic_message(panic.as_ref()).within("ranking")))
 }
 
-/// How often a ranking that takes a long step looks whether it should stop.
+/// How often a ranking checks during a long step whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Takes steps until one is the last. They are taken on a thread of their own: who stops the
-/// work does not wait for the step that is under way, which comes to nothing. `None` when it was
-/// stopped.
+/// Takes steps until one is the last. They are taken on a thread of their own, so stopping does not
+/// wait for the current step, which is dropped. `None` when it was stopped.
 fn in_steps<W: Send + 'static, S: Send + 'static>(
     mut work: W,
     mut step: impl FnMut(&mut W) -> Result<(S, bool)> + Send + 'static,
@@ -338,7 +339,7 @@ fn in_steps<W: Send + 'static, S: Send + 'static>(
     worker.join().map(Some).map_err(|panic| panic_message(panic.as_ref()).within("ranking"))
 }
 
-/// What is known of the candidates.
+/// Facts about the candidates.
 struct About {
     remarks: Vec<String>,
     left_out: Vec<(String, Error)>,
@@ -366,9 +367,9 @@ fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>> 
         .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
 }
 
-/// The line-up of the private dataset and every candidate; what `store` holds is not prepared
-/// again. A candidate that does not fit is in the line-up with what it lacks; one that is not
-/// loaded is not.
+/// The line-up of the private dataset and every candidate; records in `store` are not prepared
+/// again. A candidate that does not fit is listed with what it lacks; one that is not loaded is
+/// left out.
 pub fn prepare(
     session: &Session,
     definition: &RankingDefinition,
@@ -472,7 +473,7 @@ fn prepared(
         let data = table.and_then(|(table, resizing)| {
             let (label, named) = (label.clone(), name.clone());
             let prepared = move |table: &Table| {
-                // Without usable labels it is ranked all the same.
+                // Without usable labels it is still ranked.
                 let with_labels = table.has(&label).then(|| own.apply(table, &named, true));
                 with_labels.and_then(Result::ok).map_or_else(|| own.apply(table, &named, false), Ok)
             };
@@ -514,7 +515,7 @@ fn prepared(
     Ok(RankingRecords { candidates, private: data, bounds, dimension, classes, remark })
 }
 
-/// How the images of a candidate get the size of the reference's.
+/// How the images of a candidate are brought to the size of the reference's.
 #[derive(Debug, Clone, Copy)]
 struct Resizing {
     /// Number of the column.
@@ -523,8 +524,7 @@ struct Resizing {
     to: ImageShape,
 }
 
-/// What has to be done to a candidate's images, where that is asked for; `None` where nothing
-/// has.
+/// The resizing of a candidate's images, if requested; `None` if none is needed.
 fn alike(
     reference: &Table,
     other: &Table,
@@ -585,9 +585,9 @@ impl Resizing {
     }
 }
 
-/// Every so many rows of the candidates say how features are scaled.
+/// The distance of the candidates' rows that determine the scaling of features.
 fn stride(tables: &[&Table], features: &[String], task: Task) -> usize {
-    // A label's range is that of all rows.
+    // The range of a label is that of all rows.
     if task != Task::Classification {
         return 1;
     }
@@ -598,8 +598,7 @@ fn stride(tables: &[&Table], features: &[String], task: Task) -> usize {
     tables.iter().map(numbers).sum::<usize>().div_ceil(MOST_FITTED).max(1)
 }
 
-/// Whether the records are better prepared when they are needed: many images or embeddings,
-/// none with a gap.
+/// Whether the records are better prepared on demand: many images or embeddings, without gaps.
 fn is_large(table: &Table, features: &[String]) -> bool {
     let [name] = features else { return false };
     match table.column(name) {
@@ -610,8 +609,8 @@ fn is_large(table: &Table, features: &[String]) -> bool {
     }
 }
 
-/// The definition whose columns are compared: that of the first candidate with a label of
-/// which the private dataset has every feature, by name.
+/// The definition whose columns are compared: the first candidate with a label whose features, by
+/// name, are all in the private dataset.
 fn reference(private: &Loaded, publics: &[&Arc<Loaded>]) -> Result<DatasetDefinition> {
     let Some(first) = publics.first() else {
         return Err(Error::usage("there is no public dataset to rank")
@@ -662,7 +661,7 @@ mod tests {
         let fitted = resizing.of(large.clone());
         assert_eq!(fitted.columns[0].width(), 64);
         assert_eq!(fitted.rows(), 4);
-        // The same records still: what they are drawn from is told by their file.
+        // They are still the same records: their file identifies their source.
         assert!(fitted.provenance().eq(large.provenance()));
         let some = Resizing::some(Some(resizing), &large, &[2, 1]);
         assert!(some.columns[0].cell(0) == fitted.columns[0].cell(2) && some.rows() == 2);

@@ -30,17 +30,17 @@ use crate::rehearsal::{Declared, Player, RunTerms, Stage, Trust, player};
 use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
-/// Raised whenever other public rows play, or losses are reckoned otherwise: what was kept before is
-/// not looked at then.
+/// Raised whenever other public rows play, or losses are computed differently. Earlier results are
+/// then ignored.
 const VERSION: u32 = 1;
 
-/// How often a signal is looked for.
+/// How often signals are checked.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// ε beside the plan's own, in its terms.
+/// The grid of ε, as multiples of the plan's own.
 const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
-/// The share of who does it all.
+/// The share of a process that does everything.
 pub const WHOLE: (usize, usize) = (0, 1);
 
 /// What is to be rehearsed.
@@ -54,9 +54,9 @@ pub struct RehearsalJob {
     pub epsilons: Vec<f64>,
     /// Empty for all that fit.
     pub methods: Vec<String>,
-    /// `None`: as many as the number of records asks for.
+    /// `None`: as many as the number of records requires.
     pub repetitions: Option<u64>,
-    /// Which share of the trials is this process's, of how many.
+    /// The share of the trials for this process, and the number of shares.
     pub part: (usize, usize),
     /// An open watch lets the last ranking by exact numbers weigh rehearsals; the ledger notes it.
     pub exact: Option<Watch>,
@@ -64,7 +64,7 @@ pub struct RehearsalJob {
 }
 
 impl RehearsalJob {
-    /// The session with the advised method in the plan's place.
+    /// The session with the advised method instead of the plan's.
     pub fn advised(&self, advice: &Advice) -> Result<Session> {
         let mut session = self.session.clone();
         let plan = session.plans.iter_mut().find(|plan| plan.name == self.plan.name);
@@ -79,8 +79,8 @@ impl RehearsalJob {
         }
     }
 
-    /// The session with the methods that are worth choosing among, at most so many, in the plan's
-    /// place.
+    /// The session with at most `most` methods that are worth choosing among, instead of the
+    /// plan's.
     pub fn candidates(&self, advice: &Advice, most: usize) -> Result<Session> {
         let players = advice.worth_choosing(most).into_iter();
         let plans: Vec<PlanDefinition> = players
@@ -106,7 +106,7 @@ impl RehearsalJob {
     }
 }
 
-/// How far it is.
+/// The progress of a rehearsal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RehearsalProgress {
     pub done: usize,
@@ -114,7 +114,7 @@ pub struct RehearsalProgress {
     pub advice: Advice,
 }
 
-/// Rehearses until all is done or `stop` is set; `tell` hears after every trial.
+/// Rehearses until everything is done or `stop` is set; `tell` is called after every trial.
 pub fn rehearse(
     job: &RehearsalJob,
     tell: &mut dyn FnMut(&RehearsalProgress),
@@ -139,13 +139,13 @@ pub fn rehearse(
     let entries = TrialResult::all(&stage, &players, repetitions);
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
-    // What is advised may do better with other settings: for who knows all of it.
+    // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == WHOLE && !job.stop.load(Ordering::Relaxed) {
         let more = work.results.vary(job.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
-    // Who has only some of the methods or of the trials has no advice for others, nor has one
-    // whom exact numbers told something.
+    // A rehearsal with only some methods or trials has no advice for others, and neither has one
+    // that used exact numbers.
     if job.methods.is_empty() && job.part == WHOLE && job.exact.is_none() {
         let summary = serde_json::to_string(&progress.advice)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
@@ -154,7 +154,7 @@ pub fn rehearse(
     Ok(progress)
 }
 
-/// What earlier rankings say of the scenes: released ones, and exact ones where they are asked for.
+/// The weights of scenes from earlier rankings: released ones, and exact ones if requested.
 fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
     let scenes = stage.scenes();
     let found = match &job.exact {
@@ -173,12 +173,12 @@ struct Work<'a> {
     stage: Arc<Stage>,
     notebook: Notebook,
     results: Results,
-    /// Trials that came to an end, now or in an earlier sitting.
+    /// Trials that were completed, now or in an earlier session.
     played: usize,
 }
 
 impl Work<'_> {
-    /// Plays what is not known yet and this process's share.
+    /// Plays the trials of this process's share that are not known yet.
     fn play(
         &mut self,
         entries: Vec<TrialResult>,
@@ -227,8 +227,8 @@ impl Work<'_> {
         Ok(progress)
     }
 
-    /// Starts the threads that play; they tell of every trial. Nothing waits for them to end, so
-    /// that stopping takes no longer than it must.
+    /// Starts the threads that play and report every trial. Nothing waits for their end, so that
+    /// stopping is quick.
     fn begin(
         &self,
         players: &[Player],
@@ -258,7 +258,7 @@ fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     stage_from(&job.plan, &job.epsilons, declared, &publics)
 }
 
-/// The same from what is public or declared.
+/// The same from public and declared values.
 fn stage_from(
     plan: &PlanDefinition,
     epsilons: &[f64],
@@ -276,11 +276,11 @@ fn stage_from(
         .cure("give the private and the public datasets the same label column"));
     };
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-    // Who somebody is, is no feature.
+    // The columns that identify a person are not features.
     let own = DatasetDefinition { unit: private.unit.clone(), ..own.clone() };
     let mut definition = resolved(&own, tables[0])?;
     let used = used_columns(&definition, tables[0])?;
-    // Columns that are no features may still tell groups apart.
+    // Columns that are not features may still distinguish groups.
     let everywhere = |name: &&String| tables.iter().all(|table| table.has(name));
     let mut columns = used.clone();
     let known: HashSet<&String> = used.iter().collect();
@@ -327,8 +327,8 @@ fn stage_from(
     Ok(stage)
 }
 
-/// The plan's released score, where it is paid for out of the run's budget. What the noise of
-/// training covers changes nothing.
+/// The plan's released score, if the run's budget pays for it. A score covered by the noise of
+/// training changes nothing.
 fn paid_score(
     plan: &PlanDefinition,
     private: &Declared,
@@ -355,10 +355,10 @@ fn roles<'a>(
     Ok((find(&plan.private)?, plan.public.iter().map(find).collect::<Result<Vec<_>>>()?))
 }
 
-/// A name for everything that a loss depends on, beside player, ε and repetition.
+/// A name for everything that a loss depends on, besides player, ε and repetition.
 fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let (private, publics) = roles(plan, loaded)?;
-    // Wherever the files lie: public ones are known by their fingerprints.
+    // Independent of the place of the files: public ones are identified by their fingerprints.
     let nowhere = |loaded: &Loaded| DatasetDefinition {
         source: Source::Builtin(String::new()),
         ..loaded.definition.clone()
@@ -371,7 +371,7 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     );
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
-    // Only where there are any, so that what earlier programs found keeps its name.
+    // Only if there is one, so that the results of earlier programs keep their name.
     let paid = plan.own_score().filter(|asked| asked.pay != Pay::Covered);
     if plan.private_records.is_some() || paid.is_some() {
         let _ =
@@ -389,24 +389,25 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     Ok(format!("{start:016x}"))
 }
 
-/// What the last rehearsal of a plan's data advised, where there was one.
+/// The advice of the last rehearsal of a plan's data, if there was one.
 pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -> Option<Advice> {
     if plan.start.is_some() {
         return None;
     }
     let name = name_of(plan, loaded).ok()?;
     let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
-    // Somebody may have written there.
+    // Somebody may have edited the file.
     advice.is_sound().then_some(advice)
 }
 
-/// Whether all tables have numbers there, or all have text: who plays must be told apart alike.
+/// Whether all tables have numbers there, or all have text: the playing rows must be selected in
+/// the same way.
 fn same_kind(tables: &[&Table], name: &str) -> bool {
     let kind = |table: &&Table| table.column(name).map(std::mem::discriminant).ok();
     tables.windows(2).all(|pair| kind(&pair[0]) == kind(&pair[1]))
 }
 
-/// The columns that filters name, as they are called here.
+/// The columns that filters name, under their names here.
 fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for definition in definitions {
@@ -420,7 +421,7 @@ fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Resu
     Ok(names)
 }
 
-/// The methods that are tried: those asked for, or all that fit, and the plan itself.
+/// The methods to try: the requested ones, or all that fit, and the plan itself.
 fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
     let task = private.map_or(Task::Regression, |private| private.definition.task);
@@ -460,7 +461,7 @@ struct TrialQueue {
 }
 
 impl TrialQueue {
-    /// The first of the next repetition; what takes long comes later.
+    /// The first trial of the next repetition; slow ones come later.
     fn next(&mut self) -> Option<TrialResult> {
         let cost = |entry: &TrialResult| {
             let seconds = self.costs.get(&entry.player).copied().unwrap_or(0.0);
@@ -491,7 +492,7 @@ impl Trials {
             let found = self.stage.play(entry.scene, player, entry.repetition, entry.epsilon);
             let mut told = vec![(entry, found)];
             if let Err(error) = &told[0].1 {
-                // What fails once in a scene fails always: it does not fit these data.
+                // A player that fails once in a scene always fails: it does not fit these data.
                 let error = error.clone();
                 let others = queue().withdraw(entry);
                 told.extend(others.into_iter().map(|other| (other, Err(error.clone()))));
@@ -518,13 +519,13 @@ mod tests {
 
     const ROWS: usize = 2000;
 
-    /// A job on 2000 public rows in two regions and 800 private ones, whose labels are `turn`
-    /// times what the public ones would be.
+    /// A job on 2000 public rows in two regions and 800 private ones, whose labels are `turn` times
+    /// those of public ones.
     fn job(directory: &std::path::Path, turn: f64, more: &str) -> RehearsalJob {
         let row = |row: usize, turn: f64, by: f64| {
             let a = (row * 37 % 101) as f64 / 50.0 - 1.0 + by;
             let b = (row * 53 % 97) as f64 / 48.0 - 1.0 + by;
-            // The south is the other way round.
+            // In the south the slope is reversed.
             let (region, slope) = [("north", 1.0), ("south", -1.0)][row % 2];
             format!("{a},{b},{region},{}\n", turn * (slope * a + 0.5 * b))
         };
@@ -533,7 +534,7 @@ mod tests {
             "a,b,region,y\n".to_owned() + &rows.concat()
         };
         std::fs::write(directory.join("public.csv"), text(ROWS, 1.0, 0.0)).unwrap();
-        // A little aside: the same rows would be refused.
+        // Shifted a little: the same rows would be refused.
         std::fs::write(directory.join("private.csv"), text(800, turn, 0.003)).unwrap();
         let session = format!(
             r#"(version: 1, name: "s", datasets: [
@@ -739,7 +740,7 @@ mod tests {
             epsilons: vec![1.0],
             ..job(directory.path(), 1.0, "")
         };
-        // Ten rows of each, which lie in both regions.
+        // Ten rows of each, in both regions.
         let named = |file: &str, who: &str| {
             let path = directory.path().join(file);
             let text = std::fs::read_to_string(&path).unwrap();

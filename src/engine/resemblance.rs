@@ -9,7 +9,7 @@ use crate::session::{Loaded, Workspace};
 
 const UNPROTECTED: &str = "a rehearsal weighed by exact numbers: its advice";
 
-/// By the last released ranking that has a table: it was paid for already.
+/// From the last released ranking with a table, which was already paid for.
 pub fn released(private: &Loaded, workspace: &Workspace) -> Option<(Vec<Miss>, String)> {
     rankings(private, workspace).into_iter().find_map(|ranking| match &ranking.findings {
         ArchivedFindings::Released(found) => {
@@ -20,7 +20,7 @@ pub fn released(private: &Loaded, workspace: &Workspace) -> Option<(Vec<Miss>, S
     })
 }
 
-/// By the last ranking of exact numbers. The ledger notes that they decide something.
+/// From the last ranking with exact numbers. The ledger notes that they decide something.
 pub fn exact(
     private: &Loaded,
     workspace: &Workspace,
@@ -50,7 +50,7 @@ pub fn exact(
     Ok(found)
 }
 
-/// Those of the account that the dataset is spent from, the newest first. No ledger is made for it.
+/// The rankings of the dataset's account, the newest first. No ledger is created for this.
 fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking> {
     let all = ranking_record::read(workspace.folder());
     let Some(record) = private.record.as_ref().filter(|_| !all.is_empty()) else {
@@ -66,7 +66,7 @@ fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking> {
     all.into_iter().filter(of_it).collect()
 }
 
-/// What each dataset gets wrong, or the energy that it does not hold.
+/// The error of each dataset, or the energy that it does not capture.
 fn misses(table: &RecordedTable) -> Vec<Miss> {
     let lines = table.lines.iter().filter_map(|line| {
         let missing = |energy: Mean| Mean { mean: 1.0 - energy.mean, ..energy };

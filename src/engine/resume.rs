@@ -25,7 +25,7 @@ pub struct Resumable {
     /// With one plan.
     pub session: Session,
     pub workspace: Workspace,
-    /// It was started sealed and stays so.
+    /// Whether it was started sealed; it stays so.
     pub sealed: bool,
 }
 
@@ -49,7 +49,7 @@ impl Resumable {
         if let Some(RunState::Open) = book.run(&run).map(|known| known.state)
             && !(has("run.ron") && has(resumption::FILE))
         {
-            // It had ended and the ledger lost the line that said so, or a disk lost the file.
+            // Either it had ended and the ledger lost the line of its end, or a disk lost the file.
             return Err(Error::refused("the files that the run began with are gone")
                 .at(directory.display().to_string())
                 .cure(format!(
@@ -67,7 +67,7 @@ impl Resumable {
                 ));
         }
         if !has(resumption::FILE) {
-            // It goes when the run ends: the ledger says so.
+            // The file is removed when the run ends, and the ledger says so.
             workspace.ledger()?.resume(&run).map(|_| ())?;
         }
         let sealed = Origin::read(&directory, &workspace.secret()?.secret)?.sealed;
@@ -120,7 +120,7 @@ pub fn once_only(method: &str) -> Option<&'static str> {
     }
 }
 
-/// What became of the ε of something that does not go on.
+/// What happened to the ε of an entry that cannot be resumed.
 fn once(what: &str, known: &RunRecord) -> Error {
     let run = &known.grant.run.0;
     if known.state != RunState::Open {
@@ -131,8 +131,8 @@ fn once(what: &str, known: &RunRecord) -> Error {
         .cure(format!("settle it with `halflight ledger settle {run}`; then start it again"))
 }
 
-/// Goes on with `run`; `job` is made of the session in its directory. A run that was
-/// started sealed goes on sealed, whoever watches now.
+/// Resumes `run`; `job` is made from the session in its directory. A run that was started sealed
+/// stays sealed, whoever watches now.
 pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let path = job.workspace.run_directory(run);
     let then = Origin::read(&path, &job.workspace.secret()?.secret)?;
@@ -146,7 +146,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     then.check(&job.origin(&path.join("run.ron"))?)
         .map_err(|error| error.at(path.display().to_string()))?;
     let assembly = job.assemble()?;
-    // The lock on the run first: nothing in its directory changes before it is ours.
+    // The run is locked first: nothing in its directory changes before the lock is ours.
     let mut ledger = job.workspace.ledger()?;
     let unfinished = ledger.resume(run)?;
     if unfinished.grant.events != assembly.calibrated.events {
@@ -243,7 +243,7 @@ mod tests {
         session
     }
 
-    /// Every number that a run tells and delivers, bit for bit, and how many words of its
+    /// Every number that a run reports and delivers, bit for bit, and how many words of its
     /// generator it used.
     fn outcome(
         session: &Session,
@@ -270,8 +270,8 @@ mod tests {
         (told, spender.noise_words())
     }
 
-    /// What resuming rests on: public data, the public seed and the released values decide
-    /// everything, whoever watches; so a whole transcript needs no private data and no noise.
+    /// The basis of resuming: public data, the public seed and the released values decide
+    /// everything, whoever watches. So a whole transcript needs no private data and no noise.
     #[test]
     fn every_method_repeats_itself_to_the_last_bit_from_what_was_released() {
         let directory = tempfile::tempdir().unwrap();

@@ -24,7 +24,7 @@ use std::path::Path;
 
 pub(super) const METHOD: &str = "score";
 
-/// The guarantee is pure: this is only a number for the ledger.
+/// The guarantee is pure; this is only a number for the ledger.
 const DELTA: f64 = 1e-12;
 
 /// A score that was released.
@@ -38,9 +38,9 @@ pub struct Told {
     pub run: RunId,
 }
 
-/// Which records score the model.
+/// The records that score the model.
 pub struct ScoredRecords<'a> {
-    /// Of this session in its workspace.
+    /// The session, in its workspace.
     pub session: &'a Session,
     pub workspace: &'a Workspace,
     /// All records of this private dataset; without it, those that the only plan of the session
@@ -48,8 +48,8 @@ pub struct ScoredRecords<'a> {
     pub dataset: Option<&'a str>,
 }
 
-/// The session of the run in `directory` with one more private dataset: this file, read as the
-/// run's own private data are. Which rows those were to have is not asked of it.
+/// The session of the run in `directory` with one more private dataset: this file, read like the
+/// run's own private data, but without their filter.
 pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
     let mut session = Session::open(&directory.join("run.ron"))?;
     let theirs = session.plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
@@ -127,7 +127,7 @@ impl ScoredRecords<'_> {
     }
 }
 
-/// The noise of a score that no run pays for.
+/// The noise of a score for which no run pays.
 fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
     let Pay::Epsilon(epsilon) = scoring.asked.pay else {
         return Err(Error::refused("a score by itself is paid for by an ε of its own"));
@@ -136,7 +136,7 @@ fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
     calibrate(&[scoring.announced(Allotment::Share(1.0))], target)
 }
 
-/// All records of another private dataset, one of each person, as the model takes them.
+/// All records of another private dataset, one of each person, in the form that the model takes.
 fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<Dataset>> {
     private.private()?.try_map(|table| {
         let rows = table.one_of_each();
@@ -214,7 +214,7 @@ fn of_dataset(
     records.release(&private, &scoring, &holdout, model, &scene)
 }
 
-/// What a run held out may have trained the model that it started from.
+/// Records that a run held out may have trained the model that it started from.
 fn refuse_early_training(folder: &Path) -> Result<()> {
     let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
     let own = certificate.of_this_run.is_some()
@@ -233,7 +233,7 @@ fn refuse_early_training(folder: &Path) -> Result<()> {
     .cure("score it on another private dataset: a session and --dataset"))
 }
 
-/// A model answers for records that it was trained on better than for others.
+/// A model answers better for records that it was trained on than for others.
 fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspace) -> Result<()> {
     let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
     let Some(record) = &private.record else { return Ok(()) };
@@ -244,7 +244,7 @@ fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspac
     });
     let refused = match has_other_rows(private, folder) {
         Some(false) => true,
-        // One account holds whatever comes from the same files; the rows may be others.
+        // One account holds everything from the same files; the rows may differ.
         Some(true) => same && certificate.start.is_some(),
         None => same,
     };
@@ -258,7 +258,7 @@ fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspac
     .cure("score it on what its run held out: name the run directory alone"))
 }
 
-/// Whether no row is one of those that the run in `folder` had; `None` where that cannot be told.
+/// Whether no row was used by the run in `folder`; `None` if this is unknown.
 fn has_other_rows(private: &Loaded, folder: &Path) -> Option<bool> {
     let session = Session::open(&folder.join("run.ron")).ok()?;
     let theirs = session.dataset(&session.plans.first()?.private).ok()?;
@@ -266,8 +266,8 @@ fn has_other_rows(private: &Loaded, folder: &Path) -> Option<bool> {
     share_rows(private, &theirs).map(|shared| !shared)
 }
 
-/// Whether two private datasets have a row or a person in common: of one file, by place; of
-/// several, by what stands in the rows. `None` where that cannot be told.
+/// Whether two private datasets have a row or a person in common: in one file by place, in several
+/// by the contents of rows. `None` if this is unknown.
 fn share_rows(one: &Loaded, other: &Loaded) -> Option<bool> {
     let sketches = one.record.as_ref()?.sketch.as_ref().zip(other.record.as_ref()?.sketch.as_ref());
     let alike = sketches.and_then(|(one, other)| one.overlap(other)).is_some_and(|it| it.shared);
@@ -286,14 +286,14 @@ fn share_rows(one: &Loaded, other: &Loaded) -> Option<bool> {
     Some(apart.is_err() || alike)
 }
 
-/// The score of a run on a private dataset of other records, which pay from their own account.
+/// The score of a run on a private dataset of other records, paid from their own account.
 pub struct Test {
     dataset: String,
     scoring: Scoring,
     calibrated: Calibrated,
 }
 
-/// The run that is to be scored, before anything is spent.
+/// The run to be scored, before anything is spent.
 pub(super) struct Examinee<'a> {
     pub session: &'a Session,
     pub workspace: &'a Workspace,
@@ -305,7 +305,7 @@ pub(super) struct Examinee<'a> {
 }
 
 impl Test {
-    /// What the plan asks for, if it names a test dataset.
+    /// The test that the plan requests, if it names a test dataset.
     pub(super) fn of(
         plan: &PlanDefinition,
         loaded: &[&Loaded],
@@ -329,8 +329,8 @@ impl Test {
         format!("of '{}', whose account pays ε {epsilon}: {expected}", self.dataset)
     }
 
-    /// Refuses records that the model will have learned from, or that are public, and an account
-    /// without room for the score.
+    /// Refuses records on which the model will be trained, public records, and an account without
+    /// room for the score.
     pub(super) fn admit(&self, of: &Examinee) -> Result<()> {
         let Examinee { session, workspace, plan, loaded, .. } = *of;
         let name = &self.dataset;
@@ -358,7 +358,7 @@ impl Test {
             .cure("name another test dataset, or leave `test` out"));
         }
         account.check_unit(test.unit().as_deref())?;
-        // One account may stand for both.
+        // Both may be in one account.
         let trains = account_of(private, session, &plan.private, workspace)?.id == account.id;
         let run = of.events.iter().filter(|_| trains);
         let events: Vec<Event> = run.chain(&self.calibrated.events).cloned().collect();
@@ -368,7 +368,7 @@ impl Test {
             .map_err(|error| error.within(&format!("test dataset '{name}'")))
     }
 
-    /// Releases it and settles it at once, whatever becomes of the run.
+    /// Releases the score and settles it at once, whatever happens to the run.
     pub(super) fn draw(
         &self,
         (session, workspace): (&Session, &Workspace),

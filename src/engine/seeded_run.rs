@@ -19,7 +19,7 @@ use crate::privacy::{NoiseSource, Released, Spender};
 use crate::session::certificate::{AccountStanding, Certificate, Facts, TakenAsPublic};
 use crate::session::{Loaded, RunDirectory};
 
-/// What a step is said to have taken: a clock would differ every time.
+/// The stated duration of a step: a clock would differ every time.
 const EACH: Duration = Duration::from_millis(4);
 
 pub(crate) fn run_for_pictures(
@@ -103,7 +103,7 @@ pub(crate) fn run_for_pictures(
     directory.write_certificate(&certificate)?;
     Ok(Summary {
         run: run.clone(),
-        // Where it would lie beside a session; the workspace's own path differs every time.
+        // Its place beside a session; the workspace's own path differs every time.
         directory: std::path::Path::new(".halflight/runs").join(&run.0),
         plan: job.plan.name.clone(),
         method: method.spec().name,

@@ -12,14 +12,14 @@ use crate::session::{Loaded, Workspace};
 pub(super) struct Order<'a> {
     pub workspace: &'a Workspace,
     pub private: &'a Loaded,
-    /// Opens an account that has none.
+    /// The budget for an account that has none.
     pub budget: Option<Budget>,
-    /// What the ledger calls it.
+    /// Its name in the ledger.
     pub method: &'static str,
     pub target: Target,
 }
 
-/// What was released, and what it cost.
+/// A released value and its cost.
 pub(super) struct Paid<T> {
     pub value: T,
     pub run: RunId,
@@ -29,7 +29,7 @@ pub(super) struct Paid<T> {
 }
 
 impl Order<'_> {
-    /// Has the ledger grant the whole of it, draws, and settles what was drawn.
+    /// Gets a grant for all of it from the ledger, draws, and settles the draws.
     pub fn pay<T>(
         &self,
         calibrated: &Calibrated,

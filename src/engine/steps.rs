@@ -15,27 +15,27 @@ use crate::privacy::{Calibrated, Released, Spender, Watch};
 use crate::session::RunDirectory;
 use crate::session::resumption::Recorded;
 
-/// Goes along with a run, writes its steps down and tells of them.
+/// Follows a run, records its steps and reports them.
 pub(super) struct StepRecorder<'a> {
     control: &'a Control,
     judge: &'a Judge<'a>,
     calibrated: &'a Calibrated,
-    /// Steps that an earlier program took and wrote down.
+    /// Steps that an earlier program recorded.
     recorded: Option<Recorded>,
     directory: &'a mut RunDirectory,
     tell: &'a mut dyn FnMut(Moment),
-    /// The next step was taken before: it is only taken again to get beyond it.
+    /// Whether the next step was already recorded and is only repeated.
     again: bool,
-    /// The watch of steps that nobody looks at.
+    /// The watch for steps that nobody looks at.
     unseen: Watch,
     /// How often each event was drawn before the step, and when the step began.
     drawn: Vec<u64>,
     began: Instant,
     /// The last step.
     pub taken: u64,
-    /// Time at work, pauses and repeated steps left out.
+    /// Time at work, without pauses and repeated steps.
     pub worked: Duration,
-    /// Another program can go on where this one ended.
+    /// Whether another program can continue where this one ended.
     pub resumable: bool,
 }
 
@@ -65,8 +65,8 @@ impl<'a> StepRecorder<'a> {
         }
     }
 
-    /// Takes all steps of the run that `start` makes: its model, if it came to one, and how it
-    /// ended.
+    /// Takes all steps of the run that `start` makes. Returns its model, if there is one, and how
+    /// it ended.
     pub fn take(
         &mut self,
         start: impl FnOnce() -> Result<Box<dyn Run>>,
@@ -101,13 +101,13 @@ impl<'a> StepRecorder<'a> {
         (model, ended)
     }
 
-    /// How many steps were written down before.
+    /// The number of steps recorded before.
     fn before(&self) -> Option<u64> {
         self.recorded.as_ref().map(Recorded::steps)
     }
 
     fn write(&mut self, step: &Step, epsilon: f64) -> Result<()> {
-        // What was written of half a step, or of one whose values are lost.
+        // The record of half a step, or of one whose values are lost.
         if self.before().is_some_and(|before| self.taken <= before) {
             self.directory.keep_until(self.taken)?;
         }
@@ -144,8 +144,8 @@ impl Companion for StepRecorder<'_> {
     }
 }
 
-/// ε of everything drawn so far. It is part of the plan, so it tells no more than all of that;
-/// the bound that is quick to compute may be above it.
+/// ε of everything drawn so far. The draws are part of the plan, so they reveal no more than all of
+/// it; the quick bound may be above that.
 pub(super) fn epsilon_of(spender: &Spender, planned: &Calibrated) -> Result<f64> {
     let drawn = Composition::of(&spender.drawn())?.running(planned.target.delta)?;
     Ok(drawn.epsilon.min(planned.guarantee.epsilon))

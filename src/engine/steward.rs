@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::control::Control;
 use crate::session::steering::{Inbox, Wish};
 
-/// Between two looks, each of which asks the disk about one file.
+/// The time between two looks, each of which reads one file.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Lives as long as the run.
@@ -18,7 +18,7 @@ pub(super) struct Steward {
 }
 
 impl Steward {
-    /// Of the run in `directory`, which looks at `control` between its steps.
+    /// The steward of the run in `directory`, which checks `control` between its steps.
     pub fn of(directory: &Path, control: &Control) -> Self {
         let (end, ended) = channel();
         let (mut inbox, control) = (Inbox::of(directory), control.clone());

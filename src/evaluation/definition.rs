@@ -4,27 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Fewer held-out records say next to nothing.
+/// Fewer held-out records say almost nothing.
 pub const FEWEST: usize = 20;
 
 /// The released score of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
-    /// What it costs.
+    /// How it is paid for.
     #[serde(default)]
     pub pay: Pay,
-    /// The share of wrong answers in each class, too.
+    /// Whether the share of wrong answers in each class is also released.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_class: bool,
-    /// How well the probabilities order the records of two classes, too (AUC).
+    /// Whether the AUC is also released: how well the probabilities order the records of two
+    /// classes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auc: bool,
-    /// What counts as the error of a number.
+    /// The error of a number.
     #[serde(default, skip_serializing_if = "Loss::is_default")]
     pub loss: Loss,
-    /// Larger errors count as this much, in units of the label. Without it, twice the error that
-    /// nine of ten public records stay below.
+    /// The limit of errors, in units of the label; larger ones count as this. By default twice the
+    /// error that nine of ten public records stay below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
 }
@@ -43,19 +44,19 @@ pub enum Pay {
     Epsilon(f64),
 }
 
-/// What counts as the error of a number.
+/// The error of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// Its size: the mean absolute error.
     #[default]
     Absolute,
-    /// Its square: the root of the mean is told.
+    /// Its square; the root of the mean is reported.
     Squared,
 }
 
 impl Pay {
-    /// What is offered for a score that training does not cover: a tenth of the run's ε.
+    /// The proposal for a score that training does not cover: a tenth of the run's ε.
     pub const OFFERED: Self = Self::Share(0.1);
 }
 
@@ -74,7 +75,7 @@ impl Loss {
     }
 }
 
-/// As forms show it, and [`Evaluation::parse`] reads it: `free, by class, AUC`.
+/// The text in forms, which [`Evaluation::parse`] reads: `free, by class, AUC`.
 impl std::fmt::Display for Evaluation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.pay {
@@ -97,13 +98,13 @@ const AUC: &str = "AUC";
 const SQUARED: &str = "squared";
 const UP_TO: &str = "up to";
 
-/// What [`Evaluation::parse`] takes.
+/// The syntax of [`Evaluation::parse`].
 pub const FORM: &str = "none, or free, or a share of the run's ε such as 'share 0.1', or an ε \
                         such as 'ε 0.2'; then, after commas, 'by class', 'AUC', 'squared', 'up \
                         to 60' (the largest error that counts)";
 
 impl Evaluation {
-    /// Reads what [`std::fmt::Display`] writes; `None` where it is something else.
+    /// Reads the output of [`std::fmt::Display`]; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(',').map(str::trim);
         let pay = parts.next()?;

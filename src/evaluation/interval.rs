@@ -16,7 +16,7 @@ use super::score::Score;
 use crate::numeric::special::{least, normal_tails};
 use crate::numeric::student::two_sided;
 
-/// How often the truth may lie beyond either end of an interval, of one model among so many.
+/// How often the truth may be beyond either end of an interval, for one model among this many.
 pub fn outside(models: usize) -> f64 {
     0.025 / models.max(1) as f64
 }
@@ -68,15 +68,15 @@ fn weighted(trials: usize, p: f64, value: impl Fn(f64) -> f64) -> f64 {
     sum / mass
 }
 
-/// The last place, from `inside` towards `end`, where `excess` is above 0. It falls there, and is
-/// above 0 inside.
+/// The last place, from `inside` towards `end`, where `excess` is above 0. It decreases in this
+/// direction, and is above 0 inside.
 fn last(inside: f64, end: f64, excess: impl Fn(f64) -> f64) -> f64 {
     let (mut near, mut far) = ((inside, excess(inside)), (end, excess(end)));
     if far.1 > 0.0 {
         return end;
     }
-    // Where the line between both ends meets 0, and an end that stays counts half as much (Illinois);
-    // every third time their middle, which a cliff needs.
+    // The zero of the line between both ends, where an end that stays counts half as much
+    // (Illinois); every third time their middle, which steep functions need.
     let mut stayed = None;
     for round in 0..150 {
         let line = (near.0 * far.1 - far.0 * near.1) / (far.1 - near.1);
@@ -97,24 +97,24 @@ fn last(inside: f64, end: f64, excess: impl Fn(f64) -> f64) -> f64 {
     0.5 * (near.0 + far.0)
 }
 
-/// The share that a noisy count has of this many records.
+/// The share of a noisy count among this many records.
 pub fn share(count: f64, records: usize, law: &Law, tail: f64) -> Score {
     ratio(count, records as f64, records, |_| *law, tail)
 }
 
-/// The share that a noisy count has of a noisy number of records, at most `most`. `law` is that of the noise of
-/// count − p·records.
+/// The share of a noisy count among a noisy number of records, at most `most`. `law` is that of the
+/// noise of count − p·records.
 pub fn ratio(count: f64, records: f64, most: usize, law: impl Fn(f64) -> Law, tail: f64) -> Score {
     let among = records.clamp(1.0, most.max(1) as f64);
     let trials = among.round() as usize;
     let value = (count / among).clamp(0.0, 1.0);
-    // As if of exactly so many records.
+    // As if there were exactly this many records.
     let seen = |p: f64| count + p * (trials as f64 - records);
     // Logarithms of chances are nearly straight.
     let above_tail = |chance: f64| (chance.max(f64::MIN_POSITIVE) / tail).ln();
     let high = |p: f64| above_tail(below(seen(p), trials, p, &law(p)));
     let low = |p: f64| above_tail(above(seen(p), trials, p, &law(p)));
-    // Less than none, even for noise: what no wrong answer at all would leave open.
+    // Less than zero, even for noise: the interval for no wrong answer at all.
     let silent = 1.0 - tail.powf(1.0 / trials as f64);
     let (low, high) = match (low(value) > 0.0, high(value) > 0.0) {
         (true, true) => (last(value, 0.0, low), last(value, 1.0, high)),
@@ -124,7 +124,7 @@ pub fn ratio(count: f64, records: f64, most: usize, law: impl Fn(f64) -> Law, ta
     Score { value, low, high }
 }
 
-/// Of the sum of so many records' values, each with this variance.
+/// The interval of a mean, from the sum of this many records' values, each with this variance.
 pub fn mean(sum: f64, records: f64, variance: f64, law: &Law, tail: f64) -> Score {
     let records = records.max(1.0);
     let freedom = (records as usize).saturating_sub(1).max(1);
@@ -133,7 +133,7 @@ pub fn mean(sum: f64, records: f64, variance: f64, law: &Law, tail: f64) -> Scor
     Score { value: sum / records, low: (sum - half) / records, high: (sum + half) / records }
 }
 
-/// What normal spread and noise together pass with this chance.
+/// The value that normal spread and noise together exceed with this probability.
 pub fn quantile(spread: f64, law: &Law, tail: f64) -> f64 {
     if let Law::Gaussian { sd } = law {
         return normal(tail) * spread.hypot(*sd);
@@ -162,7 +162,7 @@ mod tests {
 
     const TAIL: f64 = 0.025;
 
-    /// One of the law.
+    /// One draw of the law.
     fn noise(law: &Law, draw: &mut ChaCha20Rng) -> f64 {
         match *law {
             Law::Gaussian { sd } => {
@@ -180,7 +180,7 @@ mod tests {
         (0..n).filter(|_| draw.random::<f64>() < p).count() as f64
     }
 
-    /// The shares of releases whose interval holds the truth.
+    /// The shares of releases whose interval contains the truth.
     fn covered(releases: usize, mut release: impl FnMut(&mut ChaCha20Rng) -> bool) -> f64 {
         let mut draw = ChaCha20Rng::seed_from_u64(7);
         (0..releases).filter(|_| release(&mut draw)).count() as f64 / releases as f64
@@ -199,7 +199,7 @@ mod tests {
                             let count = binomial(records, p, draw) + noise(&law, draw);
                             share(count, records, &law, TAIL).holds(p)
                         });
-                        // Three standard deviations of 600 releases, and what is safe.
+                        // Three standard deviations of 600 releases, with some margin.
                         assert!(found >= 0.923, "{records} {epsilon} {p} {law:?}: {found}");
                         assert!(found <= 0.982, "{records} {epsilon} {p} {law:?}: {found}");
                     }
@@ -216,7 +216,7 @@ mod tests {
                 let excess = |p: f64| (steep * towards * (root - p)).tanh() * (1.0 + p);
                 assert!((last(inside, end, excess) - root).abs() < 1e-11, "{root} {steep}");
             }
-            // As of chances that are less than the smallest number.
+            // As for probabilities below the smallest double.
             let cliff = |p: f64| if towards * (root - p) > 0.0 { 1.0 } else { -700.0 };
             assert!((last(inside, end, cliff) - root).abs() < 1e-11, "{root}");
             assert_eq!(last(inside, end, |_| 1.0), end);
@@ -247,7 +247,7 @@ mod tests {
         for (records, scale) in [(50_usize, 0.5), (50, 8.0), (1000, 2.0), (1000, 30.0)] {
             for law in [Law::Laplace { scale, terms: 1 }, Law::Gaussian { sd: scale }] {
                 let found = covered(1000, |draw| {
-                    // Skewed, as losses are: the square of a uniform number, mean 1/3.
+                    // Skewed, like losses: the square of a uniform number, mean 1/3.
                     let values: Vec<f64> =
                         (0..records).map(|_| draw.random::<f64>().powi(2)).collect();
                     let sum: f64 = values.iter().sum();

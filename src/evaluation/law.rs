@@ -10,19 +10,19 @@ pub enum Law {
         /// Standard deviation.
         sd: f64,
     },
-    /// A sum of so many independent Laplace variables of one scale.
+    /// A sum of independent Laplace variables of one scale.
     Laplace {
         /// The scale of each term.
         scale: f64,
-        /// How many are added.
+        /// The number of terms.
         terms: usize,
     },
 }
 
 impl Law {
-    /// Of Σ cᵢnᵢ where the nᵢ are independent noise of this scale. A sum of Laplace variables
-    /// with unequal factors has none of these laws: it gets the one with as much variance and
-    /// about as heavy tails.
+    /// The law of Σ cᵢnᵢ, where the nᵢ are independent noise of this scale. A sum of Laplace
+    /// variables with unequal factors has none of these laws: it gets the one with the same
+    /// variance and about equally heavy tails.
     pub fn of(laplace: bool, scale: f64, factors: &[f64]) -> Self {
         let squares: f64 = factors.iter().map(|c| c * c).sum();
         if !laplace {
@@ -44,7 +44,7 @@ impl Law {
         }
     }
 
-    /// The chance that the noise is at least x.
+    /// The probability that the noise is at least x.
     pub fn above(&self, x: f64) -> f64 {
         if self.sd() == 0.0 {
             return if x <= 0.0 { 1.0 } else { 0.0 };
@@ -59,8 +59,8 @@ impl Law {
     }
 }
 
-/// The chance that a sum of `terms` Laplace variables of scale 1 is at least x ≥ 0:
-/// e⁻ˣ Σᵢ xⁱ/i! Σₗ C(k − 1 + l, l)/2^{k + l} for i from 0 to k − 1 and l to k − 1 − i.
+/// The probability that a sum of `terms` Laplace variables of scale 1 is at least x ≥ 0: e⁻ˣ Σᵢ
+/// xⁱ/i! Σₗ C(k − 1 + l, l)/2^{k + l} for i from 0 to k − 1 and l to k − 1 − i.
 fn laplace_tail(x: f64, terms: usize) -> f64 {
     // Σₗ, longest first.
     let mut sums = Vec::with_capacity(terms);

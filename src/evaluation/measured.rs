@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plot::number::compact;
 
-/// The main error of a model and what is told beside it.
+/// The main error of a model and further scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     /// Root mean square in label units, or share of wrong answers.
@@ -21,7 +21,7 @@ pub struct Measured {
     pub further: FurtherScores,
 }
 
-/// What stands beside the main error: of numbers the first, of classes the others.
+/// Scores beside the main error: the first for numbers, the others for classes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct FurtherScores {
     /// In label units.
@@ -30,16 +30,16 @@ pub struct FurtherScores {
     /// From 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balanced_accuracy: Option<f64>,
-    /// Of two classes, from 0 to 1.
+    /// For two classes, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auc: Option<f64>,
-    /// There are two classes and no AUC, because all records are of one of them.
+    /// Whether there are two classes but no AUC, because all records are of one class.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_class: bool,
 }
 
 impl Measured {
-    /// Of answers and labels in the same units; `None` without any.
+    /// From answers and labels in the same units; `None` without any.
     pub fn of_numbers(pairs: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let (mut count, mut squares, mut sizes) = (0_usize, 0.0, 0.0);
         for (answer, label) in pairs {
@@ -52,8 +52,8 @@ impl Measured {
         Some(Self { error: (squares / count).sqrt(), further })
     }
 
-    /// Of the classes of records, of `classes` that there are, and of what was answered. `order` is
-    /// larger the more the model is for the second of two classes. `None` without records.
+    /// From the true classes of records, among `classes`, and the answers. `order` is larger the
+    /// more the model favours the second of two classes. `None` without records.
     pub fn of_classes(
         truth: &[u32],
         answers: &[Option<u32>],
@@ -77,19 +77,19 @@ impl Measured {
 }
 
 impl FurtherScores {
-    /// As charts draw them: mean absolute error, balanced accuracy in %, AUC.
+    /// The numbers for charts: mean absolute error, balanced accuracy in %, AUC.
     pub fn drawn(&self) -> [Option<f64>; 3] {
         let percent = self.balanced_accuracy.map(|share| 100.0 * share);
         [self.mean_absolute_error, percent, self.auc]
     }
 
-    /// The numbers that charts draw.
+    /// From the numbers in charts.
     pub fn of_drawn([mean_absolute_error, percent, auc]: [Option<f64>; 3]) -> Self {
         let balanced_accuracy = percent.map(|percent| percent / 100.0);
         Self { mean_absolute_error, balanced_accuracy, auc, one_class: false }
     }
 
-    /// Name and value of each, as they are told.
+    /// Name and value of each, for display.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = Vec::new();
         if let Some(error) = self.mean_absolute_error {
@@ -114,7 +114,7 @@ impl FurtherScores {
     }
 }
 
-/// What the numbers are called.
+/// The names of the numbers.
 pub const ABSOLUTE: &str = "mean absolute error";
 pub const BALANCED: &str = "balanced accuracy";
 pub const AUC: &str = "AUC";
@@ -136,9 +136,9 @@ fn balanced_accuracy(truth: &[u32], right: impl Fn(usize) -> bool) -> Option<f64
     (!occur.is_empty()).then(|| occur.iter().sum::<f64>() / occur.len() as f64)
 }
 
-/// The chance that of two records, one of each class, the second class's has the larger score; equal
-/// scores count one half. `None` where a class is missing or a score is no number. Sorting takes
-/// O(n log n).
+/// The probability that of two records, one of each class, that of the second class has the larger
+/// score; equal scores count one half. `None` if a class is missing or a score is NaN. Sorting
+/// takes O(n log n).
 pub fn auc(scores: &[f64], is_second: &[bool]) -> Option<f64> {
     if scores.iter().any(|score| score.is_nan()) {
         return None;
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(auc(&[0.1, 0.9, 0.2, 0.8], &classes), Some(1.0));
         assert_eq!(auc(&[0.9, 0.1, 0.8, 0.2], &classes), Some(0.0));
         assert_eq!(auc(&[0.5; 4], &classes), Some(0.5));
-        // Of the pairs (1, 1), (1, 3), (2, 1), (2, 3): a tie, won, lost, won.
+        // Among the pairs (1, 1), (1, 3), (2, 1), (2, 3): a tie, won, lost, won.
         assert_eq!(auc(&[1.0, 1.0, 2.0, 3.0], &classes), Some(0.625));
         assert_eq!(auc(&[-0.0, 0.0], &[false, true]), Some(0.5));
         assert_eq!(auc(&[f64::NEG_INFINITY, f64::INFINITY], &[false, true]), Some(1.0));
@@ -215,7 +215,7 @@ mod tests {
         }
         let both = Measured::of_classes(&[0, 1], &told(&[0, 1]), Some(&[0.3, 0.7]), 2).unwrap();
         assert_eq!(both.further.words(), "balanced accuracy 100.0 %, AUC 1.000");
-        // Of three classes there is none, whatever occurs.
+        // For three classes there is none, whichever occur.
         let three = Measured::of_classes(&[0, 1], &told(&[0, 1]), Some(&[0.3, 0.7]), 3).unwrap();
         assert_eq!((three.further.auc, three.further.one_class), (None, false));
     }
@@ -236,7 +236,7 @@ mod tests {
         fn the_auc_is_the_share_of_pairs_in_order(
             records in proptest::collection::vec((0..8_i32, any::<bool>(), any::<bool>()), 1..60),
         ) {
-            // Few different scores have many ties, many have none.
+            // A few different scores have many ties, many scores have none.
             let fine = |at: usize, score: i32, fine: bool| {
                 f64::from(score) + if fine { 0.001 * ((at * 7) % 60) as f64 } else { 0.0 }
             };

@@ -9,7 +9,7 @@ use super::tally::{BINS, Kind, Tally};
 use crate::numeric::Vector;
 use crate::numeric::projection::onto_simplex;
 
-/// A released number with an interval that holds the truth 95 of 100 times.
+/// A released number with an interval that contains the truth 95 times out of 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Score {
@@ -42,47 +42,47 @@ impl Score {
 pub struct ClassScore {
     /// The class.
     pub class: String,
-    /// About how many held-out records it has.
+    /// The estimated number of its held-out records.
     pub records: f64,
-    /// `None` where hardly any record has the class.
+    /// `None` if hardly any record has the class.
     pub wrong: Option<Score>,
 }
 
-/// Everything that is told about a model on held-out private records.
+/// Everything released about a model on held-out private records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scored {
     /// Held-out rows.
     pub records: usize,
-    /// The private dataset whose rows they are, if it is not the one of the run.
+    /// The private dataset of the rows, if it is not that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
-    /// About how many of them could be used, where gaps count for themselves; without it, a row
-    /// that cannot be used counts as wrong.
+    /// The estimated number of usable rows, if gaps count separately; without it, an unusable row
+    /// counts as wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usable: Option<f64>,
-    /// Of numbers; without it the error is the share of wrong answers.
+    /// The loss for numbers; without it the error is the share of wrong answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
-    /// Larger errors count as this much.
+    /// The limit of errors; larger ones count as this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
     /// The error of the model.
     pub error: Score,
-    /// That of public data alone.
+    /// The error of public data alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_alone: Option<Score>,
-    /// The first minus the second; of losses that are squared, before the root is taken.
+    /// The first minus the second; for squared losses, before the root is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Score>,
     /// One for each class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassScore>,
-    /// The mean over the classes of the share that is answered rightly, where each has a share.
-    /// Earlier versions did not tell it.
+    /// The mean over the classes of the share of right answers, if each has a share. Earlier
+    /// versions did not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balanced_accuracy: Option<Score>,
-    /// The chance that of two records, one of each class, the right one gets the larger
+    /// The probability that of two records, one of each class, the right one gets the larger
     /// probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auc: Option<Score>,
@@ -102,10 +102,10 @@ pub struct Elsewhere {
     pub run: String,
 }
 
-/// A class of fewer records has no share that could be told.
+/// A class with fewer records gets no share.
 const FEW: f64 = 3.0;
 
-/// Released counts and how to read them.
+/// Released counts and how to interpret them.
 struct ReleasedCounts<'a> {
     tally: &'a Tally,
     counts: Vec<f64>,
@@ -113,8 +113,8 @@ struct ReleasedCounts<'a> {
 }
 
 impl ReleasedCounts<'_> {
-    /// Number, class, outcome of the model, and whether public data alone are wrong, of every
-    /// cell of usable rows.
+    /// Index, class, outcome of the model, and whether public data alone are wrong, for every cell
+    /// of usable rows.
     fn cells(&self) -> impl Iterator<Item = (usize, usize, usize, bool)> {
         let tally = self.tally;
         let model = if matches!(tally.kind, Kind::Classes { binned: true, .. }) { BINS } else { 2 };
@@ -138,8 +138,8 @@ impl ReleasedCounts<'_> {
         factors.iter().zip(&self.counts).map(|(factor, count)| factor * count).sum()
     }
 
-    /// The noise of such a sum. All counts together are the number of rows, so what they miss of
-    /// it was taken from all alike.
+    /// The noise of such a sum. All counts add up to the number of rows, so the difference was
+    /// distributed equally over all.
     fn law(&self, factors: &[f64]) -> Law {
         let mean = factors.iter().sum::<f64>() / factors.len() as f64;
         let centred: Vec<f64> = factors.iter().map(|factor| factor - mean).collect();
@@ -164,8 +164,8 @@ impl ReleasedCounts<'_> {
 }
 
 impl Scored {
-    /// What a released vector says. `scale` is σ or b of its noise; `threshold` the first bin in
-    /// which the second class is the answer.
+    /// The scores from a released vector. `scale` is σ or b of its noise; `threshold` is the first
+    /// bin in which the second class is the answer.
     pub fn of(
         tally: &Tally,
         released: &[f64],
@@ -179,12 +179,12 @@ impl Scored {
         }
     }
 
-    /// Without a comparison: nothing was there to compare with.
+    /// Without a comparison, if there was nothing to compare with.
     pub fn alone(self) -> Self {
         Self { public_alone: None, difference: None, ..self }
     }
 
-    /// What was told about public data alone. Of classes, and of probabilities, nothing was.
+    /// The released scores of public data alone. For classes and probabilities there are none.
     pub fn of_public_data(self) -> Self {
         let error = self.public_alone.unwrap_or(self.error);
         let (balanced_accuracy, auc) = (None, None);
@@ -217,8 +217,8 @@ impl Scored {
         let largest = largest_error.unwrap_or(1.0);
         let usable = tally.counts_gaps().then(|| released[released.len() - 1]);
         let records = usable.unwrap_or(tally.rows as f64).clamp(1.0, tally.rows as f64);
-        // Mean and variance of a pair of numbers; as much of the variance as noise may hide is
-        // added.
+        // Mean and variance of a pair of numbers; the variance is raised by the amount that noise
+        // may hide.
         let moments = |part: usize| {
             let mean = (released[2 * part] / records).clamp(0.0, 1.0);
             let to_mean = 1.0 / (4.0 * tally.second() * records);
@@ -226,7 +226,7 @@ impl Scored {
             let variance = mean - released[2 * part + 1] * to_mean - mean * mean + hidden;
             (mean, variance.clamp(0.0, mean * (1.0 - mean)))
         };
-        // Where the number of records is noisy, it moves the mean as well.
+        // If the number of records is noisy, it also moves the mean.
         let law = |weight: f64, mean: f64| {
             let factors = if tally.counts_gaps() { vec![weight, mean] } else { vec![weight] };
             Law::of(tally.laplace, scale, &factors)
@@ -298,7 +298,7 @@ impl Scored {
             let records = counted.unwrap_or(rows).max(1.0);
             let sum = cells.sum(&gap);
             let either: Vec<f64> = gap.iter().map(|it| it.abs()).collect();
-            // As many records are added as the noise may hide.
+            // The number of records that noise may hide is added.
             let differ = cells.sum(&either) + cells.law(&either).sd();
             let differ = differ.clamp(sum.abs().clamp(1.0, records), records) / records;
             let variance = differ - (sum / records).powi(2);
@@ -325,8 +325,8 @@ impl Scored {
     }
 }
 
-/// What one class has: the cells of its wrong answers and of all of its records, and how many of
-/// them there are about.
+/// One class: the cells of its wrong answers and of all its records, and the estimated number of
+/// its records.
 struct ClassShare {
     wrong: Vec<f64>,
     of_class: Vec<f64>,
@@ -334,15 +334,15 @@ struct ClassShare {
     share: f64,
 }
 
-/// 1 less the mean of the shares. Records of a class are drawn by chance, and noise moves a share of w
-/// wrong answers among n records by the noise of w − p·n over n, for all classes together.
+/// 1 minus the mean of the shares. Records of a class are drawn by chance, and noise moves a share
+/// of w wrong answers among n records by the noise of (w − p·n)/n, for all classes together.
 fn balanced_accuracy(cells: &ReleasedCounts, shares: &[ClassShare]) -> Score {
     let classes = shares.len() as f64;
     let mut factors = vec![0.0; cells.counts.len()];
     let (mut wrong, mut variance) = (0.0, 0.0);
     for ClassShare { wrong: cells_wrong, of_class, records, share } in shares {
         wrong += share / classes;
-        // With two right and two wrong answers more, as none of a few does not say never.
+        // With two right and two wrong answers added, because none among a few does not mean never.
         let usual = (share * records + 2.0) / (records + 4.0);
         variance += usual * (1.0 - usual) / records / classes.powi(2);
         let weight = 1.0 / (records * classes);
@@ -355,7 +355,7 @@ fn balanced_accuracy(cells: &ReleasedCounts, shares: &[ClassShare]) -> Score {
     Score { value, low: value - half, high: value + half }.within(0.0, 1.0)
 }
 
-/// From the counts of both classes in every bin; the variance is DeLong's, and noise is added.
+/// From the counts of both classes in every bin; the variance is DeLong's plus that of the noise.
 fn auc(cells: &ReleasedCounts) -> Option<Score> {
     let mut counts = [[0.0; BINS]; 2];
     for (cell, class, bin, _) in cells.cells() {
@@ -368,7 +368,7 @@ fn auc(cells: &ReleasedCounts) -> Option<Score> {
     if totals.iter().any(|total| *total < FEW.max(2.0 * noise)) {
         return None;
     }
-    // Counts below 0 are noise; to cut them off alone would make the classes more alike.
+    // Counts below 0 are noise; only cutting them off would make the classes more alike.
     let kept: [Vector; 2] = std::array::from_fn(|class| {
         let shares = counts[class].iter().map(|count| count / totals[class]);
         let mut shares = Vector::from_iterator(BINS, shares);
@@ -419,8 +419,9 @@ mod tests {
         exact.into_iter().map(|it| it + scale * noise(draw)).collect()
     }
 
-    /// A record of two classes: the model is wrong with .25 or .1, public data alone more often,
-    /// and mostly about the same records. Probabilities of the second class rise with it.
+    /// A record of two classes: the model is wrong with probability .25 or .1, public data alone
+    /// more often, and mostly on the same records. Probabilities of the second class rise with the
+    /// class.
     fn answer(draw: &mut ChaCha20Rng) -> Answer {
         let class = u32::from(draw.random::<f64>() < 0.3);
         let wrong = draw.random::<f64>() < if class == 1 { 0.25 } else { 0.1 };
@@ -431,7 +432,7 @@ mod tests {
         Answer { class, wrong, bin, public_wrong }
     }
 
-    /// How often each interval held the truth.
+    /// How often each interval contained the truth.
     fn coverage(
         tally: &Tally,
         usable: usize,
@@ -514,7 +515,7 @@ mod tests {
                             continue;
                         }
                         let at = format!("{name}: {found} of {told}, {tally:?}, {scale}");
-                        // Four standard deviations of so many releases.
+                        // Four standard deviations for this many releases.
                         assert!(found >= 0.905, "{at}");
                         assert!(found <= 0.99, "{at}");
                     }
@@ -557,7 +558,7 @@ mod tests {
                     for (name, found, _) in coverage(&tally, usable, scale, &truth) {
                         let at = format!("{name}: {found}, {tally:?}, {scale}");
                         assert!(found >= 0.905, "{at}");
-                        // Public data alone are told with what is certain only.
+                        // Public data alone are reported only with certain numbers.
                         assert!(found <= 0.985 || name == "public", "{at}");
                     }
                 }

@@ -13,38 +13,38 @@ use crate::privacy::{
     Allotment, Calibrated, PlannedRelease, Private, Reach, Released, Spender, Target,
 };
 
-/// What a share of wrong answers is expected to be, before anything is known.
+/// The expected share of wrong answers, before anything is known.
 const USUAL_SHARE: f64 = 0.2;
-/// The same of a loss, in units of the largest that counts: its mean and standard deviation.
+/// The same for a loss, in units of the largest that counts: its mean and standard deviation.
 const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
 
-/// Of fewer records of a class nothing is told, whatever the noise.
+/// The least records of a class for which anything is reported, for any noise.
 const FEW_OF_A_CLASS: f64 = 5.0;
 
-/// A score that is to be released.
+/// A score to be released.
 #[derive(Debug, Clone)]
 pub struct Scoring {
-    /// What the plan asks for.
+    /// The score that the plan asks for.
     pub asked: Evaluation,
-    /// What will be added up.
+    /// The tally to release.
     pub tally: Tally,
 }
 
-/// What the score of a model needs beside the held-out records.
+/// The input for the score of a model, besides the held-out records.
 #[derive(Clone, Copy)]
 pub(crate) struct ScoringNeeds<'a> {
-    /// What public data alone answer, where the two are compared.
+    /// The model of public data alone, if the two are compared.
     pub public_alone: Option<&'a Model>,
-    /// Says how large errors usually are, and which probabilities are usual.
+    /// Public records that show the typical errors and probabilities.
     pub public_holdout: Option<&'a Dataset>,
     pub classes: &'a [String],
-    /// The label that an answer of the model means, in units of the held-out records.
+    /// The label for an answer of the model, in units of the held-out records.
     pub label: &'a (dyn Fn(f64) -> f64 + Sync),
 }
 
 impl Scoring {
-    /// Of `rows` held-out rows of the private dataset with so many classes, or numbers.
-    /// `comparable`: the public records have the same label.
+    /// For `rows` held-out rows of the private dataset with this many classes, or numbers.
+    /// `comparable`: whether the public records have the same label.
     pub fn of(
         asked: Evaluation,
         private: &DatasetDefinition,
@@ -97,7 +97,7 @@ impl Scoring {
         let what = match self.tally.rows {
             0 => "no record is held out to score the model by".to_owned(),
             rows => {
-                // The number of records alone leaves this much open.
+                // The uncertainty from the number of records alone.
                 let half = 100.0 * self.half_width_with(0.0);
                 let of = match self.tally.kind {
                     Kind::Classes { .. } => "percentage points",
@@ -122,7 +122,7 @@ impl Scoring {
         calibrate(&releases, target)
     }
 
-    /// What is paid for would cost nothing.
+    /// A remark if the score is paid for but would be free.
     pub fn caution(&self, training: &[PlannedRelease]) -> Option<String> {
         let covered = training.iter().any(covers);
         (self.asked.pay != Pay::Covered && covered).then(|| {
@@ -132,8 +132,8 @@ impl Scoring {
         })
     }
 
-    /// That some class will have hardly any held-out record, if it is as rare as among public ones:
-    /// how often it is private nobody may look.
+    /// A remark that some class will have hardly any held-out record, if it is as rare as among
+    /// public ones; its private frequency is secret.
     pub fn rare(&self, public: &Classes) -> Option<String> {
         let Kind::Classes { classes: Some(_), .. } = self.tally.kind else { return None };
         let expected = public.names.iter().enumerate().map(|(class, name)| {
@@ -195,8 +195,8 @@ impl Scoring {
         PlannedRelease { held_out: true, ..planned }
     }
 
-    /// Half of the width that the interval of the error will have, at a usual error: of classes a
-    /// share of all records, of numbers a share of the largest error that counts.
+    /// Half the width of the interval of the error, at a typical error: for classes as a share of
+    /// all records, for numbers as a share of the largest error that counts.
     pub fn half_width(&self, calibrated: &Calibrated) -> f64 {
         let event = calibrated.events().iter().find(|event| event.label == LABEL);
         self.half_width_with(event.map_or(0.0, |event| event.mechanism.noise.scale))
@@ -216,7 +216,7 @@ impl Scoring {
     pub fn noise(&self, scale: f64) -> Law {
         let cells = self.tally.numbers();
         let factors = match self.tally.kind {
-            // Half of the cells are wrong, and all together are known.
+            // Half of the cells are wrong, and their total is known.
             Kind::Classes { .. } if cells > 1 => vec![0.5; cells],
             _ => vec![1.0],
         };
@@ -240,7 +240,7 @@ impl Scoring {
                 let (mean, _) = USUAL_LOSS;
                 let (verb, half) = match self.asked.loss {
                     Loss::Absolute => ("error", half / mean),
-                    // Of the root: half as much.
+                    // For the root, half as much.
                     Loss::Squared => ("root mean squared error", 0.5 * half / mean),
                 };
                 format!(
@@ -251,8 +251,8 @@ impl Scoring {
         }
     }
 
-    /// Releases the tally of the held-out records and says what it tells about the model, which
-    /// was released before.
+    /// Releases the tally of the held-out records and computes the scores of the model, which was
+    /// released before.
     pub(crate) fn draw(
         &self,
         holdout: &Private<Dataset>,
@@ -279,18 +279,18 @@ impl Scoring {
     }
 }
 
-/// Gaussian noise on all training records hides a score of the others.
+/// Gaussian noise on all training records also hides a score on the others.
 fn covers(release: &PlannedRelease) -> bool {
     release.query.kind == QueryKind::Gaussian
 }
 
-/// The model and public data alone, and how their answers are scored. All of it is public or
-/// released.
+/// The model and public data alone, with the rules for scoring their answers. All of it is public
+/// or released.
 pub(crate) struct Judges<'a> {
     model: &'a Model,
     public: Option<&'a Model>,
     label: &'a (dyn Fn(f64) -> f64 + Sync),
-    /// Of probabilities, between bins.
+    /// The edges of probabilities between bins.
     edges: Vec<f64>,
     loss: Option<(Loss, f64)>,
 }
@@ -320,7 +320,7 @@ impl<'a> Judges<'a> {
         Ok(judges)
     }
 
-    /// Twice what nine of ten public records stay below.
+    /// Twice the error that nine of ten public records stay below.
     fn usual_largest(&self, holdout: Option<&Dataset>) -> Result<f64> {
         let judge = self.public.unwrap_or(self.model);
         let errors = holdout.and_then(|holdout| self.errors(judge, holdout));
@@ -385,7 +385,7 @@ impl<'a> Judges<'a> {
         let public = self.public.as_ref().and_then(|model| model.classes(features));
         let chances = self.model.probabilities(features).filter(|_| !self.edges.is_empty());
         let answer = |(row, class): (usize, &u32)| {
-            // A model that tells no probability is certain of its answer.
+            // A model without probabilities counts as certain of its answer.
             let certain = if found.get(row) == Some(&1) { 1.0 } else { 0.0 };
             let chance = chances.as_ref().map_or(certain, |chances| chances[(1, row)]);
             Answer {
@@ -399,8 +399,8 @@ impl<'a> Judges<'a> {
     }
 }
 
-/// Between the bins of the second class's probability: quantiles of public records (or parts of
-/// equal width where there are none), and ½, where the answer changes.
+/// The edges between bins of the second class's probability: quantiles of public records (or parts
+/// of equal width if there are none), and ½, where the answer changes.
 fn edges(model: &Model, public: Option<&Dataset>) -> Vec<f64> {
     let chances = public.and_then(|public| model.probabilities(&public.features));
     let mut chances: Vec<f64> =

@@ -45,39 +45,39 @@ const SECOND_IN_L1: f64 = 0.25;
 /// where the answer changes.
 pub const BINS: usize = 9;
 
-/// What a released tally is about. All of it is public.
+/// The contents of a released tally. All of this is public.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
     /// Held-out rows.
     pub rows: usize,
-    /// Public data alone are scored as well.
+    /// Whether public data alone are also scored.
     pub compared: bool,
-    /// Rows that cannot be used are to be expected, so their number is told.
+    /// Whether unusable rows are expected, so that their number is reported.
     pub expects_gaps: bool,
-    /// What is counted.
+    /// The kind of count.
     pub kind: Kind,
-    /// The noise is Laplace noise: the ℓ₁ norm decides.
+    /// Whether the noise is Laplace noise, so that the ℓ₁ norm decides.
     pub laplace: bool,
-    /// The model is one of so many, and was chosen by the same rows.
+    /// The number of models, if one was chosen by the same rows.
     pub models: usize,
 }
 
-/// What is counted.
+/// The kind of count.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     Classes {
-        /// Those that are told apart, if they are.
+        /// The number of classes, if they are counted separately.
         classes: Option<usize>,
-        /// Probabilities are binned.
+        /// Whether probabilities are binned.
         binned: bool,
     },
     Numbers {
-        /// How far off an answer is.
+        /// The loss of an answer.
         loss: Loss,
     },
 }
 
-/// What is counted of the usable held-out rows.
+/// The answers for the usable held-out rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answers {
     /// One answer for each record.
@@ -86,22 +86,22 @@ pub enum Answers {
     Numbers(Vec<(f64, f64)>),
 }
 
-/// How one row was answered.
+/// The answer for one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// The true one.
+    /// The true class.
     pub class: u32,
-    /// The class is another one.
+    /// Whether the answer is wrong.
     pub wrong: bool,
-    /// Of the probability of the second class.
+    /// The bin of the second class's probability.
     pub bin: usize,
-    /// Public data alone are wrong.
+    /// Whether public data alone are wrong.
     pub public_wrong: bool,
 }
 
 impl Tally {
-    /// Of `rows` held-out rows with so many classes, or numbers. `may_have_gaps`: rows that
-    /// cannot be used are to be expected.
+    /// For `rows` held-out rows with this many classes, or numbers. `may_have_gaps`: whether
+    /// unusable rows are expected.
     pub fn new(
         asked: &Evaluation,
         rows: usize,
@@ -119,19 +119,19 @@ impl Tally {
         Self { rows, compared, expects_gaps: may_have_gaps, kind, laplace, models: 1 }
     }
 
-    /// Rows that cannot be used count for themselves: they are to be expected, or classes are told
-    /// apart, and a row without a class falls into none of them.
+    /// Whether unusable rows count separately: they are expected, or classes are counted
+    /// separately, and a row without a class falls into none of them.
     pub fn counts_gaps(&self) -> bool {
         self.expects_gaps || matches!(self.kind, Kind::Classes { classes: Some(_), .. })
     }
 
-    /// Of one class: what the model and public data alone may answer.
+    /// For one class: the possible outcomes of the model and of public data alone.
     fn outcomes(&self) -> (usize, usize) {
         let model = if matches!(self.kind, Kind::Classes { binned: true, .. }) { BINS } else { 2 };
         (model, if self.compared { 2 } else { 1 })
     }
 
-    /// Right and wrong, and nothing else: one number is enough.
+    /// Whether there are only right and wrong, so that one number is enough.
     fn is_single(&self) -> bool {
         matches!(self.kind, Kind::Classes { classes: None, binned: false })
             && !self.compared
@@ -170,7 +170,7 @@ impl Tally {
     }
 
     /// How far the vector of sums may be from the true one, in the norm of its noise, under either
-    /// neighbour. Counts are exact; every other number is a sum of one term of at most 1 a row.
+    /// neighbour. Counts are exact; every other number is a sum with one term of at most 1 per row.
     fn rounding(&self) -> f64 {
         if matches!(self.kind, Kind::Classes { .. }) {
             return 0.0;
@@ -197,11 +197,11 @@ impl Tally {
         Release::new(LABEL, Laplace { sensitivity, numbers })
     }
 
-    /// A null record can be anything to the model, so this is for replaced records; it holds for
-    /// null records as well.
+    /// The model may answer anything for a null record, so this is for replaced records; it also
+    /// holds for null records.
     pub const ADJACENCY: Adjacency = Adjacency::ReplaceOne;
 
-    /// What is released, in words.
+    /// The release in words.
     pub fn words(&self) -> String {
         let what = match self.kind {
             Kind::Classes { binned: true, .. } => {
@@ -242,7 +242,7 @@ impl Tally {
                         *count += 1.0;
                     }
                 }
-                // In a cell of their own, or as wrong as can be.
+                // In a cell of their own, or with the largest loss.
                 if let Some(last) = vector.last_mut() {
                     *last += unused;
                 }
@@ -310,7 +310,7 @@ mod tests {
         norm(tally, &pairs.map(|(one, other)| one - other).collect::<Vec<_>>())
     }
 
-    /// Every answer that one row may have; none if it cannot be used.
+    /// Every possible answer for one row; none if it is unusable.
     fn rows_of(tally: &Tally) -> Vec<Answers> {
         let mut rows = vec![];
         match tally.kind {

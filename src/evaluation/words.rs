@@ -6,7 +6,7 @@ use super::score::{Elsewhere, Score, Scored};
 use super::{Loss, measured};
 use crate::privacy::accountant::round_up;
 
-/// What is said wherever a score stands.
+/// The explanation beside every score.
 pub const RELEASED: &str = "In brackets: a range that contains the true value in 95 of 100 \
                             releases. It allows for the noise and for which records happened to be \
                             held out.";
@@ -43,7 +43,7 @@ impl Scored {
         if self.loss.is_some() { told(score, "") } else { percent(score) }
     }
 
-    /// The error of the model, for a column.
+    /// The error of the model, for a column of a table.
     pub fn short(&self) -> String {
         self.told_error(&self.error)
     }
@@ -57,13 +57,13 @@ impl Scored {
         format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$})")
     }
 
-    /// The range leaves nearly everything open.
+    /// Whether the range leaves nearly everything open.
     fn says_nothing(&self) -> bool {
         let most = self.largest_error.unwrap_or(1.0);
         self.error.high - self.error.low > 0.7 * most
     }
 
-    /// All that matters, in a sentence.
+    /// The most important facts, in a sentence.
     pub fn sentence(&self) -> String {
         let mut text = format!("{} {}", self.error_name(), self.short());
         if let Some(public) = &self.public_alone {
@@ -75,7 +75,7 @@ impl Scored {
         text
     }
 
-    /// Name and value of everything that is told.
+    /// Name and value of all scores.
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows = vec![(format!("{}, this model", self.error_name()), self.short())];
         if let Some(public) = &self.public_alone {
@@ -97,7 +97,7 @@ impl Scored {
         rows
     }
 
-    /// Whether private training was worth it, as far as the score can tell.
+    /// Whether private training was worth it, as far as the score shows.
     pub fn verdict(&self) -> Option<String> {
         if self.says_nothing() {
             return Some(
@@ -119,13 +119,13 @@ impl Scored {
         })
     }
 
-    /// What is said before anything else: that public data alone are clearly better.
+    /// A warning before everything else: public data alone are clearly better.
     pub fn alarm(&self) -> Option<String> {
         let worse = !self.says_nothing() && self.difference?.low > 0.0;
         self.verdict().filter(|_| worse).map(|verdict| format!("The model is {verdict}."))
     }
 
-    /// How much more, or less, in parts of the error of public data alone.
+    /// How much more or less, relative to the error of public data alone.
     fn change(&self, gap: Score, public: Score, more: bool) -> String {
         let word =
             |more_word: &'static str, less: &'static str| if more { more_word } else { less };
@@ -142,14 +142,14 @@ impl Scored {
         }
         let mut share = scaled(&gap, 100.0 / size);
         if !more {
-            // No share is below 0 or above all.
+            // No share is below 0 or above 100.
             share.value = share.value.min(100.0);
             share.high = share.high.min(100.0);
         }
         format!("{} {} {what}", told(&share, " %"), word("more", "less"))
     }
 
-    /// What its numbers are about.
+    /// An explanation of its numbers.
     pub fn note(&self) -> String {
         let of = self.elsewhere.as_ref().map_or_else(String::new, |elsewhere| {
             let Elsewhere { dataset, epsilon, account, .. } = elsewhere;
@@ -169,7 +169,7 @@ impl Scored {
         note
     }
 
-    /// All of it, a line each.
+    /// All scores, one per line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("released score, may be shared: {}", self.note())];
         lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:<44} {value}")));

@@ -29,7 +29,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes, private()).map_err(|error| Error::io("save", path, &error))
 }
 
-/// Like [`write()`], keeping what stood there before as `NAME.previous`.
+/// Like [`write()`], keeping the old file as `NAME.previous`.
 pub fn write_keeping_previous(path: &Path, bytes: &[u8]) -> Result<()> {
     if path.exists() {
         let previous = sibling(path, "previous");
@@ -42,7 +42,7 @@ pub fn write_keeping_previous(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, bytes)
 }
 
-/// Options under which a new file can be read by its owner alone.
+/// Options with which only the owner can read a new file.
 pub fn private() -> OpenOptions {
     #[allow(unused_mut, reason = "only Unix has modes")]
     let mut options = OpenOptions::new();
@@ -51,13 +51,13 @@ pub fn private() -> OpenOptions {
     options
 }
 
-/// Makes a folder, and those above it that are missing, for whoever the user's umask lets in.
+/// Makes a folder and missing parents, with the permissions of the user's umask.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     step::make_folder(DirBuilder::new().recursive(true), path)
 }
 
-/// Makes a folder, and those above it that are missing, which only the owner can enter. Their
-/// names are durable then: a ledger must not go with the folder that it lies in.
+/// Makes a folder and missing parents, which only the owner can enter. Their names are durable
+/// afterwards: a ledger must not be lost with its folder.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
@@ -68,8 +68,8 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
     missing.into_iter().rev().try_for_each(sync_folder)
 }
 
-/// Takes from everybody but owner and group what an earlier version let them see. A folder
-/// that belongs to somebody else stays as it is.
+/// Removes permissions that an earlier version gave to others than owner and group. A folder that
+/// belongs to somebody else stays unchanged.
 pub fn close_to_others(folder: &Path) {
     #[cfg(unix)]
     {
@@ -84,7 +84,7 @@ pub fn close_to_others(folder: &Path) {
     let _ = folder;
 }
 
-/// Moves a folder to where none is yet, also to another disk.
+/// Moves a folder to a new place, possibly on another disk.
 pub fn move_folder(from: &Path, to: &Path) -> io::Result<()> {
     match step::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
@@ -109,10 +109,10 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A temporary file beside `path`, written under `options`, synced, then renamed.
+/// A temporary file beside `path`, written with `options`, synced, then renamed.
 pub fn replace(path: &Path, bytes: &[u8], mut options: OpenOptions) -> io::Result<()> {
     let temporary = sibling(path, &format!("new-{}", std::process::id()));
-    // What a program that died left there may have other permissions.
+    // A leftover of a program that died may have other permissions.
     let _ = step::remove(&temporary);
     let written = step::open(options.write(true).create_new(true), &temporary)
         .and_then(|file| step::write(&file, bytes).and_then(|()| step::sync(&file)))
@@ -124,8 +124,8 @@ pub fn replace(path: &Path, bytes: &[u8], mut options: OpenOptions) -> io::Resul
     written
 }
 
-/// What a file is called until it replaces another one, and for ever if the program dies before:
-/// `NAME.new-4711`.
+/// Whether it has the name of a file before it replaces another one, which stays if the program
+/// dies: `NAME.new-4711`.
 pub fn is_half(file: &Path) -> bool {
     let ending = file.extension().unwrap_or_default().to_string_lossy().into_owned();
     ending.strip_prefix("new-").is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))

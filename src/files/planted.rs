@@ -95,7 +95,7 @@ fn needs_room(step: DiskStep<'_>) -> bool {
     }
 }
 
-/// The first half of what is written; anything else as a whole.
+/// Writes only the first half; other steps are done as a whole.
 fn tear(step: DiskStep<'_>) {
     if let DiskStep::Write(mut file, bytes) = step {
         let _ = file.write_all(&bytes[..bytes.len() / 2]);
@@ -105,7 +105,7 @@ fn tear(step: DiskStep<'_>) {
     }
 }
 
-/// A step for the account: enough to take it again.
+/// A step for the record: enough to repeat it.
 fn told(step: DiskStep<'_>, is_new: bool, done: bool) -> Value {
     let mut line = match step {
         DiskStep::Open(path) => json!({"step": "open", "path": whole(path), "new": is_new}),
@@ -135,7 +135,7 @@ fn whole(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The name under which an open file stands now.
+/// The current name of an open file.
 #[cfg(target_os = "linux")]
 fn name(file: &File) -> PathBuf {
     use std::os::fd::AsRawFd as _;

@@ -8,11 +8,11 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// What is about to happen.
+/// The step that is about to happen.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "only tests look at it"))]
 pub(super) enum DiskStep<'a> {
-    /// A file is opened to be written, and made where the options say so.
+    /// A file is opened for writing, and created if the options say so.
     Open(&'a Path),
     MakeFolder(&'a Path),
     Write(&'a File, &'a [u8]),
@@ -53,7 +53,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     carry_out(DiskStep::Sync(file), || file.sync_all())
 }
 
-/// What was written, without the file's times.
+/// Syncs the written data, without the file's times.
 pub fn sync_data(file: &File) -> io::Result<()> {
     carry_out(DiskStep::Sync(file), || file.sync_data())
 }
@@ -61,7 +61,7 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 /// Makes the names in a folder durable.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     carry_out(DiskStep::SyncFolder(path), || {
-        // Windows opens no folders as files, and writes their entries with the files' own.
+        // Windows does not open folders as files, and writes their entries with those of the files.
         #[cfg(unix)]
         File::open(path)?.sync_all()?;
         Ok(())
@@ -92,7 +92,7 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     carry_out(DiskStep::RemoveFolder(path), || fs::remove_dir_all(path))
 }
 
-/// Passed before a lock is taken.
+/// The step before a lock is taken.
 pub fn before_lock() -> io::Result<()> {
     carry_out(DiskStep::Lock, || Ok(()))
 }

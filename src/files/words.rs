@@ -1,7 +1,7 @@
 //! Makes words from others' files safe to show in a terminal.
 
-/// One line of at most `most` characters: what steers a terminal, turns the direction of writing
-/// or takes no room becomes `?`, and what is longer is cut.
+/// One line of at most `most` characters: characters that control a terminal, change the direction
+/// of writing or have no width become `?`, and longer texts are cut.
 pub fn harmless(text: &str, most: usize) -> String {
     let mut line: String = text.trim().chars().take(most).map(tamed).collect();
     if text.trim().chars().nth(most).is_some() {
@@ -11,7 +11,7 @@ pub fn harmless(text: &str, most: usize) -> String {
     line
 }
 
-/// The same of several lines of any length, such as an error that quotes a file.
+/// The same for several lines of any length, such as an error that quotes a file.
 pub fn harmless_lines(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { c } else { tamed(c) }).collect()
 }

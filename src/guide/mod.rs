@@ -24,7 +24,7 @@ macro_rules! topics {
     };
 }
 
-/// In the order in which they are best read.
+/// In the best order for reading.
 pub const TOPICS: &[Topic] = topics! {
     "tutorial": "ten minutes inside the interface, step by step",
     "epsilon": "choosing ε and δ: what the numbers mean, and where to begin",
@@ -98,7 +98,7 @@ pub fn find(name: &str) -> Option<&'static Topic> {
     })
 }
 
-/// Pages whose names, or what they are about, are like a word.
+/// Pages whose names or subjects are similar to a word.
 pub fn near(name: &str) -> Vec<&'static str> {
     let wanted = name.trim().to_lowercase();
     let tells = |topic: &&Topic| {
@@ -115,7 +115,7 @@ pub fn near(name: &str) -> Vec<&'static str> {
     found
 }
 
-/// The page that a link of the guide leads to.
+/// The page to which a link of the guide leads.
 pub fn topic_of_link(place: &str) -> Option<&'static str> {
     let place = place.split('#').next()?.trim_start_matches("./").trim_start_matches("../");
     let name = place.strip_suffix(".md")?;

@@ -4,7 +4,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::buffer::CellWidth;
 
-/// How a piece of text wants to look.
+/// The tone of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextTone {
     Plain,
@@ -22,9 +22,9 @@ pub struct Piece {
 /// One line of the terminal.
 pub type TerminalLine = Vec<Piece>;
 
-/// Columns of a table are no narrower than this, however narrow the terminal is.
+/// The least width of a table's columns, for any terminal.
 const LEAST_COLUMN: usize = 6;
-/// Between two columns of a table.
+/// The gap between two columns of a table.
 const GAP: &str = "  ";
 
 /// The lines of a page for a terminal of this width.
@@ -49,13 +49,13 @@ pub fn plain(line: &[Piece]) -> String {
 struct Page {
     width: usize,
     lines: Vec<TerminalLine>,
-    /// Text of the block at hand.
+    /// Text of the current block.
     inline: TerminalLine,
     strong: usize,
     heading: Option<HeadingLevel>,
-    /// Open lists: the next number, or none where they have bullets.
+    /// Open lists: the next number, or none if they have bullets.
     lists: Vec<Option<u64>>,
-    /// What stands before the next line of an item.
+    /// The mark before the next line of an item.
     mark: Option<String>,
     code: bool,
     link: Option<(String, usize)>,
@@ -184,7 +184,7 @@ impl Page {
         2 * self.lists.len()
     }
 
-    /// The block at hand as lines.
+    /// Ends the current block and turns it into lines.
     fn flush(&mut self) {
         if self.inline.is_empty() {
             return;
@@ -225,7 +225,7 @@ impl Page {
         self.lines.push(Vec::new());
     }
 
-    /// Code keeps its lines, however long they are: they are for copying.
+    /// Code keeps its lines at any length, because they are for copying.
     fn code_lines(&mut self, text: &str) {
         let indent = " ".repeat(self.indent().max(2) + 2);
         for line in text.lines() {
@@ -234,7 +234,7 @@ impl Page {
         }
     }
 
-    /// Where a link leads is said behind its words: the command for another page, else the place.
+    /// The target of a link follows its words: the command for another page, otherwise the address.
     fn end_link(&mut self) {
         let Some((place, start)) = self.link.take() else { return };
         let shown: String = self.inline[start..].iter().map(|piece| piece.text.as_str()).collect();
@@ -254,7 +254,7 @@ fn cells(line: &[Piece]) -> usize {
     line.iter().map(|piece| usize::from(piece.text.cell_width())).sum()
 }
 
-/// Breaks text at its blanks so that no line is wider than it may be, unless a word is.
+/// Breaks text at its blanks so that no line is too wide, unless a single word is.
 fn wrap(inline: &[Piece], width: usize) -> Vec<TerminalLine> {
     let mut lines: Vec<TerminalLine> = vec![Vec::new()];
     let (mut used, mut owed) = (0, false);
@@ -340,8 +340,8 @@ impl GuideTable {
     }
 }
 
-/// Widths of columns that fit together: narrow ones have what they want, the others share the
-/// rest in equal parts.
+/// Widths of columns that fit together: narrow ones have their natural width, the others share the
+/// rest equally.
 fn share(natural: &[usize], width: usize) -> Vec<usize> {
     let mut widths = natural.to_vec();
     let mut open: Vec<usize> = (0..natural.len()).collect();

@@ -14,10 +14,10 @@ use super::convolution::{Convolution, Pool, Volume, places};
 use super::layer::{Activation, Dense, Layer};
 use crate::error::{Error, Result};
 
-/// The probe's last maps have this side on the 224 × 224 images it was printed for.
+/// The side of the probe's last maps on the 224 × 224 images for which it was printed.
 const PROBE_SIDE: usize = 3;
 
-/// Layers, each taking what the one before gives.
+/// Layers, each with the output of the one before as its input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Layer>", into = "Vec<Layer>")]
 pub struct Architecture {
@@ -49,7 +49,7 @@ impl Architecture {
         Self::new(vec![Layer::Dense(Dense { inputs, outputs })])
     }
 
-    /// Softmax regression whose features hold a constant already, or need none.
+    /// Softmax regression whose features already contain a constant, or need none.
     pub fn unbiased(inputs: usize, outputs: usize) -> Result<Self> {
         Self::new(vec![Layer::Linear(Dense { inputs, outputs })])
     }
@@ -68,10 +68,10 @@ impl Architecture {
         ])
     }
 
-    /// The paper's probe: 64 filters of 8 × 8 in steps of 5, pooling by 2, 16 filters of 4 × 4
-    /// in steps of 3, pooling by 2, linear. On 224 × 224 the linear layer has 144 inputs. The
-    /// steps are the largest with which at least as many are left; on images too small for
-    /// that (under 28 × 28) they are 1 and the filters' sides are halved until they fit.
+    /// The paper's probe: 64 filters of 8 × 8 in steps of 5, pooling by 2, 16 filters of 4 × 4 in
+    /// steps of 3, pooling by 2, linear. On 224 × 224 the linear layer has 144 inputs. The steps
+    /// are the largest for which at least as many inputs are left. On smaller images (under 28
+    /// × 28) they are 1 and the filters' sides are halved until they fit.
     pub fn probe(image: Volume, outputs: usize) -> Result<Self> {
         let side = image.height.min(image.width);
         let left = |first: (usize, usize), second: (usize, usize)| {
@@ -98,10 +98,10 @@ impl Architecture {
         Self::new(layers)
     }
 
-    /// The paper's Table 7a: 16 filters of 8 × 8 in steps of 2 with a frame of 3, pooling by 2
-    /// in steps of 1, 32 filters of 4 × 4 in steps of 2, pooling again, 32 units, linear; relu
-    /// between. On 28 × 28 it has 26 010 parameters with 10 classes. On images too small for
-    /// that, the second convolution goes in steps of 1, or both do.
+    /// The paper's Table 7a: 16 filters of 8 × 8 in steps of 2 with a frame of 3, pooling by 2 in
+    /// steps of 1, 32 filters of 4 × 4 in steps of 2, pooling again, 32 units, linear; relu
+    /// between. On 28 × 28 it has 26 010 parameters with 10 classes. On smaller images the second
+    /// convolution has steps of 1, or both do.
     pub fn table_7a(image: Volume, outputs: usize) -> Result<Self> {
         let side = image.height.min(image.width);
         let left = |(first, second): &(usize, usize)| {
@@ -140,7 +140,7 @@ impl Architecture {
         self.layers.iter().map(Layer::parameters).sum()
     }
 
-    /// Where the biases and all of the last layer stand among the parameters.
+    /// The positions of the biases and of the whole last layer among the parameters.
     pub fn fine_positions(&self) -> Vec<usize> {
         let mut end = 0;
         let last = self.layers.len() - 1;
@@ -153,9 +153,9 @@ impl Architecture {
         layers.collect()
     }
 
-    /// The layers before number `at` and those from it on: the former can be evaluated once
-    /// and stay as they are while the latter, a model by itself, is trained. The parameters
-    /// split at the number of the former's.
+    /// The layers before number `at` and those from it on: the former can be evaluated once and
+    /// stay fixed while the latter, a model by itself, is trained. The parameters are split in the
+    /// same way.
     pub fn split_at(&self, at: usize) -> Result<(Self, Self)> {
         let at = at.min(self.layers.len());
         Ok((Self::new(self.layers[..at].to_vec())?, Self::new(self.layers[at..].to_vec())?))
@@ -166,7 +166,7 @@ impl Architecture {
         matches!(self.layers.last(), Some(Layer::Margins(_)))
     }
 
-    /// These layers, the last of which gives scores, without what may be said of these.
+    /// These layers, without a final layer that declares the scores to be margins.
     pub fn without_margins(&self) -> Self {
         let mut layers = self.layers.clone();
         if self.tells_margins() && layers.len() > 1 {
@@ -180,7 +180,7 @@ impl Architecture {
         Self::new([self.layers.as_slice(), next.layers.as_slice()].concat())
     }
 
-    /// First weights: uniform within ±1/√inputs of each unit, its bias too.
+    /// First weights and biases: uniform within ±1/√inputs for each unit.
     pub fn initial(&self, generator: &mut impl Rng) -> Vec<f64> {
         let mut parameters = Vec::with_capacity(self.parameters());
         for layer in &self.layers {
@@ -195,7 +195,7 @@ impl Architecture {
         parameters
     }
 
-    /// Its layers in words, with the sizes that they have here.
+    /// Its layers in words, with their actual sizes.
     pub fn words(&self) -> String {
         let words: Vec<String> = self.layers.iter().map(layer_words).collect();
         format!("{} inputs → {}", self.inputs(), words.join(" → "))

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::parallel::{share_out, threads_for};
 
-/// What the outputs of a block may take in memory, in numbers: about what a cache holds.
+/// The most numbers in the outputs of a block: about the size of a cache.
 const BLOCK_NUMBERS: usize = 1 << 18;
 
 /// A model with one score per class, or one for a number.
@@ -19,7 +19,7 @@ pub struct Classifier {
     parameters: Vec<f64>,
 }
 
-/// What one block of examples writes: its losses and its part of every layer.
+/// The output of one block of examples: its losses and its part of every layer.
 struct BlockOutput<'a> {
     first: usize,
     losses: &'a mut [f64],
@@ -82,7 +82,7 @@ impl Classifier {
         Self::classes_of(&self.scores(features))
     }
 
-    /// The same of scores that are there.
+    /// The same from given scores.
     pub fn classes_of(scores: &Matrix) -> Vec<u32> {
         let largest = |scores: &[f64]| {
             let better =
@@ -92,7 +92,7 @@ impl Classifier {
         scores.as_slice().chunks_exact(scores.nrows()).map(largest).collect()
     }
 
-    /// Labels under the loss that goes with what its scores are.
+    /// Labels with the loss that fits the meaning of its scores.
     pub fn labels<'a>(&self, classes: &'a [u32]) -> ExampleLabels<'a> {
         if self.architecture.tells_margins() {
             ExampleLabels::Hinge(classes, 1.0)
@@ -111,7 +111,7 @@ impl Classifier {
         self.gradients_of(features.clone(), labels)
     }
 
-    /// The same of a batch that nobody else needs: what a first dense layer sees is not copied.
+    /// The same for a batch that nobody else needs: the input of a first dense layer is not copied.
     pub fn gradients_of(&self, features: Matrix, labels: ExampleLabels<'_>) -> Result<Gradients> {
         let count = features.ncols();
         if features.nrows() != self.architecture.inputs() || labels.len() != count {
@@ -177,9 +177,8 @@ impl Classifier {
         self.architecture.layers().iter().filter(|layer| layer.parameters() > 0)
     }
 
-    /// Examples that are worked on at once: a multiple of eight, so that in a batch of a
-    /// multiple of eight no product is small enough for another kernel, which would round
-    /// otherwise.
+    /// Examples that are processed at once: a multiple of eight, so that in a batch of a multiple
+    /// of eight no product is small enough for another kernel, which would round differently.
     fn block(&self) -> usize {
         let layers = self.architecture.layers().iter();
         let numbers: usize = layers.map(Layer::outputs).sum::<usize>() + self.architecture.inputs();
@@ -216,7 +215,7 @@ impl Classifier {
         let layers = self.architecture.layers();
         let mut outputs = self.forward(features);
         let Some(mut deltas) = outputs.pop() else { return };
-        // Only an activation asks for its own outputs, and no model ends in one that matters.
+        // Only an activation needs its own outputs, and no model ends in one that matters.
         let scores = deltas.clone();
         block.losses.copy_from_slice(&labels.differentiate(&mut deltas));
         outputs.push(scores);
@@ -265,7 +264,7 @@ fn split<'a>(
         match layer {
             Contribution::Outer { inputs, deltas, .. } => {
                 let (height, outputs) = (inputs.nrows(), deltas.nrows());
-                // There are none for the first layer, which sees the batch itself.
+                // There are none for the first layer, whose input is the batch itself.
                 let mut inputs = inputs.as_mut_slice().chunks_mut(per_block * height);
                 let deltas = deltas.as_mut_slice().chunks_mut(per_block * outputs);
                 for (block, deltas) in blocks.iter_mut().zip(deltas) {

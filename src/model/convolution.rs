@@ -19,7 +19,7 @@ pub struct Volume {
     pub width: usize,
 }
 
-/// Square filters over all channels: cross-correlation, as every library has it.
+/// Square filters over all channels: cross-correlation, as in every library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Convolution {
@@ -60,7 +60,7 @@ impl std::fmt::Display for Volume {
     }
 }
 
-/// Places of a window along one side.
+/// The number of positions of a window along one side.
 pub(super) fn places(side: usize, window: usize, stride: usize) -> usize {
     if side < window || stride == 0 { 0 } else { (side - window) / stride + 1 }
 }
@@ -86,12 +86,12 @@ impl Convolution {
         Volume { channels, height: height + 2 * self.padding, width: width + 2 * self.padding }
     }
 
-    /// Room for what [`Self::framed`] writes.
+    /// A buffer for [`Self::framed`].
     fn empty_frame(&self) -> Vec<f64> {
         vec![0.0; if self.padding == 0 { 0 } else { self.frame().size() }]
     }
 
-    /// The image within its frame, which `frame` has room for where there is one.
+    /// The image within its frame, if there is one; `frame` is the buffer for it.
     fn framed<'a>(&self, image: &'a [f64], frame: &'a mut [f64]) -> &'a [f64] {
         if self.padding == 0 {
             return image;
@@ -102,7 +102,7 @@ impl Convolution {
         frame
     }
 
-    /// Where each line of the input begins in the frame.
+    /// The start of each line of the input in the frame.
     fn lines_in_frame(&self) -> impl Iterator<Item = usize> {
         let (Volume { channels, height, .. }, frame) = (self.input, self.frame());
         let padding = self.padding;
@@ -128,8 +128,7 @@ impl Convolution {
         });
     }
 
-    /// Adds what the patches hold back to the pixels of a framed image that they were taken
-    /// from.
+    /// Adds the numbers of the patches back to their pixels in a framed image.
     fn add_patches(&self, patches: &[f64], image: &mut [f64]) {
         let width = self.output().width;
         self.for_lines(|line, at| {
@@ -141,8 +140,8 @@ impl Convolution {
         });
     }
 
-    /// The patches as a matrix consist of lines: a number of the patch at one row of positions.
-    /// Visits them in order with where each begins in the framed image.
+    /// As a matrix, the patches consist of lines: one number of the patch at one row of positions.
+    /// Visits them in order, with the start of each in the framed image.
     fn for_lines(&self, mut visit: impl FnMut(usize, usize)) {
         let (frame, rows) = (self.frame(), self.output().height);
         let mut line = 0;
@@ -211,7 +210,7 @@ impl Convolution {
         }
     }
 
-    /// The gradient of every example by itself, one per column of `gradients`.
+    /// The gradient of every example, one per column of `gradients`.
     pub(super) fn gradients(&self, images: &[f64], deltas: &[f64], gradients: &mut [f64]) {
         let (positions, patch) = (self.output().plane(), self.patch());
         let (mut patches, mut frame) = (Vec::new(), self.empty_frame());
@@ -270,13 +269,13 @@ impl Pool {
         }
     }
 
-    /// Where the largest number of each window lies in the image.
+    /// The position in the image of the largest number of each window.
     fn winners(&self, image: &[f64], visit: impl FnMut(usize, usize)) {
         // Windows of the usual size are unrolled.
         if self.window == 2 { self.among::<2>(image, visit) } else { self.among::<0>(image, visit) }
     }
 
-    /// The same; `SIDE` is that of the windows, or 0 where only `self` knows it.
+    /// The same; `SIDE` is the side of the windows, or 0 if only `self` knows it.
     fn among<const SIDE: usize>(&self, image: &[f64], mut visit: impl FnMut(usize, usize)) {
         let side = if SIDE == 0 { self.window } else { SIDE };
         let (output, width) = (self.output(), self.input.width);
@@ -291,7 +290,7 @@ impl Pool {
                     for down in 0..side {
                         let start = start + down * width;
                         for (at, number) in (start..).zip(&lines[start..start + side]) {
-                            // No branch: which one wins is anybody's guess.
+                            // No branch, because the winner is unpredictable.
                             let better = *number > largest;
                             winner = if better { at } else { winner };
                             largest = if better { *number } else { largest };

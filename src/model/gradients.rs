@@ -19,19 +19,19 @@ use crate::numeric::product::{
 use crate::numeric::tall::{few_combinations, inner_products_with_few};
 use crate::numeric::{Matrix, Vector};
 
-/// Up to so many sums are added up example by example: for a product, which writes one of its
-/// sides out in another order first, they are too thin.
+/// Up to this many sums are added up example by example: they are too thin for a product, which
+/// first rewrites one of its sides in another order.
 const FEW: usize = 4;
 
-/// Combinations after which a Gram matrix, by a symmetric product of whole batches, would have
-/// cost less: those of a basis of some 130, twice for the projections, twice because half of
-/// the matrix is enough, and with thin products at two thirds of the speed.
+/// With more combinations than this, a Gram matrix by a symmetric product of whole batches would
+/// cost less. The number is that of a basis of about 130, twice for the projections, twice because
+/// half of the matrix is enough, with thin products at two thirds of the speed.
 const COMBINATIONS: usize = 800;
 
 /// Rows of a Gram matrix whose factors are multiplied at once.
 const TILE: usize = 512;
 
-/// Numbers of a sum that are worked on at once: they stay in the fastest cache.
+/// Numbers of a sum that are processed at once, so that they stay in the fastest cache.
 const RUN: usize = 2048;
 
 /// One gradient per example, over all layers.
@@ -43,7 +43,7 @@ pub struct Gradients {
     pub layers: Vec<Contribution>,
 }
 
-/// What one layer contributes to every gradient.
+/// The part of one layer in every gradient.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Contribution {
     /// δᵢ⊗(aᵢ, 1): weights by (output, input), then biases; or δᵢ⊗aᵢ without them.
@@ -89,9 +89,9 @@ impl Gradients {
         })
     }
 
-    /// The `count` largest eigenvalues of [`Self::gram`] and their eigenvectors; `None` of
-    /// something else than numbers. Where example by example costs more than some dozen
-    /// combinations and their projections, K·x = Gᵀ(G·x), the matrix is not formed.
+    /// The `count` largest eigenvalues of [`Self::gram`] and their eigenvectors; `None` if they are
+    /// not finite. If example by example costs more than a few dozen combinations and their
+    /// projections, K·x = Gᵀ(G·x), the matrix is not formed.
     pub fn leading(&self, count: usize) -> Option<Leading> {
         let examples = self.examples();
         let formed = examples * self.layers.iter().map(Contribution::numbers).sum::<usize>();
@@ -133,7 +133,7 @@ impl Gradients {
         sums
     }
 
-    /// Vᵀgᵢ of every example, k × m, for a basis V of p × k.
+    /// Vᵀgᵢ for every example, k × m, for a basis V of p × k.
     pub fn project(&self, basis: &Matrix) -> Matrix {
         let mut coordinates = Matrix::zeros(basis.ncols(), self.examples());
         let mut first = 0;
@@ -144,7 +144,7 @@ impl Gradients {
         coordinates
     }
 
-    /// The mean gradients of the first examples, so many of them to each mean, with their mean
+    /// The mean gradients of the first examples, with `counts` examples per mean, and their mean
     /// losses.
     pub fn means(&self, counts: &[usize]) -> Self {
         let mut means = Matrix::zeros(self.parameters(), counts.len());
@@ -197,8 +197,8 @@ impl Gradients {
 }
 
 impl Gradients {
-    /// The gradients by the biases and by all of the last layer, as if everything else were
-    /// constant; `architecture` is that of the model.
+    /// The gradients with respect to the biases and the whole last layer, as if everything else
+    /// were constant; `architecture` is that of the model.
     pub fn fine(&self, architecture: &Architecture) -> Self {
         let trained = architecture.layers().iter().filter(|layer| layer.parameters() > 0);
         let layers = trained.zip(&self.layers).enumerate().map(|(index, (layer, contribution))| {
@@ -223,7 +223,7 @@ fn whole(matrix: &Matrix) -> Strided<'_> {
     plain(matrix.as_slice(), matrix.nrows(), matrix.ncols())
 }
 
-/// Some columns of a matrix, as they are and transposed.
+/// Some columns of a matrix.
 fn some(matrix: &Matrix, (first, count): (usize, usize)) -> &[f64] {
     let rows = matrix.nrows();
     &matrix.as_slice()[first * rows..(first + count) * rows]
@@ -257,7 +257,7 @@ fn outer_sums(inputs: &Matrix, weighted: &Matrix) -> Matrix {
         return sums;
     }
     if height < inputs.nrows() {
-        // The other way round there are more columns for threads to share.
+        // Transposed, there are more columns to divide among threads.
         let across = transposed(inputs.as_slice(), inputs.nrows(), count);
         return product(&whole(weighted), &across).transpose();
     }
@@ -287,7 +287,7 @@ impl Contribution {
         }
     }
 
-    /// Numbers that one example's contribution is kept in.
+    /// The number of stored numbers for one example's contribution.
     fn numbers(&self) -> usize {
         match self {
             Self::Outer { inputs, deltas, .. } => inputs.nrows() + deltas.nrows(),
@@ -422,7 +422,7 @@ impl Contribution {
                 for (k, weights) in weights.chunks_exact_mut(length.max(1)).enumerate() {
                     weights.copy_from_slice(&basis.column(k).as_slice()[first..first + length]);
                 }
-                // Row (k, output): what basis vector k makes of the inputs there.
+                // Row (k, output): the product of basis vector k with the inputs there.
                 let across = transposed(&weights, height, outputs * wanted);
                 let images = product(&across, &whole(inputs));
                 let biases = basis.rows(first + length, if *biased { outputs } else { 0 });
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn the_leading_eigenpairs_are_those_of_the_gram_matrix_whether_it_is_formed_or_not() {
-        // Decaying, in directions that have nothing to do with each other.
+        // Decaying, in independent directions.
         let (parameters, examples) = (150, 900);
         let entry = |i: usize, j: usize| {
             let wave = ((i * 37 + 11) as f64 * (j + 1) as f64 * 0.618_033).sin();

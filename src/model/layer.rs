@@ -32,12 +32,12 @@ pub enum Layer {
     Linear(Dense),
     Convolution(Convolution),
     MaxPool(Pool),
-    /// Divides this many numbers by their ℓ₂ norm; a vector of zeros stays as it is.
+    /// Divides this many numbers by their ℓ₂ norm; a vector of zeros stays zero.
     Normalise(usize),
-    /// A function of each of so many numbers.
+    /// A function of each of this many numbers.
     Activation(Activation, usize),
-    /// Leaves so many scores as they are and says what they are: of each class against the
-    /// rest, and meant to be beyond ±1, not log odds. The hinge loss makes such.
+    /// Leaves this many scores unchanged and marks them as margins of each class against the rest,
+    /// which should be beyond ±1 and are not log odds. The hinge loss gives such scores.
     Margins(usize),
 }
 
@@ -60,13 +60,13 @@ impl Layer {
         }
     }
 
-    /// Numbers that are trained.
+    /// The number of trained parameters.
     pub fn parameters(&self) -> usize {
         let weights = self.weight_shape().map_or(0, |shape| shape.iter().product());
         weights + self.biases()
     }
 
-    /// Numbers that one example's gradient is kept in: two factors, or all of it.
+    /// The number of stored numbers for one example's gradient: two factors, or all of it.
     pub fn gradient_numbers(&self) -> usize {
         match self {
             Self::Dense(dense) | Self::Linear(dense) => dense.inputs + dense.outputs,
@@ -136,7 +136,7 @@ impl Layer {
             Self::Convolution(convolution) => convolution.backward(parameters, deltas, to),
             Self::MaxPool(pool) => pool.backward(inputs, deltas, to),
             Self::Normalise(size) => {
-                // d(x/‖x‖): what goes along x changes nothing.
+                // d(x/‖x‖): a change along x has no effect.
                 let examples = inputs.chunks_exact(*size).zip(outputs.chunks_exact(*size));
                 let slopes = deltas.chunks_exact(*size).zip(to.chunks_exact_mut(*size));
                 for ((inputs, outputs), (deltas, to)) in examples.zip(slopes) {
@@ -157,7 +157,7 @@ impl Layer {
     }
 }
 
-/// The ℓ₂ norm; 1 of zeros, which have no direction to keep.
+/// The ℓ₂ norm; 1 for zeros, which have no direction.
 fn length(numbers: &[f64]) -> f64 {
     let norm = numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
     if norm > 0.0 { norm } else { 1.0 }

@@ -37,8 +37,7 @@ pub fn hessian(features: &Matrix, w: &Vector) -> Matrix {
     crate::numeric::symmetric::weighted_outer_sum(features, &weights)
 }
 
-/// argmin (1/n)Σ loss + (ridge/2)·‖w‖², by damped Newton steps. `None` where there is no
-/// finite one.
+/// argmin (1/n)Σ loss + (ridge/2)·‖w‖², by damped Newton steps. `None` if there is no finite one.
 pub fn ridge_solution(features: &Matrix, signs: &[f64], ridge: f64) -> Option<Vector> {
     let share = 1.0 / features.ncols() as f64;
     let value = |w: &Vector| {
@@ -71,7 +70,7 @@ pub fn ridge_solution(features: &Matrix, signs: &[f64], ridge: f64) -> Option<Ve
             }
             length /= 2.0;
             if length < 1e-6 {
-                // Rounding is all that is left.
+                // Only rounding is left.
                 return w.iter().all(|w| w.is_finite()).then_some(w);
             }
         }
@@ -121,8 +120,8 @@ mod tests {
             for (x, y) in features.column_iter().zip(&signs) {
                 gradient.axpy(y * slope(y * x.dot(&w)) / 20.0, &x, 1.0);
             }
-            // A value that falls by less than its rounding, 10⁻¹⁶, ends the search: that is
-            // a gradient of 10⁻⁸ or so.
+            // The search ends when the value falls by less than its rounding, 10⁻¹⁶, which is a
+            // gradient of about 10⁻⁸.
             prop_assert!(gradient.norm() < 1e-7, "{}", gradient.norm());
         }
     }

@@ -7,8 +7,8 @@ pub enum ExampleLabels<'a> {
     Classes(&'a [u32]),
     /// Every class against the rest: the mean of the outputs' logistic losses.
     OneAgainstRest(&'a [u32]),
-    /// Every class against the rest: the mean of the outputs' hinge losses
-    /// max(0, ζ − y·score)/ζ, y = ±1. A single output tells class 0 from the others.
+    /// Every class against the rest: the mean of the outputs' hinge losses max(0, ζ − y·score)/ζ, y
+    /// = ±1. A single output separates class 0 from the others.
     Hinge(&'a [u32], f64),
     /// (score − label)² of a single output.
     Numbers(&'a [f64]),
@@ -39,8 +39,8 @@ impl<'a> ExampleLabels<'a> {
         }
     }
 
-    /// Turns the scores of every example into d loss / d scores and returns the losses. A
-    /// class that the model does not know, `u32::MAX` for instance, is none of them.
+    /// Turns the scores of every example into d loss / d scores and returns the losses. An unknown
+    /// class, such as `u32::MAX`, matches none of them.
     pub(super) fn differentiate(&self, scores: &mut [f64]) -> Vec<f64> {
         if self.is_empty() {
             return Vec::new();

@@ -46,27 +46,27 @@ use crate::numeric::{Matrix, Vector};
 pub enum Model {
     /// Predicts a prepared label.
     Linear(LinearModel),
-    /// Tells two classes apart: the second where the score is positive.
+    /// Predicts one of two classes: the second if the score is positive.
     Logistic(LinearModel),
     /// The same with the score of a small network.
     Network(Network),
-    /// Tells any number of classes apart: the one with the largest score.
+    /// Predicts one of any number of classes: the one with the largest score.
     Classifier(Classifier),
     /// Public predictors with a private correction: any task.
     Shape(Shape),
 }
 
-/// What a model of classes says of records.
+/// The answers of a model of classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassAnswers {
     pub classes: Vec<u32>,
-    /// Of two classes: larger the more the model is for the second. A probability that is rounded
-    /// to 1 makes records equal; this score does not.
+    /// For two classes, a number that is larger the more the model favours the second.
+    /// Probabilities rounded to 1 would make records equal; this score does not.
     pub order: Option<Vec<f64>>,
 }
 
 impl ClassAnswers {
-    /// Of a column of scores for each record.
+    /// The answers from a column of scores for each record.
     fn of(scores: &Matrix, classes: Vec<u32>) -> Self {
         let ahead = || scores.row(1) - scores.row(0);
         let order = (scores.nrows() == 2).then(|| ahead().iter().copied().collect());
@@ -74,7 +74,7 @@ impl ClassAnswers {
     }
 }
 
-/// One array of a model, as its file holds it.
+/// One array of a model, as in its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
     pub name: Cow<'static, str>,
@@ -84,7 +84,7 @@ pub struct Tensor {
 }
 
 impl Model {
-    /// Its kind, as files name it.
+    /// The name of its kind in files.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Linear(_) => "linear",
@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// Predicted prepared labels, one per column of `features`; `None` of a classifier.
+    /// Predicted prepared labels, one per column of `features`; `None` for a classifier.
     pub fn numbers(&self, features: &Matrix) -> Option<Vec<f64>> {
         match self {
             Self::Linear(model) => Some(model.predict(features)),
@@ -107,12 +107,12 @@ impl Model {
         }
     }
 
-    /// Predicted classes, one per column of `features`; `None` of a regression.
+    /// Predicted classes, one per column of `features`; `None` for a regression.
     pub fn classes(&self, features: &Matrix) -> Option<Vec<u32>> {
         self.class_answers(features).map(|answers| answers.classes)
     }
 
-    /// The same, and of two classes how much the model is for the second one.
+    /// The same, and for two classes how much the model favours the second one.
     pub fn class_answers(&self, features: &Matrix) -> Option<ClassAnswers> {
         let scores = match self {
             Self::Linear(_) => return None,
@@ -136,8 +136,8 @@ impl Model {
         Some(ClassAnswers { classes, order: Some(scores) })
     }
 
-    /// The probability of each class, one row per class and one column per column of
-    /// `features`; `None` of a model that has none.
+    /// The probability of each class, one row per class and one column per column of `features`;
+    /// `None` for a model without probabilities.
     pub fn probabilities(&self, features: &Matrix) -> Option<Matrix> {
         let scores = match self {
             Self::Linear(_) => return None,
@@ -159,7 +159,7 @@ impl Model {
         Some(Matrix::from_fn(2, scores.len(), |class, at| row(class, scores[at])))
     }
 
-    /// Numbers that an example must have.
+    /// The number of features of an example.
     pub fn inputs(&self) -> usize {
         match self {
             Self::Linear(model) | Self::Logistic(model) => model.weights.len(),
@@ -169,8 +169,8 @@ impl Model {
         }
     }
 
-    /// The model of this kind with these layers and tensors, as [`Self::architecture`] and
-    /// [`Self::tensors`] give them; `None` where they make no such model.
+    /// The model of this kind with these layers and tensors, as given by [`Self::architecture`] and
+    /// [`Self::tensors`]; `None` if they do not make such a model.
     pub fn from_tensors(
         kind: &str,
         architecture: Option<&Architecture>,
@@ -203,7 +203,7 @@ impl Model {
         }
     }
 
-    /// The layers of a classifier; other kinds have but one form.
+    /// The layers of a classifier; other kinds have only one form.
     pub fn architecture(&self) -> Option<&Architecture> {
         match self {
             Self::Classifier(classifier) => Some(classifier.architecture()),

@@ -38,12 +38,12 @@ impl Network {
     }
 }
 
-/// Numbers in a network with these sizes.
+/// The number of parameters of a network with these sizes.
 pub fn parameters(inputs: usize, units: usize) -> usize {
     units * (inputs + 1)
 }
 
-/// Random first weights: normal, of a size at which tanh is neither linear nor flat.
+/// Random first weights: normal, of a scale at which tanh is neither linear nor flat.
 pub fn initial(inputs: usize, units: usize, generator: &mut ChaCha20Rng) -> Vector {
     Vector::from_fn(parameters(inputs, units), |index, _| {
         let normal: f64 = StandardNormal.sample(generator);

@@ -11,19 +11,19 @@ use super::trees::{Forest, LEAF, Tree};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
 
-/// What the score means.
+/// The meaning of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoreMeaning {
     /// A prepared label.
     Number,
     /// The logarithm of the odds of the second class.
     TwoClasses,
-    /// Logarithms of the probabilities of so many classes, up to a constant.
+    /// Logarithms of the probabilities of this many classes, up to a constant.
     Classes(usize),
 }
 
 impl ScoreMeaning {
-    /// Scores of one record.
+    /// The number of scores of one record.
     pub fn outputs(self) -> usize {
         match self {
             Self::Number | Self::TwoClasses => 1,
@@ -32,10 +32,10 @@ impl ScoreMeaning {
     }
 }
 
-/// Something that scores records and was taught by public ones.
+/// A predictor of scores that was trained on public records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predictor {
-    /// Of records shortened to the norm `radius`: for every score its weights, then its intercept.
+    /// For records shortened to the norm `radius`: for every score its weights, then its intercept.
     Linear {
         weights: Vec<f64>,
         radius: f64,
@@ -49,7 +49,7 @@ pub struct Block {
     pub source: BlockSource,
     /// Subtracted from each number.
     pub centre: Vec<f64>,
-    /// Divides each number; a number of width 0 says nothing and is 0.
+    /// Divides each number; a number with width 0 carries no information and is 0.
     pub width: Vec<f64>,
     /// The block is shortened to this norm.
     pub limit: f64,
@@ -57,20 +57,20 @@ pub struct Block {
     pub scale: f64,
 }
 
-/// What a block is made of.
+/// The source of a block's numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BlockSource {
     Constant,
     /// The scores of a mixture of the predictors.
     Scores(Vec<f64>),
-    /// The columns of the record, or so many linear functions of them, one per row.
+    /// The columns of the record, or linear functions of them, one per row.
     Columns(Option<Matrix>),
-    /// What the splits on each group of columns add to the score of this forest.
+    /// The contribution of splits on each group of columns to the score of this forest.
     Effects {
         predictor: usize,
         groups: Vec<u32>,
     },
-    /// In which node of a tree the record falls, of those that have a number here.
+    /// The node of a tree into which the record falls, among those with a number here.
     Cells {
         tree: Tree,
         slots: Vec<u32>,
@@ -122,7 +122,7 @@ impl Predictor {
 }
 
 impl Block {
-    /// Numbers of the block.
+    /// The number of numbers in the block.
     pub fn len(&self) -> usize {
         self.centre.len()
     }
@@ -198,7 +198,7 @@ impl Block {
     }
 }
 
-/// For every node of the tree its number among those of this depth; [`LEAF`] elsewhere.
+/// For every node of the tree, its index among those of this depth; [`LEAF`] elsewhere.
 pub fn slots(tree: &Tree, depth: usize) -> Vec<u32> {
     let mut next = 0;
     let slot = |of: usize| {
@@ -227,7 +227,7 @@ impl Shape {
         self.see_with(features, &self.scores(features))
     }
 
-    /// The same with scores that others gave: those of predictors that had not seen them.
+    /// The same with given scores, from predictors that had not seen the records.
     pub fn see_with(&self, features: &Matrix, scores: &[Matrix]) -> Seen {
         let mut seen = self.see_blocks(features, scores);
         for mut record in seen.features.column_iter_mut() {

@@ -12,7 +12,7 @@ use super::shape::{Block, BlockSource, Predictor, ScoreMeaning, Shape};
 use super::trees::{Forest, LEAF, Tree};
 use crate::numeric::Matrix;
 
-/// What a block is made of, as files number it.
+/// The numbers of the sources of a block in files.
 const CONSTANT: f64 = 0.0;
 const SCORES: f64 = 1.0;
 const COLUMNS: f64 = 2.0;
@@ -64,7 +64,7 @@ impl Shape {
         file
     }
 
-    /// `None` where the arrays make no shape.
+    /// `None` if the arrays do not make a shape.
     pub fn from_tensors(tensor: impl Fn(&str) -> FoundShape) -> Option<Self> {
         let vector = |name: &str| tensor(name).map(|(_, values)| values);
         let count = |name: &str| vector(name)?.first().copied().and_then(whole);

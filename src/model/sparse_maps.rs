@@ -10,29 +10,30 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::convolution::Convolution;
 
-/// Marks that are as much work as a matrix product over all positions: one in so many.
+/// If one position in this many is marked, the marks are as much work as a matrix product over all
+/// positions.
 const WORTHWHILE: usize = 3;
 
-/// Lines of a filter that are summed up at once: as much as stays in registers.
+/// Lines of a filter that are summed at once, so that they stay in registers.
 const LINES: usize = 4;
 
 /// Positions of a map that are not zero.
 pub(super) struct Marks<'a> {
     convolution: &'a Convolution,
-    /// Where each patch begins in a channel of the framed image, and its delta; with room for
-    /// all positions.
+    /// The start of each patch in a channel of the framed image, and its delta; with room for all
+    /// positions.
     found: Vec<(usize, f64)>,
     count: usize,
 }
 
 impl<'a> Marks<'a> {
     pub fn new(convolution: &'a Convolution) -> Self {
-        // One more: what is no mark is written too, and overwritten by the next.
+        // One more: unmarked positions are also written, and overwritten by the next.
         let found = vec![(0, 0.0); convolution.output().plane() + 1];
         Self { convolution, found, count: 0 }
     }
 
-    /// Whether so few of an example's deltas are not zero, and the filters of a usual size.
+    /// Whether few enough of an example's deltas are not zero, and the filters have a usual size.
     pub fn are_worthwhile(&self, deltas: &[f64]) -> bool {
         let marked = deltas.iter().filter(|delta| **delta != 0.0).count();
         matches!(self.convolution.kernel, 4 | 8) && WORTHWHILE * marked <= deltas.len()
@@ -45,7 +46,7 @@ impl<'a> Marks<'a> {
         self.count = 0;
         for (row, deltas) in map.chunks_exact(output.width).enumerate() {
             for (column, delta) in deltas.iter().enumerate() {
-                // No branch: which ones are zero is anybody's guess.
+                // No branch, because the zeros are unpredictable.
                 self.found[self.count] = (row * line + column * stride, *delta);
                 self.count += usize::from(*delta != 0.0);
             }
@@ -185,7 +186,7 @@ mod tests {
             let (positions, patch) = (convolution.output().plane(), convolution.patch());
             let image = numbers(input.size(), 1);
             let parameters = numbers((patch + 1) * 6, 2);
-            // Every fifth is not zero, and in the second case every other one.
+            // Every fifth delta is not zero, and in the second case every other one.
             for nth in [5, 2] {
                 let some = |(i, delta)| if i % nth == 0 { delta } else { 0.0 };
                 let deltas: Vec<f64> =

@@ -3,10 +3,10 @@
 use super::Vector;
 use super::projection::onto_simplex;
 
-/// How much smaller a curvature every step dares to try.
+/// The factor by which every step tries a smaller curvature.
 const RELAXATION: f64 = 0.7;
 
-/// FISTA that starts its momentum afresh whenever that points uphill.
+/// FISTA that restarts its momentum whenever it points uphill.
 #[derive(Debug, Clone)]
 pub struct Accelerated {
     pub point: Vector,
@@ -33,9 +33,9 @@ impl Accelerated {
         self.accept(next);
     }
 
-    /// One step whose curvature is found by doubling until the quadratic model of the
-    /// objective lies above it. `evaluate` gives value and gradient; where there are
-    /// none, the search stays where it is.
+    /// One step whose curvature is found by doubling until the quadratic model of the objective
+    /// lies above it. `evaluate` gives value and gradient; if there are none, the search does not
+    /// move.
     pub fn advance_adaptively(
         &mut self,
         value: impl Fn(&Vector) -> f64,
@@ -49,7 +49,7 @@ impl Accelerated {
         for _ in 0..DOUBLINGS {
             let way = &next - &self.ahead;
             let model = here + slope.dot(&way) + 0.5 * self.curvature * way.norm_squared();
-            // Differences of the last digits say nothing.
+            // Differences in the last digits mean nothing.
             if value(&next) <= model + 1e-14 * here.abs() {
                 break;
             }
@@ -86,8 +86,8 @@ impl Accelerated {
     }
 }
 
-/// max ⟨−∇, v − q⟩ over the simplex: 0 at a stationary point, and no less than the
-/// distance from the minimum of a convex objective.
+/// max ⟨−∇, v − q⟩ over the simplex: 0 at a stationary point, and at least the distance from the
+/// minimum of a convex objective.
 pub fn simplex_gap(gradient: &Vector, q: &Vector) -> f64 {
     gradient.dot(q) - gradient.min()
 }

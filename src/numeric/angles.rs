@@ -5,8 +5,8 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use super::product::{inner_products, plain, product};
 use super::{Matrix, Vector};
 
-/// The principal angles, smallest first. Small ones come from their sines, large ones from
-/// their cosines: the arc of either loses half of the digits where it is flat.
+/// The principal angles, smallest first. Small ones are computed from their sines, large ones from
+/// their cosines: each inverse function loses half of the digits where the function is flat.
 pub fn principal_angles(a: &Matrix, b: &Matrix) -> Vec<f64> {
     let cosines = inner_products(a, b).svd(false, false).singular_values;
     let (mut cosines, sines) = (cosines.as_slice().to_vec(), singular_values(&outside(a, b)));
@@ -29,8 +29,8 @@ pub fn singular_values(thin: &Matrix) -> Vec<f64> {
     values
 }
 
-/// √(Σ sin²θ) = ‖(I − AAᵀ)B‖_F: from what is left of B, so that equal spans come out at 0
-/// and not at the root of a rounding error, as √(k − Σ cos²θ) would.
+/// √(Σ sin²θ) = ‖(I − AAᵀ)B‖_F, computed from the rest of B, so that equal spans give 0 and not the
+/// root of a rounding error, as √(k − Σ cos²θ) would.
 pub fn distance(a: &Matrix, b: &Matrix) -> f64 {
     outside(a, b).norm()
 }

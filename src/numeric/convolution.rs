@@ -18,11 +18,11 @@ use realfft::num_complex::Complex;
 const LEVEL: f64 = 4.0 * f64::EPSILON;
 /// Allowed relative error of one complex product.
 const PRODUCT: f64 = 4.0 * f64::EPSILON;
-/// What is smaller in magnitude, squared, counts as zero: denormals are slow.
+/// Numbers with a smaller squared magnitude count as zero, because denormals are slow.
 const NOTHING: f64 = 1e-250;
 
 thread_local! {
-    /// Keeps the tables of all lengths that were used: they cost more than a transform.
+    /// Keeps the tables of all used lengths, which cost more than a transform.
     static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
 }
 
@@ -76,7 +76,7 @@ pub fn convolve_powers(measures: Vec<(Vec<f64>, u64)>) -> Option<Convolved> {
         }
     }
     let mut spectrum = product?;
-    // The transform of a real sequence is real at both ends; rounding says otherwise.
+    // The transform of a real sequence is real at both ends, except for rounding.
     spectrum.first_mut()?.im = 0.0;
     spectrum.last_mut()?.im = 0.0;
     let mut masses = backward.make_output_vec();

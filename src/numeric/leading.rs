@@ -25,24 +25,24 @@ use super::{Matrix, Vector, symmetric};
 
 /// Up to this size the whole decomposition takes a few milliseconds.
 const SMALL: usize = 128;
-/// Columns of a block: the fewer, the sooner the powers of K are high ones.
+/// Columns of a block: with fewer columns, high powers of K are reached sooner.
 const BLOCK: usize = 12;
-/// Columns beyond those asked for, in a block that has to hold all copies of an eigenvalue and
+/// Columns beyond the requested ones, in a block that has to hold all copies of an eigenvalue and
 /// in a restart.
 const MORE: usize = 6;
-/// Columns of the basis before it is replaced by the best that is in it.
+/// Columns of the basis before it is replaced by its best vectors.
 const MOST: usize = 360;
-/// Rows of a matrix for every restart that is tried.
+/// Rows of a matrix per allowed restart.
 const RECORDS_PER_RESTART: usize = 50;
-/// Largest sine of the angle between the span that is found and the true one.
+/// Largest sine of the angle between the computed span and the true one.
 const ANGLE: f64 = 1e-8;
-/// Residuals, relative to the largest eigenvalue, that are small enough whatever the gap.
+/// Residuals, relative to the largest eigenvalue, that are small enough for any gap.
 const TOLERANCE: f64 = 1e-11;
-/// Ritz values no farther apart, relative to the largest, may be one eigenvalue.
+/// Ritz values that are no further apart than this, relative to the largest, may be one eigenvalue.
 const EQUAL: f64 = 1e-6;
-/// A direction of which less than this is left is made of rounding.
+/// A direction of which less than this is left is rounding noise.
 const NOTHING: f64 = 1e-13;
-/// The same of one that was outside of all others before.
+/// The same for one that was outside all others before.
 const ROUNDING: f64 = 1e-3;
 
 /// Eigenvalues, largest first, and their eigenvectors as columns.
@@ -50,13 +50,12 @@ const ROUNDING: f64 = 1e-3;
 pub struct Leading {
     pub values: Vec<f64>,
     pub vectors: Matrix,
-    /// The first eigenvalue that was not asked for: good for the gap, and no more exact than
-    /// that needs.
+    /// The first eigenvalue after the requested ones, precise enough for the gap.
     pub next: Option<f64>,
 }
 
-/// The `count` largest eigenvalues (all, where there are fewer). `None` for a matrix that
-/// holds something else than numbers.
+/// The `count` largest eigenvalues (all, if there are fewer). `None` for a matrix that is not
+/// finite.
 pub fn leading(matrix: &Matrix, count: usize) -> Option<Leading> {
     let size = matrix.nrows();
     let count = count.min(size);
@@ -65,7 +64,7 @@ pub fn leading(matrix: &Matrix, count: usize) -> Option<Leading> {
     }
     let wide = count + MORE;
     let times = |few: &Matrix| inner_products_with_few(few, matrix).transpose();
-    // With so many the whole decomposition, O(size³), would have been cheaper.
+    // With more restarts the whole decomposition, O(size³), would have been cheaper.
     let restarts = size / RECORDS_PER_RESTART;
     let of_block = |block: usize| {
         is_worthwhile(size, count, block)
@@ -77,15 +76,15 @@ pub fn leading(matrix: &Matrix, count: usize) -> Option<Leading> {
         .or_else(|| in_full(matrix, count))
 }
 
-/// The same of a matrix of `size` rows that is known by what it makes of a few columns, in one
-/// basis: `None` also where it has to be known as a whole.
+/// The same for a matrix of `size` rows that is given by its products with a few columns, with one
+/// basis. `None` also if the whole matrix is needed.
 pub fn leading_of(times: &dyn Fn(&Matrix) -> Matrix, size: usize, count: usize) -> Option<Leading> {
     (count > 0 && is_worthwhile(size, count, BLOCK))
         .then(|| search(times, size, count, BLOCK, 0))
         .flatten()
 }
 
-/// Whether some columns tell more cheaply than all of them.
+/// Whether a few columns are cheaper than the whole matrix.
 fn is_worthwhile(size: usize, count: usize, block: usize) -> bool {
     size > SMALL && size > 8 * block.max(count)
 }
@@ -100,21 +99,20 @@ fn in_full(matrix: &Matrix, count: usize) -> Option<Leading> {
     })
 }
 
-/// An orthonormal basis, and what the matrix is inside it.
+/// An orthonormal basis, and the matrix inside it.
 struct Krylov<'a> {
     times: &'a dyn Fn(&Matrix) -> Matrix,
     basis: Matrix,
     /// T = QᵀKQ
     inside: Matrix,
-    /// What K makes of the last block, less what is inside.
+    /// The image of the last block under K, without the part inside.
     rest: Matrix,
     /// The largest ‖Kq‖ so far.
     scale: f64,
     generator: ChaCha20Rng,
 }
 
-/// `None` if it does not come to an end, may have missed copies of an eigenvalue, or meets
-/// something else than numbers.
+/// `None` if it does not converge, may have missed copies of an eigenvalue, or meets NaN.
 fn search(
     times: &dyn Fn(&Matrix) -> Matrix,
     size: usize,
@@ -174,9 +172,9 @@ impl<'a> Krylov<'a> {
         Matrix::from_fn(self.basis.nrows(), columns, |_, _| StandardNormal.sample(generator))
     }
 
-    /// Adds what is left of the last block's image to the basis; where nothing is left, the
-    /// basis holds all that the first block leads to, and chance adds to it. `None` where an
-    /// image is not made of numbers.
+    /// Adds the rest of the last block's image to the basis. If nothing is left, the basis holds
+    /// everything reachable from the first block, and random vectors are added. `None` if an image
+    /// is not finite.
     fn grow(&mut self, block: usize) -> Option<()> {
         let rest = std::mem::take(&mut self.rest);
         let mut added = self.beside(rest, NOTHING * self.scale);
@@ -202,15 +200,15 @@ impl<'a> Krylov<'a> {
         Some(())
     }
 
-    /// Orthonormal columns that span what `outside` does, which was made orthogonal to the
-    /// basis. Where little is left of a column, rounding is large: so it is done once more, and what
-    /// lies inside the basis even then was nothing but rounding.
+    /// Orthonormal columns with the span of `outside`, which was made orthogonal to the basis. If
+    /// little is left of a column, its rounding error is large, so this is done once more. A column
+    /// that is still inside the basis was only rounding noise.
     fn beside(&self, outside: Matrix, least: f64) -> Matrix {
         let once = orthonormal(outside, least);
         orthonormal(self.outside(once).1, ROUNDING)
     }
 
-    /// What of `block` is inside the basis, and what is left of it.
+    /// The part of `block` inside the basis, and the rest.
     fn outside(&self, mut block: Matrix) -> (Matrix, Matrix) {
         let shares = inner_products_with_few(&block, &self.basis).transpose();
         let (rows, columns) = self.basis.shape();
@@ -224,7 +222,8 @@ impl<'a> Krylov<'a> {
         (shares, block)
     }
 
-    /// ‖residuals‖ of the first Ritz pairs is small against the gap behind them, or by itself.
+    /// Whether ‖residuals‖ of the first Ritz pairs is small relative to the gap after them, or
+    /// small by itself.
     fn is_found(&self, values: &[f64], mixtures: &Matrix, count: usize) -> bool {
         let columns = self.basis.ncols();
         if columns <= count {
@@ -240,14 +239,14 @@ impl<'a> Krylov<'a> {
         times(&self.basis, &mixtures.columns(0, count).into_owned())
     }
 
-    /// Goes on with the best Ritz vectors alone.
+    /// Continues with only the best Ritz vectors.
     fn restart(&mut self, values: &[f64], mixtures: &Matrix, kept: usize) {
         self.basis = self.vectors(mixtures, kept);
         self.inside = Matrix::from_diagonal(&Vector::from_column_slice(&values[..kept]));
     }
 }
 
-/// The columns made orthonormal, without those of which less than `least` is left.
+/// The orthonormalised columns, without those of which less than `least` is left.
 fn orthonormal(mut block: Matrix, least: f64) -> Matrix {
     let mut kept: Vec<usize> = Vec::new();
     for index in 0..block.ncols() {
@@ -322,7 +321,7 @@ mod tests {
     fn eigenpairs_are_found_in_small_large_and_degenerate_spectra() {
         let decaying: Vec<f64> = (0..250).map(|i| 100.0 * 0.9_f64.powi(i)).collect();
         let slow: Vec<f64> = (0..250).map(|i| 1.0 / f64::from(i + 1)).collect();
-        // Nine copies of each eigenvalue, as random labels of ten classes make them.
+        // Nine copies of each eigenvalue, as with random labels of ten classes.
         let copies: Vec<f64> = (0..250).map(|i| 0.5_f64.powi(i / 9)).collect();
         for values in [&decaying, &slow, &copies] {
             let matrix = with_spectrum(250, values);
@@ -388,7 +387,7 @@ mod tests {
         for (found, value) in found.values.iter().zip(&decaying) {
             assert!((found - value).abs() < 1e-9, "{found} {value}");
         }
-        // Too small, or nothing asked for: then there is no point in it.
+        // Too small, or nothing requested: then it is pointless.
         assert!(leading_of(&times, 20, 9).is_none() && leading_of(&times, 300, 0).is_none());
     }
 

@@ -25,14 +25,13 @@ impl NormalEquations {
         Self { gram: weighted_outer_sum(features, weights), moment }
     }
 
-    /// Every example weighs 1/n.
+    /// Every example has the weight 1/n.
     pub fn mean(features: &Matrix, target: &[f64]) -> Self {
         let n = features.ncols();
         Self::weighted(features, target, &vec![1.0 / n as f64; n])
     }
 
-    /// argmin Σ qᵢ(xᵢ·w − yᵢ)² + ridge·‖w‖². `None` where that has no unique solution
-    /// within rounding.
+    /// argmin Σ qᵢ(xᵢ·w − yᵢ)² + ridge·‖w‖². `None` if there is no unique solution within rounding.
     pub fn ridge(&self, ridge: f64) -> Option<Vector> {
         let mut system = self.gram.clone();
         for k in 0..system.nrows() {
@@ -42,8 +41,8 @@ impl NormalEquations {
         solution.iter().all(|w| w.is_finite()).then_some(solution)
     }
 
-    /// The same minimum over ‖w‖ ≤ `radius`; the shortest one if there are several.
-    /// `None` if the equations hold something else than numbers.
+    /// The same minimum over ‖w‖ ≤ `radius`; the shortest one if there are several. `None` if the
+    /// equations are not finite.
     pub fn in_ball(&self, ridge: f64, radius: f64) -> Option<Vector> {
         let (eigenvalues, axes) = eigen(&self.gram)?;
         let curvature = eigenvalues.map(|value| value.max(0.0) + ridge);
@@ -62,8 +61,8 @@ impl NormalEquations {
         if free.norm() <= radius {
             return Some(axes * free);
         }
-        // ‖w(multiplier)‖ falls; the multiplier whose solution lies on the sphere is
-        // unique, and ‖w‖ ≤ ‖slope‖/multiplier bounds it.
+        // ‖w(multiplier)‖ falls; the multiplier whose solution is on the sphere is unique, and ‖w‖
+        // ≤ ‖slope‖/multiplier bounds it.
         let (mut low, mut high) = (0.0, slope.norm() / radius);
         loop {
             let middle = f64::midpoint(low, high);
@@ -80,8 +79,8 @@ impl NormalEquations {
     }
 }
 
-/// argmin (1/n)Σ(xᵢ·w − yᵢ)² + ridge·‖w‖² for fewer examples than features: w = Xa with
-/// (XᵀX + n·ridge)a = y, which is as large as there are examples. `None` as [`NormalEquations::ridge`].
+/// argmin (1/n)Σ(xᵢ·w − yᵢ)² + ridge·‖w‖² for fewer examples than features: w = Xa with (XᵀX +
+/// n·ridge)a = y, which has one row per example. `None` as for [`NormalEquations::ridge`].
 pub fn ridge_of_few(features: &Matrix, target: &[f64], ridge: f64) -> Option<Vector> {
     let mut system = features.tr_mul(features);
     for k in 0..system.nrows() {
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn collinear_one_hots_with_an_intercept_are_solvable_at_dimension_400() {
-        // Two vocabularies of one-hots and a constant: rank is at least two short.
+        // Two one-hot vocabularies and a constant: the rank is at least two short.
         let (levels, n) = (200, 2_000);
         let d = 2 * levels;
         let x = Matrix::from_fn(d, n, |i, j| {

@@ -32,8 +32,7 @@ pub type Matrix = nalgebra::DMatrix<f64>;
 /// A dense column vector.
 pub type Vector = nalgebra::DVector<f64>;
 
-/// The widest registers of the machine that hold no more than four numbers: AVX2 even where
-/// there is AVX-512.
+/// The widest registers of the machine with at most four numbers: AVX2 even if there is AVX-512.
 fn four_lanes() -> pulp::Arch {
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = pulp::x86::V3::try_new() {

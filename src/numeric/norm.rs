@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::eigen::{eigen, eigenvalues};
 use super::{Matrix, Vector};
 
-/// The largest absolute eigenvalue; not a number if an entry is none.
+/// The largest absolute eigenvalue; NaN if an entry is not finite.
 pub fn spectral_norm(matrix: &Matrix) -> f64 {
     if !matrix.iter().all(|entry| entry.is_finite()) {
         return f64::NAN;
@@ -19,9 +19,9 @@ pub fn spectral_norm(matrix: &Matrix) -> f64 {
 
 /// Up to this size all eigenvalues take a few milliseconds.
 const SMALL: usize = 128;
-/// Products with the matrix after which all eigenvalues would have been as cheap.
+/// The number of products with the matrix that costs as much as all eigenvalues.
 const MOST_PRODUCTS: usize = 300;
-/// Products between two looks at how close the result is.
+/// Products between two tests of convergence.
 const PRODUCTS: usize = 10;
 /// Largest residual, relative to the eigenvalue. The eigenvalue's own error is of the order of
 /// its square.
@@ -29,7 +29,7 @@ const RESIDUAL: f64 = 1e-8;
 
 /// The largest absolute eigenvalue by the Lanczos iteration with full orthogonalisation: β times
 /// the last entry of an eigenvector of the tridiagonal matrix is the residual of its eigenvalue.
-/// `None` of small matrices, and of those that need too many steps.
+/// `None` for small matrices, and for those that need too many steps.
 fn largest_by_lanczos(matrix: &Matrix) -> Option<f64> {
     let size = matrix.nrows();
     if size <= SMALL {
@@ -52,7 +52,7 @@ fn largest_by_lanczos(matrix: &Matrix) -> Option<f64> {
         let rest = image.norm();
         beside.push(rest);
         let scale = diagonal.iter().chain(&beside).fold(0.0, |most: f64, it| most.max(it.abs()));
-        // All that the start leads to was found. By chance that is everything.
+        // Everything reachable from the start was found. For a random start this is everything.
         let is_complete = rest <= f64::EPSILON * scale * size as f64;
         if is_complete || step % PRODUCTS == 0 {
             let inside = Matrix::from_fn(step, step, |row, column| match row.abs_diff(column) {
@@ -86,7 +86,7 @@ mod tests {
         &entries + entries.transpose()
     }
 
-    /// Positive, negative, with equal and opposite ends, of low rank, and nothing at all.
+    /// Positive, negative, with equal and opposite ends, of low rank, and zero.
     fn matrices(size: usize, seed: u64) -> [Matrix; 6] {
         let noise = symmetric(size, seed);
         let few = noise.columns(0, size.min(3));

@@ -12,17 +12,17 @@
 use super::accelerated::simplex_gap;
 use super::{Matrix, Vector};
 
-/// The search on one objective: G, symmetric without negative eigenvalues, is lent to it.
+/// The search on one objective. It borrows G, which is symmetric without negative eigenvalues.
 #[derive(Debug, Clone)]
 pub struct Pairwise {
     pub point: Vector,
-    /// Of the objective at `point`, kept up to date by every move.
+    /// The gradient of the objective at `point`, updated by every move.
     pub gradient: Vector,
     pub moves: u64,
     ridge: f64,
     /// Gₖₖ + λ, side by side.
     curvatures: Vector,
-    /// By how much each entry's best move would lower the objective.
+    /// How much each entry's best move would lower the objective.
     drops: Vec<f64>,
 }
 
@@ -39,14 +39,14 @@ impl Pairwise {
         simplex_gap(&self.gradient, &self.point)
     }
 
-    /// One move. False where none lowers the objective, as at the minimum.
+    /// One move. False if none lowers the objective, as at the minimum.
     pub fn advance(&mut self, gram: &Matrix) -> bool {
         let size = self.point.len();
         let column = |index: usize| &gram.as_slice()[index * size..][..size];
         let to = place_of_largest(self.gradient.iter().map(|slope| -slope));
         let (least, own, towards) = (self.gradient[to], self.curvatures[to], column(to));
-        // How much is best taken from an entry, at most all its weight, also where there is
-        // no curvature; and what that is worth.
+        // The best amount to take from an entry, at most all its weight, even without curvature;
+        // and its gain.
         let best = |slope: f64, weight: f64, curvature: f64, between: f64| {
             let curvature = own + curvature - 2.0 * between;
             let curvature = if curvature > 0.0 { curvature } else { f64::MIN_POSITIVE };
@@ -64,7 +64,7 @@ impl Pairwise {
         let from = place_of_largest(self.drops.iter().copied());
         let (slope, weight) = (self.gradient[from], self.point[from]);
         let (amount, drop) = best(slope, weight, self.curvatures[from], towards[from]);
-        // False, too, where something is not a number.
+        // Also false if something is NaN.
         let lowers = drop > 0.0;
         if !lowers {
             return false;
@@ -83,7 +83,7 @@ impl Pairwise {
     }
 }
 
-/// Of the first of the largest numbers; 0 where there is none.
+/// The position of the first largest number; 0 if there is none.
 fn place_of_largest(numbers: impl Iterator<Item = f64>) -> usize {
     let (mut place, mut largest) = (0, f64::NEG_INFINITY);
     for (index, number) in numbers.enumerate() {
@@ -114,7 +114,7 @@ mod tests {
             let gradient = |q: &Vector| &gram * q - &pull + ridge * q;
             let value = |q: &Vector| 0.5 * q.dot(&(&gram * q + ridge * q)) - pull.dot(q);
             let mut search = Pairwise::from_uniform(gradient(&Vector::from_element(8, 0.125)), &gram, ridge);
-            // Where the ridge is small beside the spread of curvatures, moves are many.
+            // If the ridge is small compared with the spread of curvatures, there are many moves.
             for _ in 0..50_000 {
                 let before = search.clone();
                 if search.gap() < 1e-12 || !search.advance(&gram) {

@@ -5,34 +5,34 @@ use std::cell::Cell;
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
-/// Parts that a work is split into, at most: enough for a large machine.
+/// The most parts into which work is split: enough for a large machine.
 const PARTS: usize = 64;
 
-/// Multiplications that one part gets at least; under it, handing it over costs more.
+/// The least multiplications per part; with fewer, passing it to a thread costs more.
 const LEAST_SHARE: usize = 1 << 20;
 
 thread_local! {
-    /// Whether this thread is one of many that each have a work of their own.
+    /// Whether this thread is one of many that each have their own work.
     static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Threads where nobody says how many.
+/// The default number of threads.
 pub fn of_the_machine() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Sets the number of threads. Only the first call counts, and only before there was any work.
+/// Sets the number of threads. Only the first call counts, and only before any work.
 pub fn set_threads(threads: usize) {
-    // Otherwise there are as many as there are.
+    // If it fails, the threads already exist.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global();
 }
 
-/// Threads that there are for a work.
+/// The number of threads available for work.
 pub fn threads() -> usize {
     if ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 
-/// Does a work on this thread alone, as one of several that are done at once.
+/// Does work on this thread alone, as one of several at the same time.
 pub fn alone<T>(work: impl FnOnce() -> T) -> T {
     let before = ALONE.replace(true);
     let done = work();
@@ -40,25 +40,25 @@ pub fn alone<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Parts that a work of so many multiplications on so many lines is split into, of `least` lines
-/// or more. The machine has no say in it: a product is rounded otherwise where its shape is
-/// another, and results must be the same to the last bit on any number of threads.
+/// The number of parts, of `least` lines or more, into which work with this many multiplications on
+/// this many lines is split. It does not depend on the machine: the rounding of a product depends
+/// on its shape, and results must be the same to the last bit on any number of threads.
 pub fn parts_for(multiplications: usize, lines: usize, least: usize) -> usize {
     even((multiplications / LEAST_SHARE).min(lines / least.max(1)))
 }
 
-/// The power of two at or below a number of parts: three equal parts would keep two threads as
-/// long as four do.
+/// The power of two at or below a number of parts: three equal parts would take two threads as long
+/// as four do.
 pub fn even(parts: usize) -> usize {
     1 << parts.clamp(1, PARTS).ilog2()
 }
 
-/// Threads that a work of so many multiplications is worth.
+/// The number of threads that pays off for this many multiplications.
 pub fn threads_for(multiplications: usize) -> usize {
     (multiplications / LEAST_SHARE).clamp(1, threads())
 }
 
-/// What `work` makes of each number below `count`, on several threads where there are many.
+/// The results of `work` for each number below `count`, on several threads if there are many.
 pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
     if count < 16 || threads() < 2 {
@@ -67,7 +67,7 @@ pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync + Send) -> Ve
     (0..count).into_par_iter().map(work).collect()
 }
 
-/// Both at once, where there are two threads: what either does alone is hidden by the other.
+/// Runs both at once, if there are two threads: the serial parts of each overlap with the other.
 pub fn at_once<A: Send, B: Send>(
     one: impl FnOnce() -> A + Send,
     other: impl FnOnce() -> B + Send,
@@ -80,12 +80,12 @@ pub fn at_once<A: Send, B: Send>(
         scope.spawn(|_| found = Some(other()));
         one()
     });
-    // A panic in the other one comes through.
+    // A panic in the other one is propagated.
     (one, found.unwrap_or_else(|| unreachable!("the scope waits for all that it spawned")))
 }
 
-/// Does the jobs on up to `threads` threads, this one among them, each taking the next when
-/// it is free.
+/// Does the jobs on up to `threads` threads, including this one; each takes the next job when it is
+/// free.
 pub fn share_out<J: Send>(jobs: Vec<J>, threads: usize, work: &(impl Fn(J) + Sync)) {
     let threads = threads.min(jobs.len());
     if threads <= 1 {

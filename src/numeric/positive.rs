@@ -10,10 +10,10 @@ use super::{Matrix, parallel};
 
 /// Columns of a block. A matrix of no more is left to nalgebra.
 const BLOCK: usize = 128;
-/// Columns of what is left that are brought up to date at once.
+/// Columns of the rest that are updated at once.
 const PANEL: usize = 2 * BLOCK;
 
-/// L with LLᵀ = `matrix`, whose entries above the diagonal are not used. `None` where it is not
+/// L with LLᵀ = `matrix`, whose entries above the diagonal are not used. `None` if it is not
 /// positive definite within rounding.
 pub fn cholesky(mut matrix: Matrix) -> Option<Cholesky<f64, Dyn>> {
     let dimension = matrix.nrows();
@@ -47,11 +47,11 @@ pub fn cholesky(mut matrix: Matrix) -> Option<Cholesky<f64, Dyn>> {
         matrix.view_mut((first, first), (width, width)).copy_from(&corner);
         matrix.view_mut((below, first), (rows, width)).copy_from(&beneath.transpose());
     }
-    // Only numbers come through: a diagonal block that holds anything else has no factor.
+    // The result is finite: a diagonal block that is not finite has no factor.
     Some(Cholesky::pack_dirty(matrix))
 }
 
-/// tr A⁻¹ = ‖L⁻¹‖², A being LLᵀ.
+/// tr A⁻¹ = ‖L⁻¹‖², where A = LLᵀ.
 pub fn trace_of_inverse(factor: &Cholesky<f64, Dyn>) -> f64 {
     let lower = factor.l_dirty();
     let dimension = lower.nrows();

@@ -3,7 +3,7 @@
 use super::product::{inner_products, plain, product, transposed};
 use super::{Matrix, Vector, symmetric};
 
-/// Directions with less than this share of the largest one's energy are rounding.
+/// Directions with less than this share of the largest one's energy are rounding noise.
 const LEAST: f64 = 1e-12;
 
 /// Directions of falling energy.
@@ -11,15 +11,14 @@ const LEAST: f64 = 1e-12;
 pub struct Principal {
     /// Orthonormal, one per column.
     pub directions: Matrix,
-    /// Mean square of the examples along every direction there is, also of those that were
-    /// not asked for.
+    /// Mean square of the examples along every direction, including those that were not requested.
     pub energies: Vec<f64>,
 }
 
 impl Principal {
     /// Up to `count` directions of `features`, one example per column, whose second moment is
-    /// decomposed as it stands: subtract the mean before where that is wanted. `None` of
-    /// something else than numbers.
+    /// decomposed without centring: subtract the mean first if needed. `None` for features that are
+    /// not finite.
     pub fn of(features: &Matrix, count: usize) -> Option<Self> {
         let (dimension, examples) = features.shape();
         let share = 1.0 / examples as f64;
@@ -53,7 +52,7 @@ impl Principal {
         Some(Self { directions, energies })
     }
 
-    /// The same around the mean of the examples, which is told too.
+    /// The same around the mean of the examples, which is also returned.
     pub fn centred(features: &Matrix, count: usize) -> Option<(Vector, Self)> {
         let mean = features.column_mean();
         let mut centred = features.clone();

@@ -6,7 +6,7 @@ use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
 use super::parallel::{parts_for, share_out, threads};
 use super::{Matrix, fused, tiles};
 
-/// A matrix in memory, by columns or by rows, which need not lie side by side.
+/// A matrix in memory, by columns or by rows, which need not be adjacent.
 #[derive(Debug, Clone, Copy)]
 pub struct Strided<'a> {
     data: &'a [f64],
@@ -61,12 +61,12 @@ impl<'a> Strided<'a> {
 /// Matrices with no more rows or columns than this are not worth the fast kernel.
 const SMALL: usize = 5;
 
-/// Columns of a product that a part has at least where there are more than two: the other side
-/// is packed for each part.
+/// The least columns of a product per part if there are more than two parts: the other side is
+/// packed for each part.
 const NARROWEST: usize = 128;
 
-/// Columns of a Gram matrix that are worked on at once; of a large one twice as many, because
-/// what they are multiplied by is packed for each panel.
+/// Columns of a Gram matrix that are computed at once; for a large one twice as many, because the
+/// other factor is packed for each panel.
 const PANEL: usize = 128;
 const LARGE: usize = 8 * PANEL;
 
@@ -75,13 +75,13 @@ pub fn plain(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
     Strided::by_columns(data, rows, columns, rows.max(1))
 }
 
-/// The transpose of what [`plain`] is: `columns` × `rows`, nothing copied. nalgebra's own
-/// `tr_mul` is an order of magnitude slower than a product with this view.
+/// The transpose of [`plain`]: `columns` × `rows`, without copying. nalgebra's own `tr_mul` is an
+/// order of magnitude slower than a product with this view.
 pub fn transposed(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
     plain(data, rows, columns).transpose()
 }
 
-/// target = left·right + keep·target, `target` being column-major.
+/// target = left·right + keep·target, with a column-major `target`.
 pub fn multiply(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>, keep: f64) {
     if keep == 0.0 {
         target.fill(0.0);
@@ -95,8 +95,8 @@ pub fn multiply(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>, kee
     }
 }
 
-/// Adds left·right by nalgebra's kernel, or by dot products. For a small matrix nalgebra leaves
-/// its fast kernel for one that takes a column's extent in memory for its length: with a
+/// Adds left·right by nalgebra's kernel, or by dot products. For a small matrix nalgebra replaces
+/// its fast kernel by one that confuses a column's extent in memory with its length: with a
 /// transposed view it would write beyond the end.
 fn add_product(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>) {
     let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
@@ -129,7 +129,7 @@ pub fn product(left: &Strided<'_>, right: &Strided<'_>) -> Matrix {
     product
 }
 
-/// Parts that a product of so many columns is split into.
+/// The number of parts into which a product with this many columns is split.
 pub fn parts_of_columns(multiplications: usize, columns: usize) -> usize {
     let halves = parts_for(multiplications, columns, SMALL + 1).min(2);
     parts_for(multiplications, columns, NARROWEST).max(halves)
@@ -143,8 +143,8 @@ pub fn inner_products(left: &Matrix, right: &Matrix) -> Matrix {
     )
 }
 
-/// Splits a column-major matrix into `parts` runs of columns, fewer where they would be too
-/// narrow for the fast kernel; `work` gets the number of its first column and the numbers.
+/// Splits a column-major matrix into `parts` runs of columns, fewer if they would be too narrow for
+/// the fast kernel; `work` gets the index of its first column and the numbers.
 pub fn for_columns(
     data: &mut [f64],
     rows: usize,
@@ -162,8 +162,8 @@ pub fn for_columns(
 }
 
 /// Fills a symmetric matrix: `panel(first, rows, part)` has to add the rows 0.. `rows` of the
-/// columns from number `first` on, which is what the upper triangle needs, to `part` with
-/// `rows` rows. The lower triangle is its mirror image, so only half is computed.
+/// columns from number `first` on, as the upper triangle needs, to `part` with `rows` rows. The
+/// lower triangle is its mirror image, so only half is computed.
 pub fn symmetric_by_panels(
     dimension: usize,
     threads: usize,
@@ -176,7 +176,7 @@ pub fn symmetric_by_panels(
     let wide = if dimension < LARGE { PANEL } else { 2 * PANEL };
     let mut panels: Vec<_> =
         matrix.as_mut_slice().chunks_mut(wide * dimension).enumerate().collect();
-    // The last ones are the largest: begin with them.
+    // The last ones are the largest, so they come first.
     panels.reverse();
     share_out(panels, threads, &|(index, columns): (usize, &mut [f64])| {
         let (first, width) = (index * wide, columns.len() / dimension);

@@ -4,8 +4,8 @@ use super::Vector;
 
 /// Moves `point` to the nearest point of the simplex {q ≥ 0, Σq = 1}.
 pub fn onto_simplex(point: &mut Vector) {
-    // The projection subtracts one threshold everywhere and cuts at zero. The threshold
-    // is the largest that some number of leading entries agree on.
+    // The projection subtracts one threshold everywhere and cuts at zero. The threshold is the
+    // largest one that a number of leading entries define.
     let mut sorted = point.as_slice().to_vec();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;
@@ -21,8 +21,8 @@ pub fn onto_simplex(point: &mut Vector) {
     point.apply(|entry| *entry = (*entry - threshold).max(0.0));
 }
 
-/// The factor that brings a vector of this norm into the ball of this radius: 1 inside it.
-/// A vector whose norm is not a number is sent to the centre.
+/// The factor that brings a vector of this norm into the ball of this radius: 1 inside it. A vector
+/// whose norm is NaN is sent to the centre.
 #[inline]
 pub fn shrink_factor(norm: f64, radius: f64) -> f64 {
     if norm <= radius {

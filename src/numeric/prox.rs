@@ -15,7 +15,7 @@ use super::Vector;
 /// Far more than the digits of a double.
 const HALVINGS: usize = 200;
 
-/// p for `records` weights; 2 where so few leave the formula above it.
+/// p for `records` weights; 2 if there are so few that the formula is above 2.
 pub fn exponent(records: usize) -> f64 {
     (1.0 + 1.0 / (records as f64).ln()).min(2.0)
 }
@@ -29,9 +29,9 @@ fn norm(v: impl Iterator<Item = f64> + Clone, p: f64) -> f64 {
     largest * v.map(|x| (x.abs() / largest).powf(p)).sum::<f64>().powf(1.0 / p)
 }
 
-/// Where the falling `function` passes zero between `low` and `high`, by Chandrupatla's
-/// method: inverse quadratic interpolation where it can be trusted, else halving. The end
-/// next to the root if it lies outside.
+/// The zero of the decreasing `function` between `low` and `high`, by Chandrupatla's method:
+/// inverse quadratic interpolation where it can be trusted, otherwise halving. The nearest end if
+/// the root is outside.
 fn root(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 {
     // The newest point and the other end of the bracket.
     let (mut x, mut other) = (low, high);
@@ -70,7 +70,7 @@ fn root(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 {
     f64::midpoint(x, other)
 }
 
-/// Makes up for what the last digit of a root leaves, so that weights stay weights.
+/// Corrects for the last digit of a root, so that weights stay weights.
 fn normalised(mut q: Vector) -> Vector {
     q.apply(|q| *q = q.max(0.0));
     let sum = q.sum();
@@ -79,10 +79,10 @@ fn normalised(mut q: Vector) -> Vector {
 
 /// argmin ⟨g, q⟩ + ‖q − q₀‖²_p/(η(p − 1)) over the simplex.
 ///
-/// With gradients measured from the least in units of their spread D, so e ∈ [0, 1], the
-/// move z = q − q₀ is max(−C·h, −q₀) for h = sign(e − u)·|e − u|^{1/(p−1)}, where C and u
-/// solve Σz = 0 and C = (η(p − 1)D/2 · ‖z‖_p^{p−2})^{1/(p−1)}. For a given u the powers
-/// are fixed and Σz is piecewise linear in C, so one root is left to be sought: in u.
+/// With gradients measured from the least in units of their spread D, so e ∈ [0, 1], the move z = q
+/// − q₀ is max(−C·h, −q₀) for h = sign(e − u)·|e − u|^{1/(p−1)}, where C and u solve Σz = 0 and C =
+/// (η(p − 1)D/2 · ‖z‖_p^{p−2})^{1/(p−1)}. For a given u the powers are fixed and Σz is piecewise
+/// linear in C, so only one root has to be found, in u.
 pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     let p = exponent(q.len());
     let (low, high) = (gradient.min(), gradient.max());
@@ -96,11 +96,11 @@ pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
         p,
         log_strength: (0.5 * step * (p - 1.0) * (high - low)).ln(),
     };
-    // Above `level` more weight would be given than taken.
+    // Above `level` more weight would be added than removed.
     let level = root(0.0, 1.0, |u| equations.directions(u).sum());
     let directions = equations.directions(level);
     if directions.amax() == 0.0 {
-        // All the weight is where the slope is least.
+        // All the weight is at the least slope.
         return q.clone();
     }
     let log_scale = equations.log_scale_without_bounds(level, &directions);
@@ -127,7 +127,7 @@ struct Displacement<'a> {
 }
 
 impl Displacement<'_> {
-    /// h, and 0 for what has no weight to lose.
+    /// h, and 0 for entries without weight to lose.
     fn directions(&self, u: f64) -> Vector {
         let power = 1.0 / (self.p - 1.0);
         let directions = self.excess.iter().zip(self.q).map(|(e, q)| {
@@ -143,7 +143,7 @@ impl Displacement<'_> {
         Vector::from_iterator(self.q.len(), directions)
     }
 
-    /// ln C where no weight is used up.
+    /// ln C if no weight is used up.
     fn log_scale_without_bounds(&self, u: f64, directions: &Vector) -> f64 {
         let p = self.p;
         let sum: f64 =
@@ -153,8 +153,8 @@ impl Displacement<'_> {
         (self.log_strength + (p - 2.0) * size) / (p - 1.0) / (1.0 - (p - 2.0) / (p - 1.0))
     }
 
-    /// The C > 0 of Σz = 0, infinite if nothing receives weight. Newton's method from
-    /// above: what is taken is concave in C, so it ends after finitely many steps.
+    /// The C > 0 of Σz = 0, infinite if nothing receives weight. Newton's method from above: the
+    /// removed weight is concave in C, so it ends after finitely many steps.
     fn balance(&self, directions: &Vector) -> f64 {
         let given: f64 = directions.iter().map(|h| (-h).max(0.0)).sum();
         let mut scale = f64::INFINITY;
@@ -173,7 +173,7 @@ impl Displacement<'_> {
         }
     }
 
-    /// ln C of the balance less ln C of the size of the move: falls in u.
+    /// ln C of the balance minus ln C of the size of the move; it decreases in u.
     fn surplus(&self, u: f64, directions: &Vector) -> f64 {
         let p = self.p;
         let scale = self.balance(directions);
@@ -197,8 +197,8 @@ impl Displacement<'_> {
 
 /// argmin ⟨g, q⟩ + D_ψ(q, q₀)/η over the simplex.
 ///
-/// The gradient of ψ at q is (2/(p−1))·‖q‖^{2−p}q^{p−1}; the new point's is that of q₀ less
-/// ηg plus a constant where q is positive, and the constant is the one whose q sums to 1.
+/// The gradient of ψ at q is (2/(p−1))·‖q‖^{2−p}q^{p−1}; that of the new point is the one of q₀,
+/// minus ηg, plus a constant where q is positive. The constant is chosen so that q sums to 1.
 pub fn bregman(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     let p = exponent(q.len());
     if q.len() < 2 || q.sum() <= 0.0 {
@@ -218,7 +218,7 @@ pub fn bregman(q: &Vector, gradient: &Vector, step: f64) -> Vector {
             slope
         }
     };
-    // ‖q‖₁ ≥ ‖q‖_p, and 1 = ‖q‖₁ ≤ m·max q: the largest slope lies between 0 and this.
+    // ‖q‖₁ ≥ ‖q‖_p, and 1 = ‖q‖₁ ≤ m·max q: the largest slope is between 0 and this.
     let widest = strength * 2.0;
     let constant = root(-dual.max(), widest - dual.max(), |constant| 1.0 - at(constant).sum());
     normalised(at(constant))

@@ -39,13 +39,13 @@ pub fn normal_density(x: f64) -> f64 {
     exp_half_square(x, -1.0) / SQRT_TWO_PI
 }
 
-/// e^{sign·x²/2}. The rounding of x² would cost a relative error of x²·10⁻¹⁶, so
-/// its remainder is computed and put back.
+/// e^{sign·x²/2}. The rounding of x² would cause a relative error of x²·10⁻¹⁶, so its remainder is
+/// computed and included.
 fn exp_half_square(x: f64, sign: f64) -> f64 {
     let square = x * x;
     let remainder = x.mul_add(x, -square);
     let value = (sign * 0.5 * square).exp();
-    // An infinite square has a remainder that is not a number.
+    // An infinite square has a NaN remainder.
     if remainder.is_finite() { value + value * (sign * 0.5 * remainder) } else { value }
 }
 
@@ -61,8 +61,7 @@ pub fn mills_ratio(t: f64) -> f64 {
     }
 }
 
-/// R(t) − R(t + width) for `width` ≥ 0, without cancellation however small the
-/// width is.
+/// R(t) − R(t + width) for `width` ≥ 0, without cancellation for any small width.
 pub fn mills_drop(t: f64, width: f64) -> f64 {
     let ratio = mills_ratio(t);
     let slope = mills_slope(t);
@@ -186,8 +185,8 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |value, coefficient| value * x + coefficient)
 }
 
-/// The least double in [`low`, `high`] at which `holds`, for a condition that once
-/// true stays true. Both ends are ≥ 0. `None` if it does not hold at `high`.
+/// The least double in [`low`, `high`] at which `holds`, for a condition that stays true once it is
+/// true. Both ends are ≥ 0. `None` if it does not hold at `high`.
 ///
 /// Doubles ≥ 0 are ordered like their bit patterns, so halving the interval of
 /// patterns takes at most 64 steps at any scale.
@@ -208,7 +207,7 @@ pub fn least(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
 }
 
 #[cfg(test)]
-// Reference values stand as mpmath prints them.
+// Reference values are written as mpmath prints them.
 #[allow(clippy::unreadable_literal, clippy::excessive_precision)]
 mod tests {
     use proptest::prelude::*;

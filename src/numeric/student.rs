@@ -4,10 +4,10 @@ use std::f64::consts::FRAC_2_PI;
 
 use super::special::least;
 
-/// From here on the normal distribution serves: a quantile differs by less than 10⁻⁵.
+/// From here on the normal distribution is used: a quantile differs by less than 10⁻⁵.
 const MANY: usize = 100_000;
 
-/// P(|T| ≤ t) for so many degrees of freedom, at least 1. The finite sums of Abramowitz and
+/// P(|T| ≤ t) for this many degrees of freedom, at least 1, by the finite sums of Abramowitz and
 /// Stegun, 26.7.3 and 26.7.4.
 pub fn within(t: f64, freedom: usize) -> f64 {
     let freedom = freedom.clamp(1, MANY);

@@ -9,8 +9,8 @@ use super::{Matrix, Vector};
 pub use super::eigen::eigen;
 pub use super::norm::spectral_norm;
 
-/// Examples that are multiplied at once: large enough for the matrix kernel, small
-/// enough that their copy stays in the cache and no second data matrix is needed.
+/// Examples that are multiplied at once: enough for the matrix kernel, few enough for their copy to
+/// stay in the cache without a second data matrix.
 const BLOCK: usize = 512;
 
 /// Σ wᵢ·xᵢxᵢᵀ over the columns of `features`. Columns of weight zero are not read,
@@ -71,7 +71,7 @@ pub fn pack(matrix: &Matrix) -> Vec<f64> {
     packed
 }
 
-/// The symmetric matrix that [`pack`] made `packed` of.
+/// The symmetric matrix that [`pack`] turned into `packed`.
 pub fn unpack(packed: &[f64], dimension: usize) -> Matrix {
     let mut matrix = Matrix::zeros(dimension, dimension);
     let mut entries = packed.iter();
@@ -86,7 +86,7 @@ pub fn unpack(packed: &[f64], dimension: usize) -> Matrix {
     matrix
 }
 
-/// Numbers in a packed symmetric matrix.
+/// The number of numbers in a packed symmetric matrix.
 pub fn packed_length(dimension: usize) -> usize {
     dimension * (dimension + 1) / 2
 }

@@ -14,14 +14,15 @@ use super::product::for_columns;
 const MANY: usize = 4;
 const FEW: usize = 3;
 
-/// Rows of the few that stay in the second cache, and of the many that stay in the first.
+/// Rows of the few that stay in the second-level cache, and of the many that stay in the
+/// first-level cache.
 const STRETCH: usize = 2048;
 const PIECE: usize = 512;
 
 /// Columns that are added to a sum at once.
 const ADDED: usize = 8;
 
-/// Multiplications that one thread gets at least: on a busy machine a new one has to wait.
+/// The least multiplications per thread: on a busy machine a new thread has to wait.
 const LEAST_SHARE: usize = 1 << 23;
 
 /// fewᵀ·many, one column per column of `many`.
@@ -48,7 +49,7 @@ pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
     if length == 0 || count == 0 || wanted == 0 {
         return sums;
     }
-    // Split by shape alone: what is left of a part is rounded otherwise than its registers.
+    // Split by shape alone: the remainder of a part is rounded differently from its registers.
     let parts = parts_for(length * count * wanted, length, PIECE);
     let share = length.div_ceil(parts).next_multiple_of(PIECE);
     let arch = Arch::new();
@@ -93,7 +94,7 @@ impl WithSimd for Tiles<'_> {
                     let rows = piece..(piece + PIECE).min(end);
                     let many = columns_of(many, length).map(|column| &column[rows.clone()]);
                     for (index, few) in few.chunks(FEW * length).enumerate() {
-                        // What repeated columns give is left out.
+                        // The results of repeated columns are left out.
                         let kept = few.len() / length;
                         let few = columns_of(few, length).map(|column| &column[rows.clone()]);
                         let tile = tile(simd, many, few);
@@ -137,7 +138,7 @@ impl WithSimd for PartialProduct<'_> {
                     columns_of(many, length).map(|column| &column[from..from + height]);
                 let factors = few.chunks_exact(count).map(|few| &few[group * ADDED..][..kept]);
                 for (factors, sum) in factors.zip(found.chunks_exact_mut(rows)) {
-                    // Columns that are repeated add nothing.
+                    // Repeated columns add nothing.
                     let mut all = [0.0; ADDED];
                     all[..kept].copy_from_slice(factors);
                     add(simd, columns, all, &mut sum[piece..piece + height]);
@@ -156,7 +157,7 @@ fn add<S: Simd>(simd: S, columns: [&[f64]; ADDED], factors: [f64; ADDED], sum: &
     let [a, b, c, d, e, f, g, h] = split.map(|(column, _)| &column[..sum.len()]);
     let [p, q, r, s, t, u, v, w] = factors.map(|factor| simd.splat_f64s(factor));
     for (i, sum) in sum.iter_mut().enumerate() {
-        // Two chains, so that less waits for what comes before it.
+        // Two chains, to shorten the dependencies.
         let mut one = simd.mul_add_e_f64s(a[i], p, *sum);
         let mut other = simd.mul_f64s(b[i], q);
         one = simd.mul_add_e_f64s(c[i], r, one);
@@ -173,7 +174,7 @@ fn add<S: Simd>(simd: S, columns: [&[f64]; ADDED], factors: [f64; ADDED], sum: &
     }
 }
 
-/// The columns, the last one again where there are fewer.
+/// The columns, with the last one repeated if there are fewer.
 #[inline(always)]
 fn columns_of<const COUNT: usize>(columns: &[f64], length: usize) -> [&[f64]; COUNT] {
     let last = columns.len() / length - 1;

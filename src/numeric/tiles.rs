@@ -21,20 +21,21 @@ const HEIGHT: usize = REGISTERS * LANES;
 const WIDTH: usize = 8;
 /// Products of an entry that are added up at once.
 const DEPTH: usize = 256;
-/// Rows of the left whose strips stay in the second cache, and columns of the right.
+/// Rows of the left side whose strips stay in the second-level cache, and columns of the right
+/// side.
 const ROWS: usize = 8 * HEIGHT;
 const COLUMNS: usize = 64 * WIDTH;
-/// With fewer columns packing the left takes longer than multiplying it.
+/// With fewer columns, packing the left side takes longer than multiplying it.
 const LEAST_COLUMNS: usize = 64;
 /// Packed numbers of one line that are written before the next is read.
 const RUN: usize = 32;
 
 thread_local! {
-    /// What is packed: memory that is asked for again would be cleared every time.
+    /// The packed numbers; newly allocated memory would be cleared every time.
     static PACKED: RefCell<(Vec<f64>, Vec<f64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// Adds left·right to the column-major `target`, if the machine and the shape are made for it.
+/// Adds left·right to the column-major `target`, if the machine and the shape suit it.
 pub(super) fn add_product(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>) -> bool {
     fits(left.nrows(), left.ncols(), right.ncols())
         && Arch::new().dispatch(Product { target, left, right })
@@ -98,7 +99,7 @@ impl Product<'_> {
     }
 }
 
-/// These `lines` (rows) of a matrix, and of each the entries of `depth`, in strips of `COUNT`
+/// These `lines` (rows) of a matrix, with the entries of `depth` of each, in strips of `COUNT`
 /// lines; the last strip is filled up with zeros.
 #[inline(always)]
 fn pack<const COUNT: usize>(
@@ -191,7 +192,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         /// Whole numbers, so every order of summation is exact. On a machine without AVX-512
-        /// nothing is added, and says so.
+        /// nothing is added, and the result says so.
         #[test]
         fn tiles_add_the_product_whatever_the_shape_and_the_layout(
             rows in 8..420_usize,

@@ -10,14 +10,14 @@
 use super::symmetric::eigen;
 use super::{Matrix, Vector};
 
-/// Where the largest value is taken, and what it is.
+/// The maximiser, and the largest value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Maximum {
     pub argument: Vector,
     pub value: f64,
 }
 
-/// The maximum of wᵀAw + 2g·w over ‖w‖ ≤ `radius`. `None` where an entry is not a number.
+/// The maximum of wᵀAw + 2g·w over ‖w‖ ≤ `radius`. `None` if an entry is NaN.
 pub fn maximum(matrix: &Matrix, slope: &Vector, radius: f64) -> Option<Maximum> {
     let (eigenvalues, axes) = eigen(matrix)?;
     let slopes = axes.tr_mul(slope);
@@ -37,9 +37,9 @@ struct Secular<'a> {
 }
 
 impl Secular<'_> {
-    /// (λ − A)⁺g for the multiplier λ = `floor` + `excess`, where no eigenvalue is above
-    /// `floor`. The difference `floor` − eigenvalue is exact where it is small, so nothing
-    /// cancels however small the excess is.
+    /// (λ − A)⁺g for the multiplier λ = `floor` + `excess`, where no eigenvalue is above `floor`.
+    /// The difference `floor` − eigenvalue is exact if it is small, so nothing cancels for any
+    /// small excess.
     fn at(&self, floor: f64, excess: f64) -> Vector {
         self.slopes.zip_map(self.eigenvalues, |slope, eigenvalue| {
             if slope == 0.0 { 0.0 } else { slope / ((floor - eigenvalue) + excess) }
@@ -51,8 +51,8 @@ impl Secular<'_> {
         let floor = largest.max(0.0);
         let mut w = self.at(floor, 0.0);
         if w.iter().all(|w| w.is_finite()) && w.norm() <= radius {
-            // Inside the ball, or the hard case. Where the curvature is negative
-            // throughout, the interior maximum is the answer.
+            // Inside the ball, or the hard case. If the curvature is negative everywhere, the
+            // answer is the interior maximum.
             if largest > 0.0 {
                 self.lengthen(&mut w, radius);
             }
@@ -72,14 +72,14 @@ impl Secular<'_> {
             }
         }
         let mut w = self.at(floor, high);
-        // A part of g along the leading axis that is lost in rounding leaves w short.
+        // If the part of g along the leading axis is lost in rounding, w is too short.
         if largest > 0.0 {
             self.lengthen(&mut w, radius);
         }
         w
     }
 
-    /// Spends the length that is left along a leading axis, where it gains most.
+    /// Uses the remaining length along a leading axis, where it gains the most.
     fn lengthen(&self, w: &mut Vector, radius: f64) {
         let leading = self.eigenvalues.imax();
         let across = w.norm_squared() - w[leading].powi(2);

@@ -2,8 +2,8 @@
 
 use super::number::{decimal, decimal_like, magnitude};
 
-/// Values whose spread is below this share of their size count as equal: the
-/// labels that could tell them apart would be longer than the chart.
+/// Values whose spread is below this share of their size count as equal: labels that distinguish
+/// them would be longer than the chart.
 const FLAT: f64 = 1e-9;
 /// Room left free above and below the values, as a share of their spread.
 const MARGIN: f64 = 0.05;
@@ -52,14 +52,14 @@ impl Axis {
             }
             Scale::Linear => {
                 let size = lo.abs().max(hi.abs());
-                // Halves, because the difference of two large numbers overflows.
+                // Halves, because the difference of two large numbers may overflow.
                 let half_spread = hi / 2.0 - lo / 2.0;
                 let margin = if half_spread <= size * FLAT {
                     if size == 0.0 { 1.0 } else { size * 0.1 }
                 } else {
                     half_spread * 2.0 * MARGIN
                 };
-                // A loss is never negative, so neither is the axis under it.
+                // A loss is never negative, so its axis is not either.
                 let least = if lo >= 0.0 && hi > 0.0 { 0.0 } else { f64::MIN };
                 let (below, above) = ((lo - margin).max(least), (hi + margin).min(f64::MAX));
                 if below < above && margin > 0.0 {
@@ -71,7 +71,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies between the ends, from 0 to 1 and never NaN.
+    /// The position of a value between the ends, from 0 to 1 and never NaN.
     pub fn fraction(&self, value: f64) -> f64 {
         let unit = match self.scale {
             Scale::Linear => value,
@@ -148,8 +148,8 @@ impl Axis {
     }
 }
 
-/// One label alone does not make a scale, so where the steps for `count` are too
-/// wide the next finer ones are taken.
+/// A single label does not make a scale, so if the steps for `count` are too wide, the next finer
+/// ones are used.
 fn linear_ticks(lo: f64, hi: f64, count: u16, whole: bool) -> Vec<Tick> {
     let coarse = multiples_within(lo, hi, count, whole);
     if coarse.len() >= 2 {
@@ -191,7 +191,7 @@ fn tick(n: i64, exponent: i32) -> Option<Tick> {
     (value > 0.0 && value.is_finite()).then(|| Tick { value, label: decimal(n, exponent) })
 }
 
-/// `n · 10^exponent`, correctly rounded also where the power alone overflows.
+/// `n · 10^exponent`, correctly rounded even if the power alone overflows.
 fn power(n: i64, exponent: i32) -> f64 {
     format!("{n}e{exponent}").parse().unwrap_or(f64::NAN)
 }

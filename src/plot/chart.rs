@@ -11,7 +11,7 @@ use super::axis::{Axis, Scale};
 use super::number::compact;
 use super::svg::{escaped, place};
 
-/// Blue, vermillion, green, purple, orange, sky blue and ink: what of the palette is
+/// Blue, vermillion, green, purple, orange, sky blue and ink: the colours of the palette that are
 /// legible on white.
 const COLORS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3a3f4a"];
@@ -22,8 +22,7 @@ const HAIRLINE: &str = "#f1f2f4";
 const LEVEL: &str = "#8a8f99";
 
 const FONT: f64 = 13.0;
-/// Width of a character, on average, as a share of the font size: for room that is left
-/// free, nothing hangs on it.
+/// Average width of a character as a share of the font size, only for estimating free room.
 const CHARACTER: f64 = 0.56;
 const PADDING: f64 = 18.0;
 const PANEL_HEIGHT: f64 = 290.0;
@@ -33,7 +32,7 @@ const OF_SEVERAL: f64 = 300.0;
 const BETWEEN_PANELS: f64 = 26.0;
 const LEGEND_LINE: f64 = 22.0;
 const LEGEND_SAMPLE: f64 = 34.0;
-/// Over three decades and more, lines between them help nobody.
+/// Over more than three decades, lines between them do not help.
 const MOST_HAIRLINES: usize = 26;
 /// Half the size of a marker.
 const MARKER: f64 = 4.0;
@@ -61,15 +60,15 @@ pub struct Panel {
 pub struct AxisSide {
     pub label: String,
     pub scale: Scale,
-    /// Where labels stand; empty: wherever round numbers are.
+    /// The positions of labels; empty for round numbers.
     pub ticks: Vec<(f64, String)>,
-    /// Its values are shares and are labelled in percent.
+    /// Whether its values are shares, labelled in percent.
     pub percent: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartSeries {
-    /// Empty where nothing is to be told apart.
+    /// Empty if there is nothing to distinguish.
     pub name: String,
     pub mark: Mark,
     pub points: Vec<Point>,
@@ -83,9 +82,9 @@ pub enum Mark {
     Curve,
     /// Markers alone.
     Points,
-    /// Bars side by side around their place; places lie 1 apart.
+    /// Bars side by side around their place; places are 1 apart.
     Bars,
-    /// A dashed line without a marker, for what the others are compared with.
+    /// A dashed line without a marker, for a reference.
     Level,
 }
 
@@ -116,7 +115,7 @@ impl AxisSide {
         Self { scale: Scale::Log, ..Self::linear(label) }
     }
 
-    /// With labels at these values and nowhere else.
+    /// With labels only at these values.
     pub fn at(mut self, values: &[f64]) -> Self {
         let finite = values.iter().filter(|value| value.is_finite());
         self.ticks = finite.map(|value| (*value, compact(*value))).collect();
@@ -152,7 +151,7 @@ impl AxisSide {
     }
 }
 
-/// Where a panel lies on the paper, and its axes.
+/// The position of a panel on the page, and its axes.
 struct PanelFrame {
     left: f64,
     top: f64,
@@ -179,11 +178,11 @@ impl PanelFrame {
     }
 }
 
-/// How a series looks.
+/// The look of a series.
 #[derive(Clone, Copy)]
 struct SeriesLook {
     color: &'static str,
-    /// Which of the markers.
+    /// The index of the marker.
     shape: usize,
     /// Dashes of a level.
     dashes: &'static str,
@@ -194,7 +193,7 @@ fn width_of(text: &str) -> f64 {
 }
 
 impl Figure {
-    /// What the legend explains: series without a name need no words.
+    /// The entries of the legend; series without a name are left out.
     fn explained<'a>(legend: &[(&'a str, Mark, SeriesLook)]) -> Vec<(&'a str, Mark, SeriesLook)> {
         legend.iter().filter(|(name, _, _)| !name.is_empty()).copied().collect()
     }
@@ -282,7 +281,7 @@ impl Figure {
             let spread = point.spread.unwrap_or(0.0);
             [point.y, point.y - spread, point.y + spread]
         });
-        // Bars are read by their length, so they begin at nothing.
+        // Bars are read by their length, so they begin at zero.
         let from = (bars && self.vertical.scale == Scale::Linear).then_some(0.0);
         self.vertical.axis(ends.chain(from))
     }
@@ -437,8 +436,8 @@ fn stroke(mark: Mark, look: SeriesLook) -> String {
     )
 }
 
-/// From y − spread to y + spread, with a cap at both ends. What a logarithmic axis cannot
-/// show ends at its border.
+/// From y − spread to y + spread, with a cap at both ends. Parts that a logarithmic axis cannot
+/// show end at its border.
 fn draw_spread(out: &mut String, frame: &PanelFrame, point: &Point, x: f64, color: &str) {
     let Some(spread) = point.spread.filter(|spread| spread.is_finite() && *spread > 0.0) else {
         return;
@@ -458,7 +457,7 @@ fn draw_spread(out: &mut String, frame: &PanelFrame, point: &Point, x: f64, colo
     );
 }
 
-/// A filled marker with a thin white border, so that markers that overlap stay apart.
+/// A filled marker with a thin white border, so that overlapping markers stay distinct.
 fn draw_marker(out: &mut String, look: SeriesLook, x: f64, y: f64) {
     let corners: &[(f64, f64)] = match look.shape % 7 {
         1 => &[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)],

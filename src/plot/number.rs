@@ -1,16 +1,16 @@
 //! Numbers for people: short, never misleading.
 
-/// Which way a shortened number may move.
+/// The direction in which a shortened number may be rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rounding {
     Nearest,
     /// Towards +∞: a spent ε is never shown smaller than it is.
     Up,
-    /// Towards −∞: what is left of a budget is never shown larger than it is.
+    /// Towards −∞: the rest of a budget is never shown larger than it is.
     Down,
 }
 
-/// What stands in place of a number that does not exist.
+/// The text for a number that does not exist.
 const NOTHING: &str = "–";
 
 /// At most three significant digits: `0.0123`, `1.2e-5`, `12.5k`, `–` for NaN.
@@ -34,7 +34,7 @@ pub fn four_digits(x: f64) -> String {
         9..=11 => (9, "G"),
         _ => return scientific,
     };
-    // The digits are rounded once: what is shown is the number that was rounded.
+    // The digits are rounded only once, so the shown number is the rounded one.
     let shown: f64 = format!("{mantissa}e{}", exponent - below).parse().unwrap_or(0.0);
     let decimals = (3 - (exponent - below)).unsigned_abs() as usize;
     format!("{shown:.decimals$}{unit}")
@@ -50,12 +50,12 @@ pub fn percent(share: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
-/// As [`compact`], but never smaller than `x`: for privacy that has been spent.
+/// Like [`compact`], but never smaller than `x`: for privacy that has been spent.
 pub fn compact_up(x: f64) -> String {
     shortened(x, Rounding::Up)
 }
 
-/// As [`compact`], but never larger than `x`: for privacy that is still allowed.
+/// Like [`compact`], but never larger than `x`: for privacy that is still allowed.
 pub fn compact_down(x: f64) -> String {
     shortened(x, Rounding::Down)
 }
@@ -72,8 +72,8 @@ fn shortened(x: f64, rounding: Rounding) -> String {
     }
     let (mut digits, mut exponent) = three_digits(x.abs());
     let shown = written(x < 0.0, digits, exponent);
-    // The printed decimal is compared with the number itself, so "rounded up"
-    // holds for what the reader sees and not for some intermediate value.
+    // The printed decimal is compared with the number itself, so "rounded up" holds for the shown
+    // number and not for some intermediate value.
     let step = match rounding {
         Rounding::Up if shown < x => 1,
         Rounding::Down if shown > x => -1,
@@ -113,8 +113,8 @@ pub(crate) fn magnitude(n: i64, exponent: i32) -> i32 {
     exponent + n.unsigned_abs().checked_ilog10().map_or(0, |digits| digits as i32)
 }
 
-/// As [`decimal`], in the notation for numbers of the given magnitude, so that
-/// all labels of an axis share one unit. Different `n` give different texts.
+/// Like [`decimal`], in the notation for numbers of the given magnitude, so that all labels of an
+/// axis share one unit. Different `n` give different texts.
 pub(crate) fn decimal_like(n: i64, exponent: i32, magnitude: i32) -> String {
     if n == 0 {
         return "0".to_owned();

@@ -1,6 +1,6 @@
 //! Common parts of all our SVGs.
 
-/// Text as it may stand in an element or an attribute.
+/// Text, escaped for an element or an attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -17,14 +17,14 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// A coordinate: to a tenth of a unit, as short as it can be written.
+/// A coordinate to a tenth of a unit, as short as possible.
 pub fn place(x: f64) -> String {
     let tenths = (x * 10.0).round() / 10.0;
     // Not "-0".
     format!("{}", if tenths == 0.0 { 0.0 } else { tenths })
 }
 
-/// The elements of a document, or what is wrong with it.
+/// The elements of a document, or its error.
 #[cfg(test)]
 pub(crate) fn elements(xml: &str) -> Result<Vec<String>, String> {
     let mut open: Vec<String> = vec![];

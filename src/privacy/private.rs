@@ -205,17 +205,17 @@ use crate::numeric::Matrix;
 pub struct Private<T>(Arc<T>);
 
 impl<T> Private<T> {
-    /// Wraps it: from here on nobody sees it.
+    /// Wraps a value: from here on nobody sees it.
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
     }
 
-    /// A further handle on the same private data; nothing is copied.
+    /// Another handle on the same private data; nothing is copied.
     pub fn share(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 
-    /// Several private values as one: nothing is seen, and nothing is copied.
+    /// Several private values as one; nothing is seen and nothing is copied.
     pub(crate) fn together(all: &[Self]) -> Private<Vec<Arc<T>>> {
         Private::new(all.iter().map(|one| Arc::clone(&one.0)).collect())
     }
@@ -226,8 +226,8 @@ impl<T> Private<T> {
         Private::new(transform(&self.0))
     }
 
-    /// Like [`Self::transform`] for transformations that can fail, without a word of what the
-    /// data are.
+    /// Like [`Self::transform`] for transformations that can fail, with errors that reveal nothing
+    /// about the data.
     pub fn try_transform<U>(
         &self,
         transform: fn(&T) -> std::result::Result<U, PrivateFault>,
@@ -235,8 +235,8 @@ impl<T> Private<T> {
         self.map_usable(transform)
     }
 
-    /// Transforms without looking. `Fn + Sync`, so that a closure cannot casually carry
-    /// something out: neither `FnMut` nor a captured cell.
+    /// Transforms without looking. `Fn + Sync`, so that a closure cannot easily carry something
+    /// out: neither `FnMut` nor a captured cell is possible.
     pub(crate) fn map<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
         Private::new(transform(&self.0))
     }
@@ -257,9 +257,9 @@ impl<T> Private<T> {
         transform(&self.0).map(Private::new)
     }
 
-    /// Releases a vector with Gaussian noise. `release` is one that the run's plan announced:
-    /// scale and count come from there, so what is drawn is what was accounted for. The spender
-    /// writes the ledger before any noise is drawn, and clips the query to `reach`.
+    /// Releases a vector with Gaussian noise. `release` was announced in the run's plan: scale and
+    /// count come from there, so the draw matches the accounting. The spender writes to the ledger
+    /// before any noise is drawn, and clips the query to `reach`.
     pub(crate) fn release_gaussian(
         &self,
         spender: &mut Spender,
@@ -270,9 +270,9 @@ impl<T> Private<T> {
         spender.gaussian(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// Releases a sum over a Poisson sample of the records, drawn here and again each time, at
-    /// the rate that the plan announced. `records` counts them; `query` adds the contributions
-    /// of the sample's members to a sum that clips each. The sample is secret, like the data.
+    /// Releases a sum over a Poisson sample of the records, newly drawn each time at the rate that
+    /// the plan announced. `records` counts them; `query` adds the contributions of the sample's
+    /// members to a sum that clips each. The sample is secret, like the data.
     pub(crate) fn release_sampled_sum(
         &self,
         spender: &mut Spender,
@@ -285,7 +285,7 @@ impl<T> Private<T> {
         spender.sampled_sum(release, records, add).map(Released::new)
     }
 
-    /// Releases a vector with Laplace noise, as [`Self::release_gaussian`] does with Gaussian.
+    /// Releases a vector with Laplace noise, like [`Self::release_gaussian`] with Gaussian noise.
     pub(crate) fn release_laplace(
         &self,
         spender: &mut Spender,
@@ -296,8 +296,8 @@ impl<T> Private<T> {
         spender.laplace(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// Releases a vector along one direction u, the larger uᵀAu of the symmetric matrix A that
-    /// `query` makes the likelier. Its length says nothing.
+    /// Releases a vector along one direction u; a larger uᵀAu of the symmetric matrix A from
+    /// `query` makes it likelier. Its length has no meaning.
     pub(crate) fn release_direction(
         &self,
         spender: &mut Spender,
@@ -308,9 +308,9 @@ impl<T> Private<T> {
         spender.direction(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// Releases one of the candidates, the larger its score the likelier, by the
-    /// mechanism that the plan announced: exponential, or a noisy maximum where a
-    /// paper prints it. The scores themselves stay private.
+    /// Releases one of the candidates; a larger score makes it likelier. The plan announced the
+    /// mechanism: exponential, or a noisy maximum where a paper prints it. The scores themselves
+    /// stay private.
     pub(crate) fn select(
         &self,
         spender: &mut Spender,
@@ -321,7 +321,7 @@ impl<T> Private<T> {
         spender.select(release, reach, || scores(&self.0)).map(Released::new)
     }
 
-    /// A planted fault: there is no such opening in any other build.
+    /// A planted fault: no other build has such an opening.
     #[cfg(feature = "planted-faults")]
     pub(crate) fn stolen(&self, look: impl Fn(&T) -> f64) -> f64 {
         look(&self.0)
@@ -356,12 +356,12 @@ pub struct PrivateFault {
 }
 
 impl PrivateFault {
-    /// Of the data as a whole.
+    /// A fault of the data as a whole.
     pub const fn new(what: &'static str, cure: &'static str) -> Self {
         Self { what, cure, record: None }
     }
 
-    /// Said of one record, counted from 1.
+    /// The same for one record, counted from 1.
     #[must_use]
     pub const fn of_record(self, record: usize) -> Self {
         Self { record: Some(record), ..self }
@@ -378,8 +378,8 @@ impl From<PrivateFault> for Error {
     }
 }
 
-/// A value that left the private data through an accounted mechanism, or was
-/// computed from such values (and public data) alone.
+/// A value that left the private data through an accounted mechanism, or was computed only from
+/// such values and public data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Released<T>(T);
 
@@ -428,7 +428,7 @@ impl<T> Released<T> {
 pub struct CuratorOnly<T>(T);
 
 impl<T> CuratorOnly<T> {
-    /// The value, to who holds an open watch.
+    /// The value, for the holder of an open watch.
     pub fn reveal(&self, watch: &Watch) -> Option<&T> {
         (!watch.is_sealed()).then_some(&self.0)
     }
@@ -444,7 +444,7 @@ impl<T> CuratorOnly<T> {
 }
 
 impl<T> CuratorOnly<Option<T>> {
-    /// A missing exact number is as good as none.
+    /// Turns a missing exact number into none.
     pub(crate) fn transpose(self) -> Option<CuratorOnly<T>> {
         self.0.map(CuratorOnly)
     }
@@ -456,8 +456,8 @@ impl<T> std::fmt::Debug for CuratorOnly<T> {
     }
 }
 
-/// Whether somebody may be looking at exact numbers, and whether they have been. Outside this
-/// crate an open one can only be had from a run that was started with it.
+/// Whether somebody may be looking at exact numbers, and whether they have been. Outside this crate
+/// an open watch only comes from a run that was started with it.
 #[derive(Debug, Clone)]
 pub struct Watch {
     sealed: Arc<AtomicBool>,
@@ -475,8 +475,8 @@ impl Watch {
         Self { sealed: Arc::new(AtomicBool::new(true)), peeked: Arc::default() }
     }
 
-    /// A watch of its own for one run: sealed and unsealed together with this
-    /// one, but remembering only its own run's peeks.
+    /// A watch for one run: it is sealed and unsealed together with this one, but remembers only
+    /// its own run's peeks.
     #[must_use]
     pub fn for_run(&self) -> Self {
         Self { sealed: Arc::clone(&self.sealed), peeked: Arc::default() }
@@ -491,8 +491,8 @@ impl Watch {
         self.sealed.load(Ordering::Relaxed)
     }
 
-    /// True once any exact number was computed under this watch: the ledger
-    /// records it, because whoever saw it may have acted on it.
+    /// True once any exact number was computed under this watch. The ledger records this, because
+    /// someone who saw it may have acted on it.
     pub fn has_peeked(&self) -> bool {
         self.peeked.load(Ordering::Relaxed)
     }

@@ -14,14 +14,14 @@
 use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;
 
-/// By how much a value may lie outside its reach because of rounding, relatively.
+/// How far, relatively, a value may be outside its reach because of rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// Where the exact value of a query lies, whatever the records are. It must be known from
-/// public numbers alone.
+/// The set that contains the exact value of a query for any records. It must be known from public
+/// numbers alone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reach {
-    /// Vectors no longer than this.
+    /// All vectors no longer than this.
     Ball(f64),
     /// Every number is this close to its centre.
     Around {
@@ -30,8 +30,8 @@ pub enum Reach {
         /// The bound on the norm of all numbers together.
         radius: f64,
     },
-    /// One number of each record, from minus the announced sensitivity to 0: so replacing a
-    /// record cannot move the vector any further, whatever the method does.
+    /// One number per record, from minus the announced sensitivity to 0. So replacing a record
+    /// cannot move the vector further than announced, whatever the method does.
     EachRecord,
 }
 
@@ -41,7 +41,7 @@ impl Reach {
         Self::Around { centre: vec![0.5 * (low + high); numbers], radius: 0.5 * (high - low) }
     }
 
-    /// Puts the exact value of a query into its reach. True where it was not there already.
+    /// Puts the exact value of a query into its reach. True if it was outside.
     pub(super) fn clip(&self, exact: &mut [f64], sensitivity: f64) -> bool {
         match self {
             Self::Ball(radius) => shorten(exact, *radius),
@@ -61,14 +61,14 @@ impl Reach {
     }
 }
 
-/// Puts a number between `low` and `high`, or at `middle` where it is none.
+/// Puts a number between `low` and `high`, or at `middle` if it is NaN.
 fn put(number: &mut f64, low: f64, high: f64, middle: f64) -> bool {
     let before = *number;
     *number = if before.is_finite() { before.max(low).min(high) } else { middle };
     before != *number
 }
 
-/// Makes a vector no longer than `radius`, up to rounding. True where it was longer.
+/// Makes a vector no longer than `radius`, up to rounding. True if it was longer.
 fn shorten(exact: &mut [f64], radius: f64) -> bool {
     let norm = exact.iter().map(|number| number * number).sum::<f64>().sqrt();
     let shrink = shrink_factor(norm, radius * (1.0 + ROUNDING));
@@ -80,14 +80,14 @@ fn shorten(exact: &mut [f64], radius: f64) -> bool {
             *number *= shrink;
         }
     } else {
-        // No numbers, or so large that their squares are none.
+        // NaN, or numbers whose squares overflow.
         exact.fill(0.0);
     }
     true
 }
 
-/// Vectors of single records that need not be formed: their norms and weighted sums are all
-/// that clipping needs.
+/// Vectors of single records that need not be formed: clipping needs only their norms and weighted
+/// sums.
 pub trait Contributions {
     /// The squared norm of each record's vector.
     fn squared_norms(&self) -> Vec<f64>;
@@ -96,11 +96,11 @@ pub trait Contributions {
     fn add_weighted(&self, factors: &[f64], sum: &mut [f64]);
 }
 
-/// A sum of vectors of single records, each clipped here.
+/// A sum of vectors of single records, which clips each of them.
 #[derive(Debug)]
 pub struct ClippedSum {
     sum: Vec<f64>,
-    /// No record adds a longer vector.
+    /// The longest vector that a record may add.
     longest: f64,
     overreached: bool,
 }
@@ -115,8 +115,8 @@ impl ClippedSum {
         self.sum.len()
     }
 
-    /// Adds the first `count` of the contributions, each clipped to `clip` and to what was
-    /// announced. One whose norm is not a number adds nothing.
+    /// Adds the first `count` of the contributions, each clipped to `clip` and to the announced
+    /// sensitivity. One whose norm is NaN adds nothing.
     pub fn add(&mut self, contributions: &impl Contributions, count: usize, clip: f64) {
         let norms = contributions.squared_norms();
         let longest = self.longest * (1.0 + ROUNDING);
@@ -131,8 +131,8 @@ impl ClippedSum {
         contributions.add_weighted(&factors, &mut self.sum);
     }
 
-    /// Adds a sum over `members` records that a kernel clipped inside: together they are no
-    /// longer than each on its own.
+    /// Adds a sum over `members` records that a kernel clipped inside. The sum is clipped to the
+    /// largest length that these records can have together.
     pub fn add_fused(&mut self, sum: &[f64], members: usize) {
         let mut sum = sum.to_vec();
         self.overreached |= shorten(&mut sum, members as f64 * self.longest);
@@ -141,12 +141,12 @@ impl ClippedSum {
         }
     }
 
-    /// Whether there was more to clip than the method had announced.
+    /// Whether a contribution exceeded what the method had announced.
     pub(super) fn has_overreached(&self) -> bool {
         self.overreached
     }
 
-    /// The sum, or zeros where it is not made of numbers.
+    /// The sum, or zeros if it is not finite.
     pub(crate) fn finish(mut self) -> Vec<f64> {
         if !self.sum.iter().all(|number| number.is_finite()) {
             self.sum.fill(0.0);

@@ -8,9 +8,9 @@ use super::accountant::{Adjacency, Allotment, PlannedRelease, Query, QueryKind};
 
 pub use super::accountant::Rule;
 
-/// What one draw is, before its noise is known.
+/// One draw, before its noise is known.
 pub trait ReleaseKind: Copy {
-    /// What is asked, and how far a neighbour can move the answer.
+    /// The query, and how far a neighbour can move the answer.
     fn query(self) -> Query;
 }
 
@@ -26,7 +26,7 @@ pub struct Gaussian {
 /// A sum over a Poisson sample with Gaussian noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampledSum {
-    /// Largest ℓ₂ norm of what one record adds.
+    /// Largest ℓ₂ norm of one record's contribution.
     pub sensitivity: f64,
     /// Length of the vector.
     pub numbers: usize,
@@ -43,23 +43,23 @@ pub struct Laplace {
     pub numbers: usize,
 }
 
-/// One of some candidates, the larger its score the likelier.
+/// One of several candidates; a larger score makes it likelier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selection {
-    /// How it is chosen.
+    /// The rule of the choice.
     pub rule: Rule,
     /// How much further a neighbour can move one candidate's score than another's.
     pub range: f64,
-    /// How many there are.
+    /// The number of candidates.
     pub candidates: usize,
 }
 
-/// One direction of many, the larger the form of a private matrix along it the likelier.
+/// One direction of many; a larger form of a private matrix along it makes it likelier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
     /// How much further a neighbour can move the form of one unit vector than another's.
     pub range: f64,
-    /// Of the space of directions.
+    /// The dimension of the space of directions.
     pub dimension: usize,
 }
 
@@ -85,7 +85,7 @@ impl ReleaseKind for Selection {
     fn query(self) -> Query {
         let sensitivity = match self.rule {
             Rule::Exponential | Rule::PermuteAndFlip => self.range,
-            // Up to a shift that all scores share, each moves by half of the range at most.
+            // Up to a shift that all scores share, each moves by at most half of the range.
             Rule::NoisyMaximum => 0.5 * self.range,
         };
         QueryKind::Selection(self.rule).query(sensitivity, self.candidates as u64)
@@ -111,7 +111,7 @@ impl<K> Release<K> {
         Self { label, kind }
     }
 
-    /// What the plan calls it.
+    /// Its label in the plan.
     pub const fn label(&self) -> &'static str {
         self.label
     }
@@ -122,7 +122,7 @@ impl<K: ReleaseKind> Release<K> {
         self.kind.query()
     }
 
-    /// Its place in a plan: drawn `count` times, with this noise. `what` says it in words.
+    /// Its entry in a plan: drawn `count` times, with this noise. `what` describes it in words.
     pub fn announced(
         &self,
         what: String,

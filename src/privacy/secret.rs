@@ -17,12 +17,12 @@ use crate::data::fingerprint;
 use crate::data::overlap;
 
 const KEYED: &str = "hmac-sha256:";
-/// What the key id is the HMAC of; such texts are no fingerprints.
+/// The text whose HMAC is the key id; such texts are not fingerprints.
 const ID: &[u8] = b"halflight key id";
 const OVERLAP: &[u8] = b"halflight overlap";
 const ORDER: &[u8] = b"halflight order of rows ";
 
-/// 32 random bytes, and where they are kept. No `Debug` of the bytes.
+/// 32 random bytes, and where they are kept. `Debug` does not show the bytes.
 #[derive(Clone)]
 pub struct Secret {
     bytes: [u8; 32],
@@ -40,29 +40,28 @@ impl Secret {
         &self.place
     }
 
-    /// Tells secrets apart, and says nothing else about this one.
+    /// An id that distinguishes secrets, and reveals nothing else about this one.
     pub fn id(&self) -> String {
         format!("key-{}", &hex(&self.hmac(ID))[..12])
     }
 
-    /// What is written for a plain fingerprint.
+    /// The keyed fingerprint for a plain one.
     pub fn fingerprint(&self, plain: &str) -> String {
         format!("{KEYED}{}", hex(&self.hmac(plain.as_bytes())))
     }
 
-    /// The seed of the order in which rows with this plain fingerprint stand, where their number
-    /// is hidden.
+    /// The seed for the order of rows with this plain fingerprint, where their number is hidden.
     pub fn order_of(&self, plain: &str) -> [u8; 32] {
         self.hmac([ORDER, plain.as_bytes()].concat().as_slice())
     }
 
-    /// The key under which rows are compared; who has it cannot find the secret.
+    /// The key under which rows are compared. It does not reveal the secret.
     pub fn overlap_key(&self) -> overlap::DigestKey {
         overlap::DigestKey::new(self.hmac(OVERLAP))
     }
 
-    /// `text` with every plain fingerprint in it replaced by the keyed one. Half a
-    /// fingerprint, at the end of a torn line, is left out.
+    /// `text` with every plain fingerprint in it replaced by the keyed one. Half a fingerprint at
+    /// the end of a torn line is left out.
     pub fn covered<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let prefix = fingerprint::PREFIX;
         if !text.contains(prefix) {
@@ -92,13 +91,13 @@ impl Secret {
     }
 
     fn hmac(&self, message: &[u8]) -> [u8; 32] {
-        // HMAC takes keys of any length: this never fails.
+        // HMAC accepts keys of any length, so this never fails.
         let Ok(mac) = Hmac::<Sha256>::new_from_slice(&self.bytes) else { return [0; 32] };
         mac.chain_update(message).finalize().into_bytes().into()
     }
 }
 
-/// By the bytes: the same secret in two places is one secret.
+/// Compares the bytes: the same secret in two places is one secret.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes

@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 pub(crate) struct Draw {
     /// Index of its event in the plan.
     pub event: usize,
-    /// What the noise was added to, or the scores: clipped by the mechanism.
+    /// The value before noise, or the scores, after clipping by the mechanism.
     pub exact: Vec<f64>,
     pub released: Vec<f64>,
     /// The records in the sample; empty if there is no sample.
     pub members: Vec<usize>,
-    /// The mechanism had something to clip: the method gave more than it announced.
+    /// Whether the mechanism had to clip: the method exceeded its announcement.
     pub overreached: bool,
 }
 
@@ -23,8 +23,8 @@ pub(crate) enum Tape {
     #[default]
     Off,
     Recording(Vec<Draw>),
-    /// Samples and released values are those of an earlier rehearsal, whatever the data are
-    /// now: both saw the same history.
+    /// Samples and released values are those of an earlier rehearsal, for any data, so that both
+    /// see the same history.
     Against {
         before: Vec<Draw>,
         now: Vec<Draw>,
@@ -34,7 +34,7 @@ pub(crate) enum Tape {
 /// How a rehearsal differs from another one.
 #[derive(Debug, Default)]
 pub(crate) struct Departure {
-    /// What it sees instead of draws of its own.
+    /// The draws that it sees instead of its own.
     pub before: Option<Vec<Draw>>,
     /// Records that are left blank: no sample has them.
     pub blank: Vec<usize>,
@@ -56,7 +56,7 @@ impl Departure {
 }
 
 impl Tape {
-    /// The earlier rehearsal's draw that comes now.
+    /// The next draw of the earlier rehearsal.
     pub(super) fn next(&self) -> Result<Option<&Draw>> {
         let Self::Against { before, now } = self else { return Ok(None) };
         before
@@ -82,7 +82,7 @@ impl Tape {
         matches!(self, Self::Off)
     }
 
-    /// What was drawn.
+    /// The draws.
     pub(crate) fn into_draws(self) -> Vec<Draw> {
         match self {
             Self::Off => Vec::new(),

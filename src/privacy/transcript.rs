@@ -48,12 +48,12 @@ pub(super) const MAGIC: &[u8] = b"halflight transcript 1\n";
 /// Event and count.
 const HEAD: usize = 8;
 const SEAL: usize = 8;
-/// At least so often the frames are synced to disk, if there are any.
+/// The longest time between two syncs of frames to disk, if there are any.
 const SYNC_EVERY: Duration = Duration::from_secs(3);
 
 type Chain = [u8; 32];
 
-/// The transcript of a run that is being carried out; locked against a second program.
+/// The transcript of a run that is under way; locked against a second program.
 #[derive(Debug)]
 pub struct Transcript {
     path: PathBuf,
@@ -61,7 +61,7 @@ pub struct Transcript {
     length: u64,
     chain: Chain,
     synced: Instant,
-    /// What an earlier program wrote and this one has not handed out again yet.
+    /// The frames of an earlier program that this one has not returned again yet.
     recorded: Option<Frames>,
     /// How often each event was drawn by earlier programs.
     counts: BTreeMap<usize, u64>,
@@ -69,7 +69,7 @@ pub struct Transcript {
     broken: bool,
 }
 
-/// A frame and its place.
+/// A frame and its position.
 struct FrameAt {
     event: usize,
     numbers: Vec<f64>,
@@ -87,7 +87,7 @@ struct Frames {
 }
 
 impl Transcript {
-    /// How long the file is before anything is released.
+    /// The length of the file before anything is released.
     pub const EMPTY: u64 = MAGIC.len() as u64;
 
     /// A new, empty transcript.
@@ -144,12 +144,12 @@ impl Transcript {
         Ok((0..events).map(|event| self.counts.get(&event).copied().unwrap_or(0)).collect())
     }
 
-    /// Whether there is more to hand out again.
+    /// Whether there are more values to return again.
     pub(super) fn is_replaying(&self) -> bool {
         self.recorded.as_ref().is_some_and(|frames| frames.left > 0)
     }
 
-    /// What the next draw gave when it was made, which must have been of `event`.
+    /// The value of the next recorded draw, which must be of `event`.
     pub(super) fn recorded(&mut self, event: usize) -> Result<Option<Vec<f64>>> {
         let Some(frames) = &mut self.recorded else { return Ok(None) };
         let next = frames.next();
@@ -163,7 +163,7 @@ impl Transcript {
         }
     }
 
-    /// Writes what a draw gave; only then may anybody see it.
+    /// Writes the value of a draw; only then may anybody see it.
     pub(super) fn append(&mut self, event: usize, numbers: &[f64]) -> Result<()> {
         if self.broken {
             return Err(Error::failed("the transcript could not be written before")
@@ -195,7 +195,7 @@ impl Transcript {
         })
     }
 
-    /// A value was drawn and could not be kept.
+    /// Whether a value was drawn and could not be kept.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
@@ -239,7 +239,7 @@ impl Frames {
         };
         let (event, count) = (part(0..4, &bytes), part(4..8, &bytes) as usize);
         let length = (HEAD + SEAL) as u64 + 8 * count as u64;
-        // What a damaged count claims is not even reserved.
+        // A damaged count must not even reserve memory.
         if length > left {
             return Ok(None);
         }
@@ -267,7 +267,7 @@ fn continued(chain: &Chain, frame: &[u8]) -> Chain {
     Sha256::new().chain_update(chain).chain_update(frame).finalize().into()
 }
 
-/// Two programs would write their frames into each other's.
+/// Without it, two programs would mix their frames.
 fn lock(file: &File, path: &Path) -> Result<()> {
     step::before_lock().map_err(|error| Error::io("lock the transcript", path, &error))?;
     match super::ledger::take(file) {
@@ -373,7 +373,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = written(directory.path(), &draws());
         let mut transcript = Transcript::reopen(&path, &run()).unwrap();
-        // A file that may only be read stands for one that cannot grow.
+        // A read-only file simulates one that cannot grow.
         transcript.file = File::open(&path).unwrap();
         assert!(transcript.append(0, &[1.0]).is_err() && transcript.is_broken());
         assert!(transcript.append(0, &[1.0]).is_err());
@@ -383,7 +383,7 @@ mod tests {
     }
 
     proptest! {
-        /// Cut or changed anywhere, the frames before that place are all there and none after.
+        /// After a cut or change anywhere, all frames before that place remain, and none after it.
         #[test]
         fn damage_anywhere_leaves_the_whole_frames_before_it(
             place in 0.0..1.0_f64,

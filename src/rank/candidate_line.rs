@@ -6,7 +6,7 @@ use super::settings::CandidateOrder;
 use super::subspace::SpanScore;
 use crate::numeric::student::two_sided;
 
-/// Of every interval.
+/// The confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
 /// More repeats than this are not worth proposing.
 const MOST_REPEATS: usize = 1000;
@@ -19,17 +19,17 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// As a cell of a table: `0.784 ± 0.036`.
+    /// The text for a table: `0.784 ± 0.036`.
     pub fn told(&self) -> String {
         format!("{:.3} ± {:.3}", self.mean, self.deviation)
     }
 
-    /// Of shares: `19.8 ± 2.3 %`.
+    /// The text for shares: `19.8 ± 2.3 %`.
     pub fn percent(&self) -> String {
         format!("{:.1} ± {:.1} %", 100.0 * self.mean, 100.0 * self.deviation)
     }
 
-    /// Of the score that this order goes by: an error is a share, of wrong answers or of the range
+    /// The text for the score of this order: an error is a share, of wrong answers or of the range
     /// of labels.
     pub fn told_by(&self, order: CandidateOrder) -> String {
         if order == CandidateOrder::Error { self.percent() } else { self.told() }
@@ -54,11 +54,12 @@ pub struct MeanScores {
     pub angles: Vec<f64>,
 }
 
-/// Where a candidate stands.
+/// The place of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CandidatePlace {
     Best,
-    /// Cannot be told apart from the best; so many more repeats would, if a number is known.
+    /// Cannot be told apart from the best; with the number of further repeats that would suffice,
+    /// if known.
     Tied(Option<usize>),
     Behind,
     Broken,
@@ -70,13 +71,13 @@ pub struct CandidateLine {
     pub name: String,
     pub records: usize,
     pub place: CandidatePlace,
-    /// `None` of a broken one.
+    /// `None` for a broken one.
     pub summary: Option<MeanScores>,
-    /// By how much it is behind the best in the score that orders.
+    /// Its distance from the best in the score that orders.
     pub behind: Option<Paired>,
-    /// Cannot be told apart from other private records.
+    /// Whether it cannot be told apart from other private records.
     pub as_floor: bool,
-    /// Is not better than noise; by error: than the same answer for all.
+    /// Whether it is not better than noise, or by error, than the same answer for all records.
     pub as_noise: bool,
     pub alongside: Option<Alongside>,
     pub verdict: String,
@@ -84,13 +85,13 @@ pub struct CandidateLine {
     pub trouble: Option<String>,
 }
 
-/// Other measures of one candidate; each is absent where it makes no sense.
+/// Other measures of one candidate; each is absent if it makes no sense.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Alongside {
     pub unlabelled: Option<f64>,
     pub labelled: Option<f64>,
-    /// How wrong the candidate's own model is about each private record, and how wrong the same
-    /// answer for all is.
+    /// The losses of the candidate's own model on each private record, and those of the same answer
+    /// for all.
     pub losses: Option<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -104,7 +105,7 @@ impl Mean {
 }
 
 impl Paired {
-    /// Of the differences `ours` − `theirs`.
+    /// The paired interval of the differences `ours` − `theirs`.
     pub fn of(ours: &[f64], theirs: &[f64]) -> Self {
         let differences: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a - b).collect();
         let Mean { mean, deviation } = Mean::of(&differences);
@@ -112,12 +113,12 @@ impl Paired {
         Self { mean, half_width: half_width(deviation, repeats), deviation, repeats }
     }
 
-    /// The interval is above 0.
+    /// Whether the interval is above 0.
     pub fn is_clear(&self) -> bool {
         self.mean > self.half_width
     }
 
-    /// How many more repeats would clear it, if mean and deviation stay what they are.
+    /// How many more repeats would make it clear, if mean and deviation stay the same.
     pub fn more_repeats(&self) -> Option<usize> {
         if self.mean <= 0.0 {
             return None;
@@ -153,8 +154,8 @@ impl MeanScores {
 }
 
 impl Alongside {
-    /// The error of the candidate's own model: the mean over the private records, and how far
-    /// such a mean is off by chance.
+    /// The error of the candidate's own model: the mean over the private records, and its standard
+    /// error.
     pub fn error(&self) -> Option<Mean> {
         let (losses, _) = self.losses.as_ref()?;
         let Mean { mean, deviation } = Mean::of(losses);
@@ -162,7 +163,7 @@ impl Alongside {
     }
 }
 
-/// A few names; of many the first and how many more there are.
+/// A few names; for many, the first ones and the number of others.
 pub(super) fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_paired_differences() {
-        // The common up and down cancels; scipy.stats.ttest_rel gives this interval.
+        // The common variation cancels; scipy.stats.ttest_rel gives this interval.
         let a = [1.0, 5.0, 3.0, 9.0];
         let b = [0.9, 4.7, 2.8, 8.6];
         let paired = Paired::of(&a, &b);
@@ -196,7 +197,7 @@ mod tests {
         let more = paired.more_repeats().unwrap();
         assert!(half_width(paired.deviation, 5 + more) < paired.mean);
         assert!(half_width(paired.deviation, 4 + more) >= paired.mean);
-        // A difference of nothing is never cleared.
+        // A difference of zero never becomes clear.
         assert_eq!(Paired::of(&[1.0, -1.0], &[0.0, 0.0]).more_repeats(), None);
         assert_eq!(Paired::of(&[1e-6, 2.0, -2.0], &[0.0; 3]).more_repeats(), None);
     }

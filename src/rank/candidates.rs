@@ -24,31 +24,31 @@ use crate::numeric::{Matrix, parallel};
 
 /// An eigengap below this is worth a warning.
 const SMALL_GAP: f64 = 0.05;
-/// Records under which a batch says nothing.
+/// The least records of a useful batch.
 const LEAST_BATCH: usize = 8;
 
 /// One public dataset that may stand in for the private one.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub name: String,
-    /// Prepared like the private data; or why it cannot be.
+    /// Its records, prepared like the private data, or the reason why they cannot be.
     pub data: Result<Supply>,
 }
 
-/// What a ranking compares, with everything public about it decided.
+/// The datasets that a ranking compares, with all public decisions made.
 #[derive(Debug)]
 pub struct Lineup {
     candidates: Vec<Candidate>,
     architecture: Architecture,
-    /// `None` of a regression.
+    /// `None` for a regression.
     classes: Option<usize>,
     bounds: Bounds,
     batch: usize,
     directions: usize,
     seed: u64,
-    /// On gradients.
+    /// Remarks on gradients.
     remarks: Vec<String>,
-    /// On the data themselves.
+    /// Remarks on the data themselves.
     of_data: Vec<String>,
     /// Smallest eigengap of every candidate so far.
     gaps: Vec<f64>,
@@ -56,7 +56,7 @@ pub struct Lineup {
     ranks: Vec<usize>,
 }
 
-/// What a repeat shares between the datasets: weights and labels.
+/// The parts of a repeat that the datasets share: weights and labels.
 #[derive(Debug)]
 pub struct Conditions {
     model: Classifier,
@@ -72,13 +72,13 @@ pub struct PublicRepeat {
     pub conditions: Conditions,
     /// k
     pub directions: usize,
-    /// Of every candidate; `None` of a broken one.
+    /// The span of every candidate; `None` for a broken one.
     pub spans: Vec<Option<Subspace>>,
-    /// Of noise, the worst that data can be.
+    /// The span of noise, the worst possible data.
     pub noise: Subspace,
 }
 
-/// Private records whose gradients are held at once.
+/// Private records whose gradients are in memory at once.
 const BLOCK: usize = 1000;
 
 /// Independent streams of one repeat.
@@ -147,7 +147,7 @@ impl Lineup {
         })
     }
 
-    /// With something more to remark.
+    /// With a further remark.
     pub fn with_remark(mut self, remark: Option<String>) -> Self {
         self.of_data.extend(remark);
         self
@@ -167,7 +167,7 @@ impl Lineup {
         self.directions
     }
 
-    /// With a k of its own, whatever it cuts: for studies.
+    /// With a given k, even if it cuts an eigenspace; for studies.
     pub(crate) fn with_directions(self, directions: usize) -> Self {
         let ranks = vec![directions; self.candidates.len()];
         Self { directions, ranks, ..self }
@@ -181,12 +181,12 @@ impl Lineup {
         self.classes
     }
 
-    /// What concerns the data, whatever they are ranked by.
+    /// Remarks on the data, for any kind of ranking.
     pub fn remarks_on_data(&self) -> &[String] {
         &self.of_data
     }
 
-    /// What was decided otherwise than wished for, and warnings so far.
+    /// Remarks on decisions that differ from the user's wish, and warnings so far.
     pub fn remarks(&self) -> Vec<String> {
         let close: Vec<&str> = self
             .candidates
@@ -218,8 +218,8 @@ impl Lineup {
         self.remarks.iter().chain(&self.of_data).cloned().chain(warning).chain(narrow).collect()
     }
 
-    /// The public half of repeat number `repeat`. A candidate that fails is out from here on;
-    /// the others go on.
+    /// The public half of repeat number `repeat`. A candidate that fails is left out from here on;
+    /// the others continue.
     pub fn round(&mut self, repeat: usize) -> Result<PublicRepeat> {
         let conditions = self.conditions(repeat)?;
         let found = Mutex::new(Vec::new());
@@ -267,7 +267,7 @@ impl Lineup {
         Ok(PublicRepeat { conditions, directions: self.directions, spans, noise })
     }
 
-    /// The records of a candidate that a repeat looks at.
+    /// The records of a candidate that a repeat uses.
     pub fn chosen(&self, candidate: usize, repeat: usize) -> Result<Vec<usize>> {
         let Candidate { name, data } = &self.candidates[candidate];
         let records = data.as_ref().map_err(Clone::clone)?.len();
@@ -282,7 +282,7 @@ impl Lineup {
         Ok(Conditions { model, classes, bounds, seed, repeat })
     }
 
-    /// A batch of noise as long as records may be.
+    /// A batch of noise with the longest allowed records.
     fn noise(&self, repeat: usize) -> Matrix {
         let mut generator = stream(self.seed, repeat, Purpose::Noise, "");
         let dimension = self.architecture.inputs();
@@ -295,20 +295,20 @@ impl Lineup {
 }
 
 impl Conditions {
-    /// With the weights of this repeat.
+    /// The model with the weights of this repeat.
     pub fn model(&self) -> &Classifier {
         &self.model
     }
 
-    /// The gradients of records, one per column. Features are brought from the ball of the
-    /// declared bound to entries of about 1, where the first weights are made for; the factor
-    /// is a declared constant.
+    /// The gradients of records, one per column. Features are scaled from the ball of the declared
+    /// bound to entries of about 1, for which the first weights are made; the factor is a declared
+    /// constant.
     pub fn gradients(&self, features: &Matrix) -> Result<Gradients> {
         self.gradients_from(0, features)
     }
 
-    /// The same of records of which the first is number `first`: a record's label depends on
-    /// its number alone.
+    /// The same for records starting at number `first`: a record's label depends on its number
+    /// alone.
     pub fn gradients_from(&self, first: usize, features: &Matrix) -> Result<Gradients> {
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
@@ -321,7 +321,7 @@ impl Conditions {
         self.model.gradients_of(features, ExampleLabels::Numbers(&labels[first..]))
     }
 
-    /// The random labels of the first `count` records of a batch; `None` of a regression.
+    /// The random labels of the first `count` records of a batch; `None` for a regression.
     pub fn classes_of(&self, count: usize) -> Result<Option<Vec<u32>>> {
         let Some(classes) = self.classes else { return Ok(None) };
         let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
@@ -343,15 +343,15 @@ impl Conditions {
         Ok(())
     }
 
-    /// `count` of so many private records, in random order. Which ones depends on their
-    /// number and the seed alone.
+    /// `count` of this many private records, in random order. The choice depends on their number
+    /// and the seed alone.
     pub fn private_batch(&self, records: usize, count: usize) -> Vec<usize> {
         let mut generator = stream(self.seed, self.repeat, Purpose::PrivateBatch, "");
         index::sample(&mut generator, records, count.min(records)).into_vec()
     }
 }
 
-/// Which of so many records of a candidate a repeat looks at.
+/// The records of a candidate that a repeat uses.
 fn chosen(seed: u64, repeat: usize, name: &str, records: usize, batch: usize) -> Vec<usize> {
     let mut generator = stream(seed, repeat, Purpose::Batch, name);
     index::sample(&mut generator, records, batch).into_vec()
@@ -368,7 +368,7 @@ fn stream(seed: u64, repeat: usize, purpose: Purpose, name: &str) -> ChaCha20Rng
     ChaCha20Rng::seed_from_u64(hash)
 }
 
-/// Refuses what cannot be compared.
+/// Refuses data that cannot be compared.
 fn check(candidate: &Candidate, dimension: usize) -> Result<()> {
     let data = candidate.data.as_ref().map_err(Clone::clone)?;
     let place = format!("public dataset '{}'", candidate.name);
@@ -396,7 +396,8 @@ fn check(candidate: &Candidate, dimension: usize) -> Result<()> {
     Ok(())
 }
 
-/// m: the wish, or what the smallest candidate and half of the private data allow.
+/// m: the requested size, or the largest that the smallest candidate and half of the private data
+/// allow.
 fn equal_batch(
     wish: usize,
     candidates: &[Candidate],

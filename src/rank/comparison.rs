@@ -16,13 +16,13 @@ use super::verdict;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The best first, broken ones last.
+    /// The candidates, the best first, broken ones last.
     pub lines: Vec<CandidateLine>,
     /// Other private records: as good as data can be at this m.
     pub floor: MeanScores,
     /// Noise.
     pub ceiling: MeanScores,
-    /// By energy where not all candidates have an error.
+    /// The order; by energy if not all candidates have an error.
     pub order: CandidateOrder,
     pub repeats: usize,
     /// m
@@ -33,7 +33,7 @@ pub struct Comparison {
     pub remarks: Vec<String>,
 }
 
-/// The larger the better.
+/// The score, where larger is better.
 fn goodness(order: CandidateOrder, score: &SpanScore) -> f64 {
     match order {
         CandidateOrder::Distance => -score.distance,
@@ -41,8 +41,8 @@ fn goodness(order: CandidateOrder, score: &SpanScore) -> f64 {
     }
 }
 
-/// What orders a candidate, the larger the better, and what it is no better than noise by:
-/// numbers of the same repeats or records.
+/// The numbers that order a candidate (larger is better), and those of noise for comparison, from
+/// the same repeats or records.
 struct Goods {
     own: Vec<f64>,
     nothing: Vec<f64>,
@@ -124,7 +124,7 @@ impl Comparison {
                 line.place = match rank {
                     0 => CandidatePlace::Best,
                     _ if behind.is_clear() => CandidatePlace::Behind,
-                    // An error knows no repeats.
+                    // An error does not depend on repeats.
                     _ if order == CandidateOrder::Error => CandidatePlace::Tied(None),
                     _ => CandidatePlace::Tied(behind.more_repeats()),
                 };

@@ -37,22 +37,22 @@ use crate::privacy::{
 };
 
 const DIRECTION: &str = "direction";
-/// Directions drawn from a public moment to see what noise does.
+/// The number of directions drawn from a public moment to see the effect of noise.
 const COPIES: usize = 20;
 
-/// What every candidate's span holds of one direction; `None` of a broken one.
+/// The share of one direction in every candidate's span; `None` for a broken one.
 type Shares = Vec<Option<f64>>;
 
-/// A direction in the making.
+/// A private direction that is being computed.
 pub struct PrivateDirection {
     lineup: Lineup,
     round: PublicRepeat,
     frame: CommonDirections,
-    /// With the moment, once it is there.
+    /// The data with the moment, once it is computed.
     held: Private<(Arc<Dataset>, Matrix)>,
     done: bool,
     n: usize,
-    /// The shares of copies of each candidate, once the outlook was asked for: see [`Self::copied`].
+    /// The shares of copies of each candidate, once the outlook was computed: see [`Self::copied`].
     copies: Vec<Vec<Shares>>,
 }
 
@@ -63,7 +63,7 @@ impl std::fmt::Debug for PrivateDirection {
 }
 
 impl PrivateDirection {
-    /// Computes the public side, of the first repeat.
+    /// Computes the public side of the first repeat.
     pub fn new(
         mut lineup: Lineup,
         private: &Private<Arc<Dataset>>,
@@ -76,21 +76,21 @@ impl PrivateDirection {
         Ok(Self { lineup, round, frame, held, done, n: private_records, copies })
     }
 
-    /// What each candidate's span holds of the direction that this vector goes along.
+    /// The share of this vector's direction in each candidate's span.
     fn shares(&self, along: &[f64]) -> Shares {
         let direction = Vector::from_column_slice(along).normalize();
         let share = |span: &Matrix| span.tr_mul(&direction).norm_squared().clamp(0.0, 1.0);
         self.frame.spans.iter().map(|span| span.as_ref().map(share)).collect()
     }
 
-    /// The shares of directions that a candidate's own gradients give with such noise, were
-    /// there n records of them.
+    /// The shares of directions drawn from a candidate's own gradients with this noise, as if there
+    /// were n records of them.
     fn copied(&self, candidate: usize, scale: f64) -> Result<Vec<Shares>> {
         let Ok(supply) = &self.lineup.candidates()[candidate].data else { return Ok(Vec::new()) };
         let records = supply.features(&self.lineup.chosen(candidate, 0)?)?;
         let moment = self.frame.moment(&self.round, &records)?;
         let mechanism = DirectionMechanism::with_scale(scale)?;
-        // Public all through, and so its seed is.
+        // Everything here is public, including the seed.
         let mut generator = NoiseGenerator::insecure_from_seed(candidate as u64);
         (0..COPIES)
             .map(|_| mechanism.draw(&mut generator, &moment).map(|along| self.shares(&along)))
@@ -102,13 +102,13 @@ impl PrivateDirection {
         Release::new(DIRECTION, Direction { range, dimension: self.frame.size() })
     }
 
-    /// Draws, after its step, and tells what each candidate's span holds of the direction: as
-    /// often as the spender has it in its plan.
+    /// Draws, after its step, and returns the share of the direction in each candidate's span; as
+    /// often as the spender's plan allows.
     pub fn draw(&self, spender: &mut Spender) -> Result<Released<Shares>> {
         if !self.done {
             return Err(Error::failed("the private direction is not complete"));
         }
-        // The trace of the moment is 1 at most.
+        // The trace of the moment is at most 1.
         let reach = Reach::Ball(1.0);
         let along =
             self.held
@@ -120,7 +120,7 @@ impl PrivateDirection {
         let share = |index: &usize| shares[*index].unwrap_or(f64::NEG_INFINITY);
         let mut order: Vec<usize> = (0..shares.len()).collect();
         order.sort_by(|a, b| share(b).total_cmp(&share(a)));
-        // As uncertain as it would be if the private gradients were those of the best.
+        // As uncertain as if the private gradients were those of the best.
         let copies = self.copies.get(order[0]).map_or(&[][..], Vec::as_slice);
         let deviation = |number: &dyn Fn(f64) -> f64, index: usize| {
             let numbers = copies.iter().filter_map(|shares| shares[index].map(number));
@@ -249,7 +249,7 @@ mod tests {
             let calibrated = calibrate(&planned(), Target { epsilon, delta: 1e-6 }).unwrap();
             finished(&private(), &mut Spender::rehearsal(&calibrated, seed))
         };
-        // Noise that is next to none: λ₁ is far above 2/nε.
+        // Almost no noise: λ₁ is far above 2/nε.
         let sure = at(1e4, 3);
         assert_eq!(sure[0].name, "same");
         assert!((sure[0].energy.unwrap().mean - share).abs() < 1e-3 && share > 0.9, "{share}");
@@ -263,7 +263,7 @@ mod tests {
             });
             shares.sum::<f64>() / 30.0
         };
-        // Three of nine directions or so.
+        // About three of nine directions.
         let (little, much) = (mean(1.0), mean(1e-3));
         assert!(little > 0.7, "{little}");
         assert!((0.15..0.65).contains(&much), "{much}");
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!((clear.len(), noise.len()), (1, 2), "{clear:?}");
         assert!(clear[0].contains("among ") && clear[0].contains("same 0.9"), "{clear:?}");
         assert!(noise[1].contains("mostly noise"), "{noise:?}");
-        // Of S, one is known: that its norm is at most 1.
+        // Only one thing is known about S: its norm is at most 1.
         let error = work.outlook(1.0 / 7e7).unwrap_err().to_string();
         assert!(error.contains("so little noise"), "{error}");
     }

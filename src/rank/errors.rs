@@ -41,24 +41,24 @@ use crate::privacy::{
 const ERRORS: &str = "errors";
 /// The share of public records whose vectors are not clipped.
 const UNCLIPPED: f64 = 0.95;
-/// Public records of each candidate that the radius is found by, at most.
+/// The most public records of each candidate that determine the radius.
 const MOST_SCORED: usize = 2000;
-/// Draws of the noise by which it is found how likely each candidate is to be first.
+/// The number of draws of noise that estimate how likely each candidate is to be first.
 const COPIES: usize = 4000;
-/// Private records whose losses are held at once.
+/// Private records whose losses are in memory at once.
 const BLOCK: usize = 4096;
 
-/// What is public about the vectors; of the candidates that have a model.
+/// The public facts about the vectors, for candidates with a model.
 #[derive(Debug, Clone)]
 struct PublicMeasure {
     /// The public mean of every model's loss.
     centre: Vec<f64>,
-    /// By which the common part is scaled.
+    /// The factor of the common part.
     common: f64,
     radius: f64,
 }
 
-/// Errors at work: models first, then one look at the private records.
+/// The computation of errors: first models, then one pass over the private records.
 pub struct PrivateErrors {
     lineup: Lineup,
     seed: u64,
@@ -108,7 +108,7 @@ impl PrivateErrors {
         Release::new(ERRORS, Gaussian { sensitivity, numbers })
     }
 
-    /// The models of all candidates that have one.
+    /// The models of all candidates with one.
     fn whole(&self) -> Vec<&PublicModel> {
         self.models.iter().flatten().map(|(whole, _)| whole).collect()
     }
@@ -151,7 +151,7 @@ impl PrivateErrors {
         for _ in 0..COPIES {
             let noisy = errors.iter().map(|error| {
                 let normal: f64 = StandardNormal.sample(&mut generator);
-                // What all have in common puts nobody first.
+                // The common part does not decide who is first.
                 error + measure.radius * sigma * normal
             });
             let least = noisy.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
@@ -182,7 +182,7 @@ impl PrivateErrors {
 
 const OTHERWISE: &str = "rank by gradients, which need no labels: --mechanism permute-and-flip";
 
-/// Two halves of a candidate's records, by turns.
+/// Two halves of a candidate's records, alternating.
 fn halves_of(candidate: &Candidate, seed: u64) -> Result<(Dataset, Dataset)> {
     let data = candidate.data.as_ref().map_err(Clone::clone)?.some(LOOKED_AT, seed)?;
     let half = |first: usize| data.select(&(first..data.len()).step_by(2).collect::<Vec<_>>());
@@ -201,7 +201,7 @@ impl PublicMeasure {
         let (common, rest) = parts.iter().fold((0.0, 0.0), |(common, rest), part| {
             (common + square(&part[..1]), rest + square(&part[1..]))
         });
-        // Models that always err alike have no rest, and nothing to be told apart by.
+        // Models that always err alike have no rest and cannot be distinguished.
         let common = if rest > 0.0 && common > rest { (rest / common).sqrt() } else { 1.0 };
         let mut lengths: Vec<f64> = parts
             .iter()
@@ -213,7 +213,7 @@ impl PublicMeasure {
         Self { common, radius: radius.unwrap_or(1.0).max(1e-6), ..plain }
     }
 
-    /// The common part times √k, and the rest, of losses less their centre.
+    /// The common part times √k, and the rest, of losses minus their centre.
     fn parts(&self, losses: &[f64]) -> Vec<f64> {
         let count = losses.len() as f64;
         let own: Vec<f64> = losses.iter().zip(&self.centre).map(|(a, b)| a - b).collect();
@@ -222,7 +222,7 @@ impl PublicMeasure {
         std::iter::once(common).chain(own.iter().map(|it| it - mean)).collect()
     }
 
-    /// Adds so much of the u of these losses, ‖u‖ ≤ 1.
+    /// Adds `share` times the u of these losses, ‖u‖ ≤ 1.
     fn add(&self, losses: &[f64], share: f64, to: &mut [f64]) {
         let parts = self.parts(losses);
         let length = parts.iter().map(|it| it * it).sum::<f64>().sqrt() / self.radius;
@@ -243,8 +243,8 @@ impl PublicMeasure {
         all.map(|(centre, rest)| centre + self.radius * (common + rest)).collect()
     }
 
-    /// What noise of scale σ makes of an error: of the common part, and of the rest without
-    /// the part in common.
+    /// The standard deviation of an error under noise of scale σ, from the common part and the
+    /// rest.
     fn deviation(&self, sigma: f64) -> f64 {
         let count = self.centre.len() as f64;
         self.radius * sigma * (1.0 / (self.common * self.common * count) + 1.0 - 1.0 / count).sqrt()
@@ -260,12 +260,12 @@ impl PrivateRanking for PrivateErrors {
         &self.lineup
     }
 
-    /// Gradients play no part.
+    /// Gradients are not used here.
     fn remarks(&self) -> Vec<String> {
         self.lineup.remarks_on_data().to_vec()
     }
 
-    /// One for each candidate's models, and one for the private records.
+    /// One step for each candidate's models, and one for the private records.
     fn repeats(&self) -> usize {
         self.lineup.candidates().len() + 1
     }
@@ -327,7 +327,7 @@ impl PrivateRanking for PrivateErrors {
     }
 }
 
-/// (1/n)Σ uᵢ over all records, or persons; numbers of candidates without a model are 0.
+/// (1/n)Σ uᵢ over all records, or persons; candidates without a model have 0.
 fn mean(
     data: &Dataset,
     models: &[&PublicModel],
@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Labels that follow the first of three features, turned round by `sign`.
+    /// Labels that follow the first of three features, with this `sign`.
     fn along(sign: f64, count: usize, seed: u64) -> Dataset {
         let mut generator = ChaCha20Rng::seed_from_u64(seed);
         let features = Matrix::from_fn(3, count, |_, _| generator.random_range(-1.0..1.0));
@@ -410,7 +410,7 @@ mod tests {
         Lineup::new(&settings, candidates.collect(), (500, 3), None, BOUNDS).unwrap()
     }
 
-    /// Errors of all candidates, known but for their noise.
+    /// Errors of all candidates, known except for their noise.
     fn ready(candidates: &[(&str, f64)]) -> PrivateErrors {
         let private = Private::new(Arc::new(along(1.0, 500, 1)));
         let mut work = PrivateErrors::new(lineup(candidates), 3, &private, (500, 1)).unwrap();
@@ -447,8 +447,8 @@ mod tests {
         assert!(apart.sqrt() <= sensitivity && sensitivity <= 2.0 / n as f64 * (1.0 + 1e-13));
     }
 
-    /// Whole persons in the place of the first: one to four records of any labels, and nobody
-    /// who can be used.
+    /// Whole persons in place of the first: one to four records with any labels, and a person
+    /// without usable records.
     #[test]
     fn opposite_persons_attain_the_sensitivity_and_none_passes_it() {
         let (n, most) = (7, 4);
@@ -549,7 +549,7 @@ mod tests {
             assert!((mean - error(place)).abs() < 4.0 * said / (300.0_f64).sqrt());
         }
         assert!(of("like it", |line| line.first.unwrap()).iter().all(|first| *first > 0.95));
-        // With little ε it says that it does not know.
+        // With a small ε it says that it does not know.
         let doubtful = calibrate(&plan, Target { epsilon: 0.002, delta: 1e-6 }).unwrap();
         let line = &drawn(&work, &doubtful, 5)[0];
         assert!((0.3..0.99).contains(&line.first.unwrap()), "{line:?}");

@@ -14,23 +14,23 @@ use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, ExampleLabels, Model};
 use crate::numeric::{Matrix, Vector};
 
-/// Records that softmax regression learns from, at most: it has little more to learn from more.
+/// The most records for softmax regression: more would hardly help.
 const MOST_TRAINED: usize = 2000;
 const EPOCHS: usize = 20;
 const MINIBATCH: usize = 32;
 const RATE: f64 = 0.05;
 const MOMENTUM: f64 = 0.9;
 
-/// Lines and trees are taught from at most so many numbers, which takes a second or two; a
-/// regular part of the records stands for more of them.
+/// Linear models and trees are trained on at most this many numbers, which takes a second or two;
+/// larger data are thinned out evenly.
 const MOST_NUMBERS: usize = 200_000;
-/// Of wider records, and for more than two classes (images, mostly), a line is the model.
+/// For wider records, and for more than two classes (mostly images), the model is linear.
 const MOST_FEATURES_OF_TREES: usize = 200;
 
-/// What answers for a candidate.
+/// The model of a candidate.
 #[derive(Debug, Clone)]
 pub enum PublicModel {
-    /// On records as they are prepared.
+    /// A model on prepared records.
     Plain(Model),
     /// Softmax regression, on records brought to entries of about 1.
     Scaled(Model),
@@ -41,7 +41,7 @@ pub enum PublicModel {
 }
 
 impl PublicModel {
-    /// Taught from this candidate's labels. `classes` of a classification: how many there are.
+    /// Trained on this candidate's labels. `classes` is the number of classes of a classification.
     pub fn of(data: &Dataset, classes: Option<usize>, seed: u64) -> Result<Self> {
         let narrow = data.dimension() <= MOST_FEATURES_OF_TREES;
         if narrow && classes.is_none_or(|classes| classes <= 2) {
@@ -54,7 +54,7 @@ impl PublicModel {
         }
     }
 
-    /// The best answer that looks at no feature.
+    /// The best answer that uses no feature.
     pub fn constant(data: &Dataset) -> Result<Self> {
         match (&data.classes, &data.target) {
             (Some(classes), _) if !classes.of.is_empty() => {
@@ -95,7 +95,7 @@ impl PublicModel {
                 let inside = |number: f64| number.clamp(-bound, bound);
                 let off = |(answer, label): (&f64, &f64)| {
                     let off = (inside(*answer) - inside(*label)).abs() / (2.0 * bound);
-                    // What is no number is as wrong as can be.
+                    // NaN counts as the largest error.
                     if off <= 1.0 { off } else { 1.0 }
                 };
                 Some(answers.iter().zip(labels).map(off).collect())
@@ -132,7 +132,7 @@ fn trained(data: &Dataset, classes: usize, seed: u64) -> Result<Model> {
     order.shuffle(&mut generator);
     order.truncate(MOST_TRAINED);
     let mut velocity = Vector::zeros(architecture.parameters());
-    // The features' length is what the slope of the loss is proportional to.
+    // The slope of the loss is proportional to the length of the features.
     let rate = RATE
         / (1.0 + features.column_iter().map(|x| x.norm_squared()).sum::<f64>() / data.len() as f64)
         * MINIBATCH as f64;
@@ -153,7 +153,7 @@ fn trained(data: &Dataset, classes: usize, seed: u64) -> Result<Model> {
     Ok(Model::Classifier(model))
 }
 
-/// Entries of about 1 in place of records of the declared norm.
+/// Scales records of the declared norm to entries of about 1.
 fn scaled(data: &Dataset) -> Matrix {
     (data.dimension() as f64).sqrt() / data.bounds.feature_norm * &data.features
 }

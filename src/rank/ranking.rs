@@ -12,23 +12,23 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
-/// A ranking at work: repeats first, then what the gradients are blind to.
+/// A ranking in progress: first repeats, then the differences that gradients cannot see.
 pub struct Ranking {
     lineup: Lineup,
     settings: RankingSettings,
     private: Private<Arc<Dataset>>,
     repeats: Vec<CuratorOnly<Repeat>>,
-    /// `None` where a seal came between.
+    /// `None` if the watch was sealed meanwhile.
     alongside: Vec<Option<CuratorOnly<Alongside>>>,
 }
 
-/// What a step did.
+/// The report of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankStep {
     /// Counts from 1.
     pub index: usize,
     pub total: usize,
-    /// `repeat 3 of 10`, or the candidate that is looked at.
+    /// `repeat 3 of 10`, or the current candidate.
     pub words: String,
     pub done: bool,
 }
@@ -52,7 +52,7 @@ impl Ranking {
         Self { lineup, settings, private, repeats, alongside }
     }
 
-    /// All repeats with public data in the private role: nothing of it is private.
+    /// All repeats with public data in the private role, so nothing is private.
     pub fn of_public(
         settings: &RankingSettings,
         lineup: Lineup,
@@ -71,13 +71,13 @@ impl Ranking {
         &self.lineup
     }
 
-    /// Steps in all.
+    /// The total number of steps.
     pub fn total(&self) -> usize {
         self.settings.repeats + self.lineup.candidates().len()
     }
 
-    /// One repeat, or the other columns of one candidate. Needs an open watch: there is
-    /// nothing in here but exact numbers.
+    /// One repeat, or the other columns of one candidate. Needs an open watch, because all numbers
+    /// here are exact.
     pub fn step(&mut self, watch: &Watch) -> Result<RankStep> {
         if watch.is_sealed() {
             return Err(Error::refused(
@@ -104,7 +104,7 @@ impl Ranking {
         Ok(RankStep { index, total, words, done: index == total })
     }
 
-    /// The table of the repeats so far; none before the second repeat, or under a seal.
+    /// The table of the repeats so far; `None` before the second repeat, or under a sealed watch.
     pub fn comparison(&self, watch: &Watch) -> Option<CuratorOnly<Comparison>> {
         let repeats: Option<Vec<&Repeat>> =
             self.repeats.iter().map(|repeat| repeat.reveal(watch)).collect();
@@ -118,7 +118,7 @@ impl Ranking {
         });
         let alongside: Vec<Option<Alongside>> = alongside.collect();
         let table = Comparison::of(&self.lineup, &repeats, &alongside, self.settings.order);
-        // Exact numbers in, exact numbers out: the standing goes with them.
+        // Exact numbers in, exact numbers out, with the same standing.
         let first = self.repeats.first()?.clone();
         Some(first.map(|_| table))
     }
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(table.batch, 30);
         assert!(table.remarks.iter().any(|remark| remark.contains("'small' has no more records")));
         assert!(table.lines[0].name == "good" || table.lines[0].name == "small");
-        // Constant features span few directions, and are ranked with those.
+        // Constant features span few directions, and are ranked with these.
         assert!(
             table.remarks.iter().any(|remark| remark.starts_with("constant spans fewer than")),
             "{:?}",
@@ -316,7 +316,7 @@ mod tests {
                 Ranking::new(&settings(), lineup.unwrap(), Private::new(Arc::new(private)));
             let watch = Watch::open();
             while !ranking.step(&watch).unwrap().done {}
-            // What a public line-up says must not depend on private records.
+            // The remarks of a public line-up must not depend on private records.
             assert!(ranking.lineup().remarks().iter().all(|remark| !remark.contains("private")));
             let comparison = ranking.comparison(&watch).unwrap();
             comparison.reveal(&watch).unwrap().remarks.join("; ")

@@ -14,7 +14,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::numeric::Matrix;
 
-/// Records of a large candidate that are looked at, and private records that models answer for.
+/// The most records of a large candidate that are used, and private records that models predict.
 pub(super) const LOOKED_AT: usize = 20_000;
 
 /// Prepares the records with these numbers.
@@ -40,7 +40,7 @@ impl fmt::Debug for Supply {
 }
 
 impl Supply {
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         match self {
             Self::Ready(data) => data.len(),
@@ -59,7 +59,7 @@ impl Supply {
         }
     }
 
-    /// Whether what is at hand is made of finite numbers; what is drawn later tells later.
+    /// Whether the records in memory are finite; others are checked when they are drawn.
     pub(super) fn is_finite(&self) -> bool {
         match self {
             Self::Ready(data) => data.features.iter().all(|number| number.is_finite()),
@@ -91,8 +91,7 @@ impl Supply {
         matches!(self, Self::OnDemand { records, .. } if *records > most)
     }
 
-    /// All that is at hand, or up to `most` records by chance, which are the same for the same
-    /// seed.
+    /// All records in memory, or up to `most` random ones, which are the same for the same seed.
     pub fn some(&self, most: usize, seed: u64) -> Result<Cow<'_, Dataset>> {
         match self {
             Self::Ready(data) => Ok(Cow::Borrowed(data)),

@@ -34,7 +34,7 @@ use crate::privacy::{
 };
 
 const MOMENTS: &str = "moments";
-/// Noisy copies by which the spread of distances is found.
+/// The number of noisy copies that estimate the spread of distances.
 const COPIES: usize = 12;
 
 /// The public part of a private table; made before anything is drawn.
@@ -64,7 +64,7 @@ impl PrivateTable {
         let mut rounds =
             (0..repeats).map(|repeat| lineup.round(repeat)).collect::<Result<Vec<_>>>()?;
         let frames = rounds.iter().map(CommonDirections::of).collect::<Result<Vec<_>>>()?;
-        // The frames hold what is needed of the spans.
+        // The frames hold the needed parts of the spans.
         for round in &mut rounds {
             round.spans.clear();
         }
@@ -121,7 +121,7 @@ impl PrivateTable {
         Release::new(MOMENTS, Gaussian { sensitivity, numbers })
     }
 
-    /// Over the repeats; `None` of a candidate that broke in one.
+    /// The mean over the repeats; `None` for a candidate that failed in one.
     fn mean(
         &self,
         candidate: usize,
@@ -174,7 +174,7 @@ impl PrivateRanking for PrivateTable {
         }
         let release = self.release();
         let sigma = spender.scale(&release)?;
-        // The trace of each moment is 1 at most.
+        // The trace of each moment is at most 1.
         let reach = Reach::Ball((self.frames.len() as f64).sqrt());
         let moments =
             self.held.release_gaussian(spender, release, &reach, |(_, all)| all.clone())?;
@@ -216,7 +216,7 @@ pub(super) mod tests {
     const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
     pub const RECORDS: usize = 400;
 
-    /// Records along a few axes, the first most.
+    /// Records along a few axes, mostly the first.
     pub fn records(first: usize, count: usize, seed: u64) -> Dataset {
         let mut generator = ChaCha20Rng::seed_from_u64(seed);
         let mut features = Matrix::zeros(DIMENSION, count);
@@ -298,7 +298,7 @@ pub(super) mod tests {
             off.push((energy.mean - exact[0].energy.unwrap().mean) / energy.deviation);
             assert!((0.0..=1.0).contains(&same.distance.unwrap().mean));
         }
-        // Standard normals: the stated spread is what the noise does.
+        // Standard normals: the stated spread is that of the noise.
         let mean_square = off.iter().map(|z| z * z).sum::<f64>() / 20.0;
         assert!((0.3..2.2).contains(&mean_square), "{mean_square}");
     }

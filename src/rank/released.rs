@@ -6,48 +6,48 @@ use super::ranking::RankStep;
 use crate::error::Result;
 use crate::privacy::{PlannedRelease, Released, Spender};
 
-/// A ranking that keeps everything to itself until its one release at the end.
+/// A ranking that reveals nothing until its one release at the end.
 pub trait PrivateRanking {
     /// Its name in the ledger.
     fn method(&self) -> &'static str;
 
     fn lineup(&self) -> &Lineup;
 
-    /// What the user should know of it.
+    /// Remarks for the user.
     fn remarks(&self) -> Vec<String> {
         self.lineup().remarks()
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     fn repeats(&self) -> usize;
 
-    /// What it will release, before private data are touched.
+    /// The planned release, before private data are touched.
     fn plan(&self) -> Result<PlannedRelease>;
 
-    /// What the public data say of the result to come, with a noise of this scale; an error
-    /// where there can be none.
+    /// The expected result according to public data, with noise of this scale; an error if there
+    /// can be none.
     fn outlook(&mut self, _scale: f64) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    /// One repeat: nothing leaves the private data.
+    /// One repeat; nothing leaves the private data.
     fn step(&mut self) -> Result<RankStep>;
 
     /// Draws, after the last step.
     fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed>;
 }
 
-/// What a private ranking tells the world.
+/// The result of a private ranking.
 #[derive(Debug, Clone)]
 pub enum Disclosed {
     /// Name of the best candidate.
     Winner(Released<String>),
-    /// The best energy first.
+    /// The table, the best energy first.
     Table(Released<Vec<ReleasedLine>>),
-    /// How wrong every candidate's own model is, the least first.
+    /// The error of every candidate's own model, the least first.
     Errors(Released<Vec<ReleasedError>>),
-    /// What every candidate's span holds of one direction, the most first: as energy the
-    /// squared cosine of their angle, as distance its sine.
+    /// The share of one direction in every candidate's span, the largest first: the energy is the
+    /// squared cosine of their angle, the distance its sine.
     Direction(Released<Vec<ReleasedLine>>),
 }
 
@@ -55,7 +55,7 @@ pub enum Disclosed {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReleasedLine {
     pub name: String,
-    /// `None` of a broken candidate. The deviations are what the noise alone makes of them.
+    /// `None` for a broken candidate. The deviations are those of the noise alone.
     pub energy: Option<Mean>,
     pub distance: Option<Mean>,
 }
@@ -65,9 +65,9 @@ pub struct ReleasedLine {
 pub struct ReleasedError {
     pub name: String,
     /// The mean error of its model on the private records, with the standard deviation of the
-    /// noise; `None` of a candidate that was left out.
+    /// noise; `None` for a candidate that was left out.
     pub error: Option<Mean>,
-    /// By how much it is behind the first, with the deviation of that.
+    /// Its distance from the first, with the deviation of this distance.
     pub behind: Option<Mean>,
     /// How likely it is to be the best on these private records.
     pub first: Option<f64>,
@@ -76,7 +76,7 @@ pub struct ReleasedError {
 }
 
 impl ReleasedError {
-    /// How sure its place is.
+    /// The certainty of its place, in words.
     pub fn words(&self) -> String {
         match (self.first, self.behind) {
             (None, _) => "left out".to_owned(),
@@ -91,7 +91,7 @@ impl ReleasedError {
     }
 }
 
-/// What simulation cannot tell from nothing or all is not told as such.
+/// A share that simulation cannot distinguish from 0 or 1 is not shown as such.
 fn percent(share: f64) -> String {
     match share {
         share if share < 0.005 => "under 1 %".to_owned(),

@@ -8,15 +8,15 @@ use crate::error::{Error, Result};
 /// The scores of one repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repeat {
-    /// In the order of the candidates; `None` of a broken one.
+    /// In the order of the candidates; `None` for a broken one.
     pub scores: Vec<Option<SpanScore>>,
-    /// Of other private records: as good as data can be at this m.
+    /// The score of other private records: as good as data can be at this m.
     pub floor: SpanScore,
-    /// Of noise.
+    /// The score of noise.
     pub ceiling: SpanScore,
     /// Directions that the private gradients span, up to k.
     pub rank: usize,
-    /// All private records that were drawn are the same one.
+    /// Whether all drawn private records are equal.
     pub alike: bool,
 }
 

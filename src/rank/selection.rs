@@ -36,7 +36,7 @@ pub enum Selector {
     Exponential,
 }
 
-/// A selection at work: the scores add up, unseen, repeat by repeat.
+/// A selection in progress: the scores are summed, unseen, repeat by repeat.
 pub struct PrivateSelection {
     selector: Selector,
     lineup: Lineup,
@@ -77,7 +77,7 @@ impl PrivateSelection {
         Release::new(WINNER, Selection { rule, range: 2.0 + 4.0 * rounding, candidates })
     }
 
-    /// Draws the winner, after the last step: as often as the spender has it in its plan.
+    /// Draws the winner, after the last step; as often as the spender's plan allows.
     pub fn draw(&self, spender: &mut Spender) -> Result<Released<String>> {
         if self.done < self.repeats {
             return Err(Error::failed("the selection is not complete"));
@@ -133,7 +133,7 @@ impl PrivateRanking for PrivateSelection {
     }
 }
 
-/// Σᵢ fᵢⱼ of one repeat; 0 of a broken candidate.
+/// Σᵢ fᵢⱼ of one repeat; 0 for a broken candidate.
 fn score_sums(round: &PublicRepeat, data: &Dataset) -> Result<Vec<f64>> {
     let mut sums = vec![0.0; round.spans.len()];
     round.conditions.in_blocks(&data.features, |gradients| {
@@ -193,7 +193,7 @@ mod tests {
         Lineup::new(&settings, candidates.into(), (40, DIMENSION), None, BOUNDS).unwrap()
     }
 
-    /// The score sums of R repeats, as a selection adds them up.
+    /// The score sums of R repeats, as in a selection.
     fn scores(lineup: &mut Lineup, repeats: usize, private: &Dataset) -> Vec<f64> {
         let mut sums = vec![0.0; lineup.candidates().len()];
         for repeat in 0..repeats {

@@ -9,17 +9,17 @@ use crate::model::{Activation, Architecture, Volume};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankingSettings {
-    /// The model whose gradients are compared: best the one of the run to come.
+    /// The model whose gradients are compared: best that of the later run.
     pub model: ProbeModel,
-    /// The shape of the images, where the features are their pixels; guessed if square.
+    /// The shape of the images, if the features are their pixels; guessed if square.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Volume>,
-    /// k as wished for; a multiple of C − 1 near it is used.
+    /// The requested k; a multiple of C − 1 near it is used.
     pub directions: usize,
-    /// m as wished for: examples of each dataset in every repeat.
+    /// The requested m: examples of each dataset in every repeat.
     pub batch: usize,
     pub repeats: usize,
-    /// Seeds weights, labels and batches; recorded, because they are public.
+    /// The seed of weights, labels and batches; recorded, because these are public.
     pub seed: u64,
     pub order: CandidateOrder,
     /// Λ of the discrepancies: the largest norm of the weights that matter.
@@ -31,7 +31,7 @@ pub struct RankingSettings {
 pub enum ProbeModel {
     /// Softmax regression, or linear regression.
     Linear,
-    /// One hidden layer of so many units.
+    /// One hidden layer with this many units.
     Perceptron(usize, Activation),
     /// The paper's convolutional probe.
     Probe,
@@ -39,14 +39,14 @@ pub enum ProbeModel {
     Table7a,
 }
 
-/// By which score the candidates are put in order.
+/// The score that orders the candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateOrder {
     Energy,
     Distance,
-    /// How wrong each candidate's own model is about the private records: where all have labels,
-    /// what predicts the error to come best; by energy otherwise.
+    /// The error of each candidate's own model on the private records, which predicts the later
+    /// error best; by energy if not all have labels.
     #[default]
     Error,
 }
@@ -88,7 +88,7 @@ impl RankingSettings {
         Ok(())
     }
 
-    /// The model for so many features, with as many outputs as there are classes, or one.
+    /// The model for this many features, with one output per class, or one.
     pub fn architecture(&self, features: usize, outputs: usize) -> Result<Architecture> {
         match self.model {
             ProbeModel::Linear => Architecture::linear(features, outputs),
@@ -149,11 +149,12 @@ impl CandidateOrder {
     }
 }
 
-/// The multiple of C − 1 nearest to the wish, within `most`; and why it is not the wish.
+/// The multiple of C − 1 nearest to the requested number, within `most`, and the reason if it
+/// differs.
 ///
-/// Random labels make every eigenvalue of the gradients' second moment (C − 1)-fold (exactly
-/// so at zero weights): a k between two multiples cuts an eigenspace, and what lies on which
-/// side of the cut is noise.
+/// Random labels make every eigenvalue of the gradients' second moment (C − 1)-fold (exactly so at
+/// zero weights): a k between two multiples cuts an eigenspace, and the position of the cut is
+/// noise.
 pub fn directions(wish: usize, classes: Option<usize>, most: usize) -> (usize, Option<String>) {
     let most = most.max(1);
     let copies = classes.map_or(1, |classes| classes.saturating_sub(1)).max(1);

@@ -14,12 +14,12 @@ use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::weighted_outer_sum;
 
-/// Public directions at most; beyond it those that the candidates share most.
+/// The most public directions; if there are more, those that the candidates share most are used.
 const MOST_DIRECTIONS: usize = 128;
-/// Of the spans' common second moment; less is no direction of its own.
+/// The least eigenvalue of the spans' common second moment that counts as a direction.
 const NOTHING: f64 = 1e-9;
 
-/// Gradients that are shorter say nothing: 1/‖g‖² would be no number.
+/// Shorter gradients are ignored: 1/‖g‖² would overflow.
 const SHORTEST: f64 = 1e-100;
 
 /// The public side of one repeat.
@@ -56,7 +56,7 @@ impl CommonDirections {
         self.directions.ncols()
     }
 
-    /// What floating point may move S by, in the Frobenius norm, of so many records.
+    /// The possible floating-point error of S, in the Frobenius norm, for this many records.
     pub fn rounding(records: usize) -> f64 {
         summation_error(records + MOST_DIRECTIONS + 16)
     }
@@ -79,8 +79,8 @@ impl CommonDirections {
     }
 }
 
-/// What uuᵀ is of the coordinates' own: 1/‖g‖², less where rounding made the projection the
-/// longer; 0 of what is next to nothing or not made of numbers.
+/// The factor of uuᵀ for given coordinates: 1/‖g‖², or less if rounding made the projection longer
+/// than g; 0 if they are tiny or not finite.
 fn weight(inside: f64, norm: f64) -> f64 {
     if inside.is_finite() && norm.is_finite() && norm > SHORTEST && inside > 0.0 {
         (shrink_factor(inside / norm, 1.0) / norm).powi(2)
@@ -93,7 +93,7 @@ fn weight(inside: f64, norm: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// However long or short a gradient is, what it adds is finite and no longer than 1.
+    /// For any length of a gradient, its contribution is finite and no longer than 1.
     #[test]
     fn weights_of_any_gradient_make_directions_of_one_at_most() {
         let sizes = [0.0, 5e-324, 1e-170, 1e-158, 1e-155, 1e-100, 1e-99, 1.0, 1e100, 1e153];

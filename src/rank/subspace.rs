@@ -12,13 +12,13 @@ use crate::numeric::angles::{distance, singular_values, squared_lengths};
 use crate::numeric::parallel::at_once;
 use crate::numeric::{Matrix, Vector};
 
-/// Directions with less than this of the largest eigenvalue are made of rounding.
+/// Directions with less than this share of the largest eigenvalue are rounding noise.
 const NOTHING: f64 = 1e-12;
 
-/// Angles with a smaller sine are told by it, as their cosines lose the digits that matter.
+/// Angles with a smaller sine are computed from it, because their cosines lose the relevant digits.
 const NEAR: f64 = 0.01;
 
-/// Batches that are larger are looked at one after the other: memory.
+/// Larger batches are processed one after another, to save memory.
 pub const MOST_AT_ONCE: usize = 5000;
 
 /// k directions in the space of parameters.
@@ -36,11 +36,11 @@ pub struct Lead<'a> {
     gradients: &'a Gradients,
     /// US⁻¹, m × k.
     coefficients: Matrix,
-    /// As those of [`Subspace`].
+    /// As in [`Subspace`].
     values: Vec<f64>,
 }
 
-/// What a candidate's span is to the private gradients.
+/// The scores of a candidate's span for the private gradients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpanScore {
     /// √(Σ sin²θ)/√k in [0, 1].
@@ -52,8 +52,7 @@ pub struct SpanScore {
 }
 
 impl Subspace {
-    /// The span of the `directions` leading right singular vectors; of fewer where there are
-    /// no more.
+    /// The span of the `directions` leading right singular vectors; or fewer if there are no more.
     pub fn of(gradients: &Gradients, directions: usize) -> Result<Self> {
         let lead = Lead::of(gradients, directions)?;
         Ok(Self { basis: gradients.combinations(&lead.coefficients), values: lead.values })
@@ -68,7 +67,7 @@ impl Subspace {
         &self.basis
     }
 
-    /// The same with at most so many directions.
+    /// The same with at most this many directions.
     pub fn first(&self, directions: usize) -> Self {
         let rank = self.rank().min(directions);
         Self {
@@ -77,8 +76,8 @@ impl Subspace {
         }
     }
 
-    /// By how much, relatively, the last eigenvalue inside is above the first outside: near 0
-    /// which directions are inside is a matter of chance. 1 if none is outside.
+    /// How much, relatively, the last eigenvalue inside is above the first outside: near 0, chance
+    /// decides which directions are inside. 1 if none is outside.
     pub fn eigengap(&self) -> f64 {
         match self.values.get(self.rank()) {
             Some(outside) => 1.0 - outside.max(0.0) / self.values[self.rank() - 1],
@@ -86,7 +85,7 @@ impl Subspace {
         }
     }
 
-    /// √(Σ sin²θ)/√k to another span, k being the number of directions of this one. Directions
+    /// √(Σ sin²θ)/√k to another span, where k is the number of directions of this one. Directions
     /// that the other lacks count as right angles.
     pub fn distance(&self, other: &Self) -> f64 {
         let k = self.rank();
@@ -101,13 +100,13 @@ impl Subspace {
         squared_lengths(&gradients.project(&self.basis))
     }
 
-    /// tr(VᵀAV)/tr(A), A being the second moment of `gradients`.
+    /// tr(VᵀAV)/tr(A), where A is the second moment of `gradients`.
     pub fn energy(&self, gradients: &Gradients) -> f64 {
         let whole: f64 = gradients.squared_norms().iter().sum();
         if whole > 0.0 { (self.inside(gradients).sum() / whole).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The share of every single gradient that is inside, in [0, 1]; 0 of a gradient of zero.
+    /// The share of every single gradient that is inside, in [0, 1]; 0 for a zero gradient.
     pub fn shares(&self, gradients: &Gradients) -> Vec<f64> {
         let norms = gradients.squared_norms();
         let share = |(inside, norm): (&f64, &f64)| {
@@ -130,7 +129,7 @@ pub fn lead_and_span<'a>(
 }
 
 impl<'a> Lead<'a> {
-    /// The `directions` leading right singular vectors; fewer where there are no more.
+    /// The `directions` leading right singular vectors; fewer if there are no more.
     pub fn of(gradients: &'a Gradients, directions: usize) -> Result<Self> {
         let found = gradients.leading(directions).ok_or_else(|| {
             Error::failed("a gradient is not made of finite numbers")
@@ -156,12 +155,11 @@ impl<'a> Lead<'a> {
         self.coefficients.ncols()
     }
 
-    /// What `candidate` is to these gradients.
+    /// The scores of `candidate` for these gradients.
     ///
-    /// Their coordinates inside the candidate's span V, which tell the energy, tell the cosines
-    /// of the principal angles as well: VᵀA = WΣZᵀ with A = GᵀUS⁻¹, which need not be formed.
-    /// Of small angles the sines are wanted: those of what the first of VW have outside of A,
-    /// VW − AZΣ.
+    /// Their coordinates inside the candidate's span V, which give the energy, also give the
+    /// cosines of the principal angles: VᵀA = WΣZᵀ with A = GᵀUS⁻¹, which need not be formed. Small
+    /// angles need sines: those of the part outside A of the first columns of VW, VW − AZΣ.
     pub fn score(&self, candidate: &Subspace) -> SpanScore {
         let coordinates = self.gradients.project(&candidate.basis);
         let whole: f64 = self.gradients.squared_norms().iter().sum();
@@ -287,7 +285,7 @@ mod tests {
         let theirs = Subspace::of(&public, 2).unwrap();
         let wanted = golden.number("subspace.rank_deficient.gsd_at_k1");
         assert!((ours.distance(&theirs) - wanted).abs() < 1e-9);
-        // The other way round, the direction that is lacking is a right angle.
+        // In the other direction, the missing direction is a right angle.
         assert!((theirs.distance(&ours) - 0.5_f64.sqrt()).abs() < 1e-9);
     }
 
@@ -366,8 +364,8 @@ mod tests {
         assert!(score.distance > 0.1 && score.distance < 0.99);
     }
 
-    /// Spans that share nothing, a little, nearly all and all of their directions: what the
-    /// coordinates tell is what the spans themselves do.
+    /// Spans that share none, a few, nearly all and all of their directions: the coordinates give
+    /// the same result as the spans themselves.
     #[test]
     fn angles_from_coordinates_are_those_of_the_spans() {
         let mut generator = ChaCha20Rng::seed_from_u64(5);

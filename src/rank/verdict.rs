@@ -6,7 +6,7 @@ use super::candidate_line::{CandidateLine, CandidatePlace, listed};
 use super::repeat::Repeat;
 use super::settings::CandidateOrder;
 
-/// What a useless candidate is no better than.
+/// The reference that a useless candidate does not beat.
 fn nothing(order: CandidateOrder) -> &'static str {
     match order {
         CandidateOrder::Energy | CandidateOrder::Distance => "noise",
@@ -19,7 +19,7 @@ pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
     let place = match line.place {
         CandidatePlace::Broken => {
             let trouble = line.trouble.as_deref().unwrap_or("it failed in a repeat");
-            // What the columns differ in is a table of its own.
+            // The differences of the columns are a table of their own.
             return format!("left out: {}", trouble.lines().next().unwrap_or_default());
         }
         CandidatePlace::Best if line.as_floor => "best; as good as more private records".to_owned(),
@@ -33,7 +33,7 @@ pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
     if line.as_noise { format!("{place}; no better than {}", nothing(order)) } else { place }
 }
 
-/// About private records that say less than they should: exact, so for the curator alone.
+/// A remark about private records with too little information: exact, so only for the curator.
 pub(super) fn of_private(repeats: &[&Repeat], directions: usize) -> Option<String> {
     let rank = repeats.iter().map(|repeat| repeat.rank).min()?;
     if repeats.iter().all(|repeat| repeat.alike) {
@@ -60,7 +60,7 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
     let mut parts = Vec::new();
     if best.as_noise {
         parts.push(match order {
-            // A method can correct a model that is wrong as it stands.
+            // A method can correct a model that is wrong.
             CandidateOrder::Error => format!(
                 "none is good enough by itself: not even the model of {} is better than {nothing}; \
                  a private run can still correct it",
@@ -96,7 +96,8 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
     parts.join("; ")
 }
 
-/// Of candidates in the order of their errors: which one energy would put first, if another.
+/// For candidates in the order of their errors: the one that energy would put first, if it is
+/// another.
 pub(super) fn by_energy(lines: &[CandidateLine]) -> Option<String> {
     let energy = |line: &&CandidateLine| line.summary.as_ref().map(|summary| summary.energy.mean);
     let known = lines.iter().filter(|line| energy(line).is_some());

@@ -26,26 +26,26 @@ use crate::plot::number::compact;
 /// A value and its weight.
 type Weighted = (f64, f64);
 
-/// No loss counts as more than so many times another one: a player that fails is bad enough.
+/// A loss counts as at most this many times another one: a failing player is bad enough.
 const WORST: f64 = 100.0;
 
-/// What was rehearsed at an ε that is at most so many times the plan's is said of the plan.
+/// Results at an ε that differs from the plan's by at most this factor apply to the plan.
 const NEAR: f64 = 1.5;
 
-/// What is better by less is called as good.
+/// A smaller improvement counts as equal.
 pub(super) const NOTICEABLE: f64 = 0.02;
 
-/// What an ε of half or of twice the size has to say of one.
+/// The weight of results at half or twice the ε.
 const SAY: f64 = 0.5;
 
 /// The weight of the worst scene, beside that of the mean over all.
 const CAUTION: f64 = 0.25;
 
-/// A scene of less weight, where 1 is usual, is not heard as the worst one.
+/// A scene with less weight than this, where 1 is usual, cannot be the worst one.
 const HEARD: f64 = 0.5;
 
-/// By so much a method may score above public data alone, whose score is zero: as one does that
-/// is [`NOTICEABLE`] worse in every scene.
+/// How much a method may score above public data alone, whose score is zero: as much as one that is
+/// [`NOTICEABLE`] worse in every scene.
 const INSURANCE: f64 = NOTICEABLE * (1.0 + CAUTION);
 
 /// One trial.
@@ -54,12 +54,12 @@ pub struct TrialResult {
     pub scene: usize,
     pub player: usize,
     pub repetition: u64,
-    /// `None` where nothing is spent.
+    /// `None` if nothing is spent.
     pub epsilon: Option<f64>,
 }
 
 impl TrialResult {
-    /// Every trial there is, scene by scene.
+    /// All trials, scene by scene.
     pub fn all(stage: &Stage, players: &[Player], repetitions: u64) -> Vec<Self> {
         let mut all = Vec::new();
         for repetition in 0..repetitions {
@@ -86,70 +86,71 @@ pub struct Results {
     epsilons: Vec<f64>,
     scenes: Vec<String>,
     players: Vec<Player>,
-    /// By scene, player and place in the list of ε: one loss for each repetition.
+    /// By scene, player and index in the list of ε: one loss for each repetition.
     losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, f64>>,
     failed: BTreeMap<usize, String>,
-    /// From here on players are the advised method with other settings, at the plan's ε alone.
+    /// From this index on, players are the advised method with other settings, only at the plan's
+    /// ε.
     variants: usize,
     grown: f64,
     trust: Trust,
-    /// Who does not play, and why.
+    /// The players that were left out, and why.
     left_out: Vec<String>,
     lacks_persons: bool,
 }
 
-/// How a player did at one ε, as ratios to public data alone.
+/// The results of a player at one ε, as ratios to public data alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PlayerStanding {
     pub ratio: f64,
-    /// In the best and in the worst scene.
+    /// The ratios in the best and in the worst scene.
     pub least: f64,
     pub most: f64,
-    /// Scenes in which no other player that may be chosen was better, of how many.
+    /// The number of scenes in which no other eligible player was better, and the number of scenes.
     pub best_in: usize,
     pub scenes: usize,
-    /// By which factor a repetition with other records and other noise usually differs within
-    /// a scene: one standard deviation. `None` where nothing was repeated.
+    /// The typical factor between repetitions with other records and other noise within a scene:
+    /// one standard deviation. `None` if nothing was repeated.
     #[serde(default)]
     pub spread: Option<f64>,
 }
 
-/// A player with how it did at each ε.
+/// A player with its results at each ε.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlayerLine {
     pub player: Player,
     pub standings: Vec<Option<PlayerStanding>>,
     /// Why it cannot be tried.
     pub failed: Option<String>,
-    /// For each ε the logarithm of the ratio in every scene, where it has played in all of them.
+    /// For each ε the logarithm of the ratio in every scene, if it has played in all of them.
     #[serde(default)]
     pub logs: Vec<Vec<f64>>,
 }
 
-/// What to do at each ε.
+/// The advice at each ε.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
     pub epsilons: Vec<f64>,
     /// The plan's ε in that list.
     pub at: usize,
     pub scenes: Vec<String>,
-    /// Public data alone first.
+    /// The players, public data alone first.
     pub lines: Vec<PlayerLine>,
-    /// The line to follow at each ε; `None` where nothing is known yet.
+    /// The line to follow at each ε; `None` if nothing is known yet.
     pub choice: Vec<Option<usize>>,
     /// The advised method with other settings, at the plan's ε.
     #[serde(default)]
     pub settings: Vec<Variant>,
-    /// How many times as large ε was in the smallest scene: see [`Stage::scale`].
+    /// The factor by which ε was raised in the smallest scene: see [`Stage::scale`].
     #[serde(default = "as_it_is")]
     pub grown: f64,
-    /// How much each scene counts; empty where all count the same.
+    /// The weight of each scene; empty if all are the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<f64>,
-    /// Why they do not, and who does not play.
+    /// The reasons for different weights, and the players that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Single records have played persons: see [`Stage::lacks_persons`].
+    /// Whether single records have played persons: see [`Stage::lacks_persons`].
     #[serde(default)]
     pub lacks_persons: bool,
 }
@@ -162,9 +163,9 @@ const fn as_it_is() -> f64 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     pub player: Player,
-    /// Its result beside public data alone.
+    /// Its result relative to public data alone.
     pub standing: PlayerStanding,
-    /// Its error over that of the method as it is, the mean over scenes.
+    /// Its error relative to the unchanged method, as the mean over scenes.
     pub ratio: f64,
 }
 
@@ -185,7 +186,7 @@ impl Results {
         }
     }
 
-    /// With something more that tells which scenes resemble the real run.
+    /// Adds further information about which scenes resemble the real run.
     pub fn trusting(self, more: Trust) -> Self {
         Self { trust: self.trust.and(more), ..self }
     }
@@ -194,7 +195,7 @@ impl Results {
         self.trust.weights()[scene]
     }
 
-    /// The advised method with other settings joins in; its trials.
+    /// Adds the advised method with other settings. Returns its trials.
     pub fn vary(&mut self, epsilon: f64, repetitions: u64) -> Vec<TrialResult> {
         let advice = self.advice(epsilon);
         let Some((player, _)) = advice.chosen(advice.at) else { return Vec::new() };
@@ -262,7 +263,7 @@ impl Results {
         (freedom > 0.0).then(|| (sum / freedom).sqrt().exp())
     }
 
-    /// The same as a method of the choice sees it: other ε have a say, by how near they are.
+    /// The same for choosing a method: other ε also count, by how close they are.
     fn smoothed(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
         self.logarithm(scene, player, k)?;
         let (mut sum, mut whole) = (0.0, 0.0);
@@ -277,7 +278,7 @@ impl Results {
         Some(sum / whole)
     }
 
-    /// What players are chosen by: the less the better.
+    /// The score by which players are chosen; lower is better.
     fn score(&self, player: usize, k: usize) -> f64 {
         let of = |scene| Some((self.smoothed(scene, player, k)?, self.weight(scene)));
         let found: Vec<(f64, f64)> = (0..self.scenes.len()).filter_map(of).collect();
@@ -287,7 +288,7 @@ impl Results {
         mean + CAUTION * worst.unwrap_or(mean)
     }
 
-    /// What to do, as far as is known.
+    /// The advice so far.
     pub fn advice(&self, epsilon: f64) -> Advice {
         let count = self.variants;
         let mut lines: Vec<PlayerLine> = (self.players[..count].iter().enumerate())
@@ -334,7 +335,8 @@ impl Results {
                     let spends = self.players[player].spends();
                     self.score(player, k) + if spends { 0.0 } else { INSURANCE }
                 };
-                // Whatever neighbours say, nobody pays for a clear loss at this very ε.
+                // Whatever neighbouring ε suggest, a method with a clear loss at the given ε is not
+                // chosen.
                 let loses = self.players[player].spends() && standing.ratio > 1.0 + NOTICEABLE;
                 (standing.scenes == most && !loses).then(|| (player, score()))
             });
@@ -361,7 +363,7 @@ impl Results {
         }
     }
 
-    /// How variants of the chosen player did beside it.
+    /// The results of variants of the chosen player, compared with it.
     fn varied(&self, chosen: usize, k: usize) -> Vec<Variant> {
         let variants = (self.variants..self.players.len()).filter_map(|player| {
             let both = |scene| {
@@ -381,7 +383,7 @@ impl Results {
 }
 
 impl PlayerStanding {
-    /// Of the logarithms of the ratios, one for each scene, and the scenes' weights.
+    /// From the logarithms of the ratios, one for each scene, and the scenes' weights.
     fn of(logs: &[Weighted], best_in: usize) -> Option<Self> {
         let of = |with: fn(f64, f64) -> f64| logs.iter().map(|(log, _)| *log).reduce(with);
         let (least, most) = (of(f64::min)?.exp(), of(f64::max)?.exp());
@@ -395,14 +397,14 @@ fn mean(weighted: &[Weighted]) -> f64 {
     weighted.iter().map(|(value, weight)| value * weight).sum::<f64>() / whole
 }
 
-/// The place of the ε that is the fewest times larger or smaller.
+/// The index of the ε that is closest by factor.
 fn nearest(epsilons: &[f64], epsilon: f64) -> usize {
     let far = |k: &usize| (epsilons[*k].ln() - epsilon.ln()).abs();
     (0..epsilons.len()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
 }
 
 impl Advice {
-    /// Whether its parts fit together: it may come from a file.
+    /// Whether its parts are consistent; it may come from a file.
     pub fn is_sound(&self) -> bool {
         let count = self.epsilons.len();
         let within = |line: &Option<usize>| line.is_none_or(|line| line < self.lines.len());
@@ -415,7 +417,8 @@ impl Advice {
             && self.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0)
     }
 
-    /// The lines from the least error at the plan's ε to the largest; those without any last.
+    /// The lines from the least error at the plan's ε to the largest; those without an error come
+    /// last.
     pub fn sorted(&self) -> impl Iterator<Item = &PlayerLine> {
         let ratio = |line: &PlayerLine| line.standings[self.at].map_or(f64::INFINITY, |s| s.ratio);
         let mut lines: Vec<&PlayerLine> = self.lines.iter().collect();
@@ -427,8 +430,8 @@ impl Advice {
         self.choice[k].is_some_and(|at| self.lines[at].player == line.player)
     }
 
-    /// The method to take at the plan's ε, with its settings: others than the automatic ones
-    /// only where these are clearly better, and in most scenes.
+    /// The method to use at the plan's ε, with its settings. They differ from the automatic ones
+    /// only if that is clearly better, and in most scenes.
     pub fn to_take(&self) -> Option<&Player> {
         let (player, _) = self.chosen(self.at)?;
         let clearly = |it: &&Variant| {
@@ -439,7 +442,7 @@ impl Advice {
         Some(best.map_or(player, |variant| &variant.player))
     }
 
-    /// What other settings of the advised method did.
+    /// A sentence on other settings of the advised method.
     fn on_settings(&self) -> Option<String> {
         let (player, _) = self.chosen(self.at)?;
         let best = self.settings.iter().min_by(|one, other| one.ratio.total_cmp(&other.ratio))?;
@@ -466,20 +469,20 @@ impl Advice {
         })
     }
 
-    /// The line with the least error at an ε of the list, as it turned out.
+    /// The line with the least actual error at an ε of the list.
     pub fn best(&self, k: usize) -> Option<usize> {
         let able = (0..self.lines.len()).filter(|at| self.lines[*at].player != Player::NoPrivacy);
         let known = able.filter_map(|at| Some((at, self.lines[at].standings[k]?.ratio)));
         known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
     }
 
-    /// The player to choose at an ε of the list, and how it did.
+    /// The player to choose at an ε of the list, and its results.
     pub fn chosen(&self, k: usize) -> Option<(&Player, PlayerStanding)> {
         let line = &self.lines[self.choice[k]?];
         Some((&line.player, line.standings[k]?))
     }
 
-    /// How a plan's own method and settings did at an ε near the plan's, and that ε.
+    /// The results of a plan's own method and settings at an ε near the plan's, and that ε.
     pub fn of_plan(&self, plan: &Player, epsilon: f64) -> Option<(PlayerStanding, f64)> {
         let k = nearest(&self.epsilons, epsilon);
         let rehearsed = *self.epsilons.get(k)?;
@@ -495,7 +498,7 @@ impl Advice {
         Some((standing, rehearsed))
     }
 
-    /// What to expect of a plan, in a sentence.
+    /// The expected result of a plan, in a sentence.
     pub fn expectation(&self, plan: &Player, epsilon: f64) -> Option<String> {
         let (standing, rehearsed) = self.of_plan(plan, epsilon)?;
         let s = if standing.scenes == 1 { "" } else { "s" };
@@ -509,13 +512,13 @@ impl Advice {
         ))
     }
 
-    /// The same of a plan that lost to public data alone.
+    /// The same for a plan that lost to public data alone.
     pub fn warning(&self, plan: &Player, epsilon: f64) -> Option<String> {
         let lost = self.of_plan(plan, epsilon)?.0.ratio > 1.0 + NOTICEABLE;
         self.expectation(plan, epsilon).filter(|_| lost)
     }
 
-    /// What to do, in sentences.
+    /// The advice in sentences.
     pub fn sentences(&self) -> Vec<String> {
         let Some((player, standing)) = self.chosen(self.at) else {
             let failed = self.lines.first().and_then(|line| line.failed.as_ref());
@@ -575,7 +578,7 @@ impl Advice {
         said
     }
 
-    /// The same while trials are still to come: not more than who is ahead.
+    /// The same while trials are still to come: only who is ahead.
     pub fn so_far(&self) -> Vec<String> {
         let Some((player, standing)) = self.chosen(self.at) else { return self.sentences() };
         let s = if standing.scenes == 1 { "" } else { "s" };
@@ -587,7 +590,7 @@ impl Advice {
         )]
     }
 
-    /// That every method loses to public data alone.
+    /// The statement that every method loses to public data alone.
     fn lost(&self, k: usize) -> String {
         let spending = self.lines.iter().filter(|line| line.player.spends());
         let found = spending.filter_map(|line| Some((line, line.standings[k]?)));
@@ -603,7 +606,7 @@ impl Advice {
         }
     }
 
-    /// From which ε on anything is gained, and from which nothing more.
+    /// The ε from which on anything is gained, and the ε from which on nothing more is.
     fn ends(&self) -> Option<String> {
         let ratios: Vec<f64> = (0..self.epsilons.len())
             .map(|k| Some(self.chosen(k)?.1.ratio))
@@ -627,7 +630,7 @@ impl Advice {
         (!said.is_empty()).then(|| capital(&said.join("; ")) + ".")
     }
 
-    /// What privacy costs: how near the choice is to private data without any.
+    /// The cost of privacy: how close the choice is to private data without privacy.
     fn near_no_privacy(&self) -> Option<String> {
         const CLOSE: f64 = 1.05;
         let line = self.lines.iter().find(|line| line.player == Player::NoPrivacy)?;
@@ -651,7 +654,7 @@ impl Advice {
                 format!("From ε {least} on it is within 5 % of {other}.")
             }
             Some(k) => {
-                // On a line between the two, in the logarithm of ε.
+                // By linear interpolation in the logarithm of ε.
                 let share = (excess[k - 1] - CLOSE) / (excess[k - 1] - excess[k]);
                 let (from, to) = (self.epsilons[k - 1].ln(), self.epsilons[k].ln());
                 let epsilon = (from + share * (to - from)).exp();
@@ -672,7 +675,7 @@ impl Advice {
     }
 }
 
-/// The factor e^ε by which an attacker's odds about a person change at most, rounded up.
+/// The largest factor, e^ε, by which an attacker's odds about a person change, rounded up.
 pub fn odds(epsilon: f64) -> String {
     let factor = epsilon.exp();
     let up = |places: f64| (factor * places).ceil() / places;
@@ -686,7 +689,7 @@ pub fn odds(epsilon: f64) -> String {
     }
 }
 
-/// How far one repetition is from another.
+/// A sentence on the difference between repetitions.
 fn repeated(standing: PlayerStanding) -> Option<String> {
     let percent = 100.0 * (standing.spread? - 1.0);
     Some(format!(
@@ -695,7 +698,7 @@ fn repeated(standing: PlayerStanding) -> Option<String> {
     ))
 }
 
-/// How far the rehearsals can be trusted.
+/// Sentences on how far the rehearsals can be trusted.
 fn doubt(standing: PlayerStanding) -> Vec<String> {
     let mut said = Vec::new();
     if standing.scenes < 2 {
@@ -773,7 +776,7 @@ mod tests {
 
     #[test]
     fn ratios_count_and_not_how_large_the_errors_of_a_scene_are() {
-        // In the large scene the second method is 10 % better, in the small one half as good.
+        // In the large scene the second method is 10 % better, in the small one only half as good.
         let found = results(&[
             [[1000.0; 2], [500.0; 2], [900.0, 700.0], [810.0, 700.0]],
             [[1.0; 2], [0.5; 2], [0.9, 0.7], [1.8, 0.7]],

@@ -12,12 +12,12 @@ use super::player::Player;
 /// five of them at δ 1e-5.
 const SHARED: f64 = 0.55;
 
-/// What a choice is expected to bring.
+/// The expected gain of a choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prospect {
-    /// Its error over that of public data alone.
+    /// Its error relative to public data alone.
     pub choice: f64,
-    /// The same of the best single plan with all of the ε.
+    /// The same for the best single plan with all of the ε.
     pub single: f64,
 }
 
@@ -28,8 +28,8 @@ impl Prospect {
 }
 
 impl Advice {
-    /// The methods to choose among at the plan's ε, the advised one first: at most so many, and
-    /// only as many as pay.
+    /// The methods to choose among at the plan's ε, the advised one first: at most `most`, and only
+    /// as many as pay off.
     pub fn worth_choosing(&self, most: usize) -> Vec<Player> {
         let able: Vec<&PlayerLine> =
             self.sorted().filter(|line| self.can_be_chosen(line)).collect();
@@ -53,7 +53,7 @@ impl Advice {
         }
         let as_it_is = |line: &PlayerLine| line.player.clone();
         let mut players: Vec<Player> = taken.into_iter().map(as_it_is).collect();
-        // The advised one with the settings that are advised.
+        // The advised one with the advised settings.
         if self.is_choice(first, self.at)
             && let Some(advised) = self.to_take()
         {
@@ -62,8 +62,8 @@ impl Advice {
         players
     }
 
-    /// What to expect of a choice among such plans; `None` where one of them was not rehearsed at
-    /// such an ε.
+    /// The expected result of a choice among these plans; `None` if one of them was not rehearsed
+    /// near this ε.
     pub fn prospect(&self, plans: &[Player], epsilon: f64) -> Option<Prospect> {
         let known = self.epsilons.first()?..=self.epsilons.last()?;
         let line = |plan: &Player| self.lines.iter().find(|line| line.player == *plan);
@@ -82,7 +82,7 @@ impl Advice {
     }
 
     /// The mean, over scenes, of the least logarithm of a ratio to public data alone, with the ε
-    /// that so many candidates leave to each.
+    /// that this many candidates leave for each.
     fn mean_of_best(&self, lines: &[&PlayerLine], epsilon: f64) -> Option<f64> {
         let epsilon = epsilon / (lines.len() as f64).powf(SHARED);
         let each = lines.iter().map(|line| self.logs(line, epsilon)).collect::<Option<Vec<_>>>()?;
@@ -91,7 +91,7 @@ impl Advice {
         (scenes > 0).then(|| self.mean((0..scenes).map(best)))
     }
 
-    /// Over scenes, by their weights.
+    /// The mean over scenes, with their weights.
     fn mean(&self, values: impl Iterator<Item = f64>) -> f64 {
         let weight = |scene: usize| self.weights.get(scene).copied().unwrap_or(1.0);
         let (mut sum, mut whole) = (0.0, 0.0);
@@ -102,7 +102,7 @@ impl Advice {
         sum / whole
     }
 
-    /// For every scene the logarithm of the ratio at an ε, between those that were rehearsed.
+    /// For every scene the logarithm of the ratio at an ε, interpolated between the rehearsed ones.
     fn logs(&self, line: &PlayerLine, epsilon: f64) -> Option<Vec<f64>> {
         let above = self.epsilons.partition_point(|known| *known < epsilon);
         let (low, high) = (above.saturating_sub(1), above.min(self.epsilons.len() - 1));
@@ -186,7 +186,7 @@ mod tests {
         let found = advice(&[("public_shape", [0.8, 0.5])], 1.2);
         let logs = found.logs(&found.lines[0], 0.5_f64.sqrt()).unwrap();
         assert!((logs[0] - (0.8_f64.ln() + 0.5 * 1.2_f64.ln())).abs() < 1e-12);
-        // Below the least that was rehearsed nothing more is known.
+        // Below the least rehearsed ε nothing more is known.
         assert_eq!(found.logs(&found.lines[0], 0.1), found.logs(&found.lines[0], 0.5));
     }
 }

@@ -8,12 +8,12 @@ use crate::adapt::{self, Value};
 use crate::data::Task;
 use crate::error::Result;
 
-/// Somebody who makes a model.
+/// A way to get a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Player {
-    /// The public records alone: what one has without spending anything.
+    /// The public records alone, which cost nothing.
     PublicOnly,
-    /// The private records alone, without any privacy: nobody may hand that on.
+    /// The private records alone, without any privacy. Such a model must not be passed on.
     NoPrivacy,
     Method {
         id: String,
@@ -22,7 +22,7 @@ pub enum Player {
 }
 
 impl Player {
-    /// What a plan would do. A setting that says what the method does anyway is left out.
+    /// The player of a plan. Settings with their default values are left out.
     pub fn of_plan(method: &str, settings: &BTreeMap<String, Value>) -> Self {
         let mut settings = settings.clone();
         if let Ok(method) = adapt::method(method) {
@@ -36,7 +36,7 @@ impl Player {
         Self::Method { id: id.to_owned(), settings: BTreeMap::new() }
     }
 
-    /// The same method with one setting changed, for every change that is worth trying.
+    /// The same method with one setting changed, for every change worth trying.
     pub fn variants(&self) -> Vec<Self> {
         let Self::Method { id, settings } = self else { return Vec::new() };
         let Ok(method) = adapt::method(id) else { return Vec::new() };
@@ -56,7 +56,7 @@ impl Player {
         matches!(self, Self::Method { .. })
     }
 
-    /// Unique among players, and the same for ever.
+    /// Unique among players, and never changed.
     pub fn id(&self) -> String {
         match self {
             Self::PublicOnly => "public_only".to_owned(),
@@ -95,7 +95,7 @@ pub fn players(task: Task) -> Vec<Player> {
     [Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect()
 }
 
-/// Those of the methods asked for that fit the task, beside what is always shown.
+/// The requested methods that fit the task, besides the players that are always shown.
 pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
     let mut players = vec![Player::PublicOnly, Player::NoPrivacy];
     for id in methods {

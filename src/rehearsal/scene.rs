@@ -14,30 +14,30 @@ use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
 
-/// Fewer records can neither be learned from nor judge, and no fewer persons.
+/// Fewer records or persons are not enough to train or to judge.
 pub const FEWEST_ACTING: usize = 60;
 pub const FEWEST_PERSONS: usize = 30;
 
-/// The others must be able to stand for the public data.
+/// The rest must be enough to represent the public data.
 const MOST_ACTING_SHARE: f64 = 0.67;
 
-/// Values of one column that play in turn, at most.
+/// The most values of one column that play in turn.
 const MOST_VALUES: usize = 6;
 
-/// A column of more different numbers is cut into parts of equal size.
+/// A column with more different numbers is cut into parts of equal size.
 const MOST_SINGLE_VALUES: usize = 12;
 
-/// Where datasets and known shifts make fewer scenes, slices fill up to so many as are wanted.
+/// If datasets and known shifts give fewer scenes than this, slices are added.
 const FEWEST: usize = 3;
 const WANTED: usize = 6;
 
-/// Records by which the strength of a shift is estimated.
+/// The number of records for estimating the strength of a shift.
 const COMPARED: usize = 4000;
 
-/// Records by which main directions are found.
+/// The number of records for finding principal directions.
 const SPANNING: usize = 600;
 
-/// Public rows in the private role, by their numbers in the pooled table.
+/// Public rows in the private role, by their indices in the pooled table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
     /// A title such as `season 2` or `hospital-b`.
@@ -47,19 +47,19 @@ pub struct Scene {
     pub public: Vec<usize>,
 }
 
-/// Why these rows.
+/// The reason for these rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SceneKind {
     /// They are a dataset of their own.
     Dataset,
-    /// They differ in a column by which public and private data were told apart.
+    /// They differ in a column that separates public and private data.
     Shift,
     /// They differ in some column.
     Slice,
 }
 
 impl Scene {
-    /// Why it cannot be played: what a run would refuse, or never meet.
+    /// Why it cannot be played: a run would refuse it, or never meet it.
     fn trouble(&self, classes: &[usize]) -> Option<&'static str> {
         let among = |rows: &[usize]| rows.iter().map(|row| classes[*row]).collect::<BTreeSet<_>>();
         let (acting, public) = (among(&self.acting), among(&self.public));
@@ -74,14 +74,13 @@ impl Scene {
         }
     }
 
-    /// Unlike any other scene's, where a dataset is called like a part of one.
+    /// A name that is unique, even if a dataset has the name of a part of another.
     pub fn name(&self) -> String {
         format!("{:?}: {}", self.kind, self.title)
     }
 
-    /// The same with nobody on both sides, as it is in a run: of somebody who would be, a coin
-    /// says which rows are kept, those that act or those that are public. `None` where too few
-    /// persons are left.
+    /// The same with nobody on both sides, as in a run: if somebody would be, a coin decides
+    /// whether the acting or the public rows are kept. `None` if too few persons are left.
     pub fn of_persons(self, whose: &[usize]) -> Option<Self> {
         let persons = |rows: &[usize]| rows.iter().map(|row| whose[*row]).collect::<BTreeSet<_>>();
         let (acting, public) = (persons(&self.acting), persons(&self.public));
@@ -101,7 +100,7 @@ impl Scene {
         enough.then_some(scene)
     }
 
-    /// How many persons act.
+    /// The number of acting persons.
     pub fn acting_persons(&self, whose: &[usize]) -> usize {
         self.acting.iter().map(|row| whose[*row]).collect::<BTreeSet<_>>().len()
     }
@@ -117,22 +116,22 @@ impl SceneKind {
     }
 }
 
-/// By what public and private records are told to differ.
+/// The known differences between public and private records.
 #[derive(Debug, Clone, Copy)]
 pub struct Differences<'a> {
-    /// The columns that filters tell them apart by.
+    /// The columns by which filters separate them.
     pub shifted: &'a [String],
     /// Declared means of private columns.
     pub means: &'a BTreeMap<String, f64>,
 }
 
-/// What the answer is, and whose records these are: columns that make no scene.
+/// The label and the columns that identify persons, which make no scenes.
 #[derive(Debug, Clone, Copy)]
 pub struct Roles<'a> {
     pub label: &'a str,
-    /// The columns that tell persons apart.
+    /// The columns that identify persons.
     pub unit: &'a [String],
-    /// Whose record each row is, where persons play.
+    /// The person of each row, where persons play.
     pub whose: Option<&'a [usize]>,
 }
 
@@ -142,7 +141,7 @@ impl Roles<'_> {
     }
 }
 
-/// Who plays, and why others do not.
+/// The scenes that play, and why others do not.
 #[derive(Debug, Default)]
 pub struct Cast {
     pub scenes: Vec<Scene>,
@@ -175,7 +174,7 @@ impl Cast {
     }
 }
 
-/// Every scene that the public rows offer. `owners` tells which dataset each row belongs to.
+/// Every scene that the public rows offer. `owners` gives the dataset of each row.
 pub fn scenes(
     table: &Table,
     (owners, datasets): (&[usize], &[String]),
@@ -193,7 +192,7 @@ pub fn scenes(
     }
     for name in shifted.iter().filter(|name| !roles.has(name) && table.has(name)) {
         for part in parts(table, name, SceneKind::Shift)? {
-            // A dataset for each value plays once, under its own name.
+            // If there is a dataset for each value, it plays once, under its own name.
             if !cast.scenes.iter().any(|known| known.acting == part.acting) {
                 cast.take([part], classes);
             }
@@ -215,7 +214,7 @@ pub fn scenes(
     })
 }
 
-/// The class of every row, by its place among the values of the label; `None` where labels are
+/// The class of every row, by its index among the values of the label; `None` if labels are
 /// numbers.
 fn classes(table: &Table, label: &str, preparation: &Preparation) -> Result<Option<Vec<usize>>> {
     if preparation.task() != Task::Classification {
@@ -228,7 +227,7 @@ fn classes(table: &Table, label: &str, preparation: &Preparation) -> Result<Opti
     Ok(Some(column.cells().map(|cell| numbers[&cell]).collect()))
 }
 
-/// The rows of one group, where there are enough and not too many of them.
+/// The rows of one group, if there are enough and not too many of them.
 fn scene(title: String, kind: SceneKind, groups: &[usize], group: usize) -> Option<Scene> {
     let (acting, public): (Vec<usize>, Vec<usize>) =
         (0..groups.len()).partition(|row| groups[*row] == group);
@@ -244,15 +243,15 @@ fn parts(table: &Table, name: &str, kind: SceneKind) -> Result<Vec<Scene>> {
     let all = titles.into_iter().enumerate();
     let mut scenes: Vec<Scene> =
         all.filter_map(|(group, title)| scene(title, kind, &groups, group)).collect();
-    // Spread over the values where there are many.
+    // Spread over the values if there are many.
     let stride = scenes.len().div_ceil(MOST_VALUES).max(1);
     let mut at = 0..;
     scenes.retain(|_| at.next().is_some_and(|at| at % stride == 0));
     Ok(scenes)
 }
 
-/// The group of every row, and a title for each: one per value, or parts of equal size of a
-/// column of many numbers. `None` of a column that makes no groups, such as one of names.
+/// The group of every row, and a title for each: one per value, or parts of equal size for a column
+/// with many numbers. `None` for a column without groups, such as names.
 fn grouped(column: &Column, name: &str, parts: usize) -> Option<(Vec<usize>, Vec<String>)> {
     if matches!(column, Column::Vectors(_)) {
         return None;
@@ -294,8 +293,8 @@ fn words(cell: Cell<'_>) -> String {
     }
 }
 
-/// The slices on which a linear model of the other rows is worst, beside one of their own: such
-/// shifts are what adaptation is for. Each column gives its worse end.
+/// The slices on which a linear model of the other rows is worst, compared with their own:
+/// adaptation is for such shifts. Each column gives its worse end.
 fn slices(
     table: &Table,
     known: &[&str],
@@ -320,8 +319,8 @@ fn slices(
     Ok(found.into_iter().take(wanted).map(|(_, scene)| scene).collect())
 }
 
-/// The third of the rows that is farthest along the direction from the public means to the
-/// declared private ones: most like the private rows, as far as these are declared.
+/// The third of the rows that is farthest along the direction from the public means to the declared
+/// private ones. By the declaration they are most like the private rows.
 fn declared(table: &Table, means: &BTreeMap<String, f64>, label: &str) -> Option<Scene> {
     let of_label = |name: &String| name == label || name.starts_with(&format!("{label}="));
     let means = means.iter().filter(|(name, _)| !of_label(name));
@@ -333,8 +332,8 @@ fn declared(table: &Table, means: &BTreeMap<String, f64>, label: &str) -> Option
     differ.then(|| scene(title, SceneKind::Shift, &thirds(&places), 2))?
 }
 
-/// Where no column tells enough groups apart, as in tables of images: the third of the records
-/// that is farthest out along a main direction of the features, and the third at its other end.
+/// If no column separates enough groups, as in tables of images: the third of the records that is
+/// farthest out along a principal direction of the features, and the third at its other end.
 fn ends(table: &Table, preparation: &Preparation, wanted: usize) -> Result<Vec<Scene>> {
     let prepared = |rows: &[usize]| preparation.apply(&table.excerpt(rows), "public", true);
     let stride = table.rows().div_ceil(SPANNING).max(1);
@@ -372,7 +371,7 @@ fn thirds(numbers: &[f64]) -> Vec<usize> {
     groups
 }
 
-/// One row per output: the labels, or which class it is.
+/// One row per output: the labels, or indicators of the classes.
 fn answers(data: &Dataset) -> Matrix {
     match (&data.target, &data.classes) {
         (Some(target), _) => Matrix::from_row_slice(1, target.len(), target),
@@ -383,7 +382,7 @@ fn answers(data: &Dataset) -> Matrix {
     }
 }
 
-/// By how much a linear model of the other records is worse on a group than the group's own.
+/// How much worse a linear model of the other records is on a group than the group's own model.
 fn strength(features: &Matrix, answers: &Matrix, of: &[usize], group: usize) -> Option<f64> {
     let (ours, others): (Vec<usize>, Vec<usize>) = (0..of.len()).partition(|at| of[*at] == group);
     // Fewer would fit their own model too well.
@@ -413,7 +412,7 @@ mod tests {
 
     const RECORDS: Roles<'_> = Roles { label: "label", unit: &[], whose: None };
 
-    /// 400 rows: four seasons, a number, a name for every row, and a label that turns with `turn`.
+    /// 400 rows: four seasons, a number, a name for every row, and a label that depends on `turn`.
     fn table() -> (Table, Preparation) {
         let rows = 0..400_usize;
         let season = rows.clone().map(|row| (row % 4) as f64).collect();
@@ -510,7 +509,7 @@ mod tests {
         let means = BTreeMap::from([("size".to_owned(), 90.0)]);
         let found = declaring(&[0; 400], &["only"], &[], &means);
         assert_eq!(found[0], ("rows most like the declared means".to_owned(), SceneKind::Shift));
-        // What is declared of the label alone is no shift of the features.
+        // A declaration about the label alone is not a shift of the features.
         let means = BTreeMap::from([("label".to_owned(), 90.0)]);
         assert_eq!(declaring(&[0; 400], &["only"], &[], &means), titles(&[0; 400], &["only"], &[]));
         let (table, _) = table();

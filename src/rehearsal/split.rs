@@ -8,7 +8,7 @@ use crate::data::{Dataset, Preparation, PublicRecords};
 use crate::error::{Error, Result};
 use crate::model::{Model, logistic};
 
-/// All of them were prepared alike.
+/// All of them were prepared in the same way.
 pub struct Split {
     pub preparation: Preparation,
     pub public: PublicRecords,
@@ -31,7 +31,7 @@ impl Split {
         Trial { method, settings, public, private, noise, paid: None, seed, public_seed: 0 }
     }
 
-    /// What a method with private labels would work on.
+    /// The problem for a method with private labels.
     pub fn problem(&self) -> Problem {
         let shape = ProblemShape {
             private_records: self.private.protected(),
@@ -46,8 +46,8 @@ impl Split {
         Problem { shape, public: self.public.clone(), seed: 0 }
     }
 
-    /// Mean squared error in label units, or logarithmic loss. Each person counts as much as
-    /// another, where persons judge.
+    /// Mean squared error in label units, or logarithmic loss. If persons judge, each counts the
+    /// same.
     pub fn loss(&self, model: &Model) -> Result<f64> {
         let mismatch = || Error::failed("the model and the labels do not match");
         let features = &self.judges.features;

@@ -23,48 +23,48 @@ use crate::error::Result;
 use crate::evaluation::{Pay, Scoring};
 use crate::privacy::Target;
 
-/// More records of either kind take longer and say the same.
+/// More records of either kind take longer without changing the result.
 const MOST_PUBLIC: usize = 20_000;
 const MOST_ACTING: usize = 10_000;
 const MOST_JUDGES: usize = 5_000;
 
-/// Repetitions of a trial, each with other records and other noise.
+/// The number of repetitions of a trial, each with other records and other noise.
 const REPETITIONS: u64 = 3;
 
-/// With at most so many acting records it is chance who trains and who judges, and a trial takes
-/// no time: then there are [`MANY_REPETITIONS`].
+/// With at most this many acting records, chance decides who trains and who judges, and a trial is
+/// quick. Then there are [`MANY_REPETITIONS`].
 const FEW_ACTING: usize = 500;
 const MANY_REPETITIONS: u64 = 8;
 
 /// The largest share of acting records that trains; the others judge.
 const TRAINING_SHARE: f64 = 0.7;
 
-/// What may be known of private data here: what is declared or public anyway.
+/// The facts about private data that may be used here: declared or public ones.
 #[derive(Debug, Clone)]
 pub struct Declared {
-    /// How many records or persons there are, held-out ones included.
+    /// The number of records or persons, including held-out ones.
     pub rows: usize,
-    /// How many of them a run would train on.
+    /// The number of those that a run would train on.
     pub records: usize,
-    /// How its columns are to be read.
+    /// The definition of its columns.
     pub definition: DatasetDefinition,
 }
 
-/// What the real run would be asked for.
+/// The terms of the real run.
 #[derive(Debug, Clone)]
 pub struct RunTerms {
     pub delta: f64,
     pub epsilons: Vec<f64>,
     pub preparation: PreparationSettings,
     pub seed: u64,
-    /// The plan takes so many public records at most.
+    /// The most public records that the plan uses.
     pub public_records: Option<usize>,
     /// A released score that takes a part of the budget, and the ε of the whole plan.
     pub paid: Option<(Scoring, f64)>,
 }
 
 impl RunTerms {
-    /// The score as it is paid for in a run of this ε: the same part of it as in the plan.
+    /// The score with the same part of this ε as in the plan.
     fn paid(&self, epsilon: f64) -> Option<Scoring> {
         let (mut scoring, whole) = self.paid.clone()?;
         if let Pay::Epsilon(own) = &mut scoring.asked.pay {
@@ -74,18 +74,18 @@ impl RunTerms {
     }
 }
 
-/// Everything that rehearsals are made of.
+/// The material of rehearsals.
 pub struct Stage {
     table: Table,
     definition: DatasetDefinition,
     private: Declared,
     terms: RunTerms,
-    /// Whose record each row is, where persons play.
+    /// The person of each row, where persons play.
     whose: Option<Vec<usize>>,
     scenes: Vec<Scene>,
-    /// How many play in each scene: records, or persons.
+    /// The number of acting records or persons in each scene.
     actors: Vec<usize>,
-    /// Who could have played and does not, in sentences.
+    /// Scenes that were left out, in sentences.
     left_out: Vec<String>,
     sets: Vec<Mutex<Option<Arc<Set>>>>,
 }
@@ -94,7 +94,7 @@ pub struct Stage {
 struct Set {
     plain: StageSide,
     wide: StageSide,
-    /// The rows of each who plays: one, or all of a person.
+    /// The rows of each actor: one row, or all rows of a person.
     acting: Vec<Vec<usize>>,
 }
 
@@ -110,7 +110,7 @@ impl std::fmt::Debug for Stage {
 }
 
 impl Stage {
-    /// `table` has the rows of all public datasets, `definition` says which columns are used.
+    /// `table` has the rows of all public datasets, `definition` the used columns.
     pub fn new(
         table: Table,
         definition: DatasetDefinition,
@@ -133,7 +133,7 @@ impl Stage {
         Ok(Self { left_out, ..Self::with_scenes(table, definition, private, terms, scenes)? })
     }
 
-    /// The same with scenes of one's own.
+    /// The same with given scenes.
     pub fn with_scenes(
         table: Table,
         definition: DatasetDefinition,
@@ -174,33 +174,33 @@ impl Stage {
         &self.terms
     }
 
-    /// How much each scene counts, by what is declared.
+    /// The weight of each scene, from declarations.
     pub fn trust(&self) -> Trust {
         let Declared { definition, .. } = &self.private;
         Trust::of_declared(&self.table, &self.scenes, &definition.declared_means, &definition.name)
     }
 
-    /// How often a trial is to be repeated.
+    /// How often a trial should be repeated.
     pub fn repetitions(&self) -> u64 {
         let few = self.scenes.iter().all(|scene| scene.acting.len() <= FEW_ACTING);
         if few { MANY_REPETITIONS } else { REPETITIONS }
     }
 
-    /// Records are protected by person, and the public ones do not say whose they are: then every
-    /// one of them plays somebody.
+    /// Whether records are protected by person but the public ones do not identify persons. Then
+    /// every one of them plays a person.
     pub fn lacks_persons(&self) -> bool {
         self.private.definition.unit.is_some() && self.whose.is_none()
     }
 
-    /// How many acting records or persons train, and how much ε must grow so that noise is as
-    /// large, beside them, as it will be beside the private ones.
+    /// The number of acting records or persons that train, and the factor for ε that makes noise as
+    /// large relative to them as it will be relative to the private ones.
     pub fn scale(&self, scene: usize) -> (usize, f64) {
         let most = (TRAINING_SHARE * self.actors[scene] as f64) as usize;
         let records = self.private.records.min(most).min(MOST_ACTING);
         (records, self.private.records as f64 / records as f64)
     }
 
-    /// The columns that tell persons apart, where persons play.
+    /// The columns that identify persons, where persons play.
     fn unit(&self) -> Option<&Unit> {
         self.private.definition.unit.as_ref().filter(|_| self.whose.is_some())
     }
@@ -244,7 +244,7 @@ impl Stage {
         Ok(Arc::clone(known.insert(Arc::new(set))))
     }
 
-    /// The loss of a player in a scene; `epsilon` where it spends.
+    /// The loss of a player in a scene, with its `epsilon` if it spends.
     pub fn play(
         &self,
         scene: usize,
@@ -278,7 +278,7 @@ impl Stage {
         split.loss(&model)
     }
 
-    /// A hash of all that tells trials apart, so that no two share their noise.
+    /// A hash of everything that identifies a trial, so that no two share their noise.
     fn noise_seed(&self, scene: usize, player: &Player, repetition: u64, epsilon: f64) -> u64 {
         let name = self.scenes[scene].name();
         let words = format!("{name}\n{}\n{repetition}\n{epsilon}", player.id());
@@ -315,15 +315,15 @@ impl Stage {
         Ok(Split { preparation, public, private, judges })
     }
 
-    /// As many records of somebody as a run would use, in random order.
+    /// The records of a person that a run would use, in random order.
     fn used(&self, own: &[usize]) -> Vec<usize> {
         let order = shuffled(own.len(), own.first().map_or(0, |row| *row as u64));
         order.iter().take(self.private.definition.most_records()).map(|at| own[*at]).collect()
     }
 }
 
-/// Whose record each row is, where private records are protected by person and these rows name
-/// persons, too.
+/// The person of each row, if private records are protected by person and these rows also name
+/// persons.
 fn whose(table: &Table, private: &Declared) -> Result<Option<Vec<usize>>> {
     let unit = private.definition.unit.as_ref();
     let Some(unit) = unit.filter(|unit| unit.columns().iter().all(|name| table.has(name))) else {
@@ -339,12 +339,12 @@ fn whose(table: &Table, private: &Declared) -> Result<Option<Vec<usize>>> {
     Ok(Some(whose))
 }
 
-/// How many of them have about so many rows together, or all.
+/// The number of persons with about this many rows together, or all.
 fn with_rows(all: usize, rows: usize, most: usize) -> usize {
     if rows > most { (all * most / rows).max(1) } else { all }
 }
 
-/// So many of them, drawn at random, in their order.
+/// `count` of them, drawn at random, in their order.
 fn some<T: Ord>(mut all: Vec<T>, count: usize, draw: &mut ChaCha20Rng) -> Vec<T> {
     if all.len() > count {
         all.shuffle(draw);
@@ -358,8 +358,8 @@ fn some<T: Ord>(mut all: Vec<T>, count: usize, draw: &mut ChaCha20Rng) -> Vec<T>
 mod tests {
     use super::*;
 
-    /// Whoever adds something has to say here what it is: of private data a stage holds how many
-    /// there are, and what the session declares.
+    /// Whoever adds a field has to declare it here: about private data, a stage holds only their
+    /// number and the declarations of the session.
     #[test]
     fn a_stage_is_made_of_public_tables_and_of_what_is_declared() {
         type Sides = (StageSide, StageSide);

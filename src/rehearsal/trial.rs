@@ -12,12 +12,12 @@ use crate::evaluation::Scoring;
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 
-/// A method and what it is to be tried on.
+/// A method and the data on which it is tried.
 #[derive(Debug, Clone)]
 pub struct Trial<'a> {
     /// Its id, such as `moment_release`.
     pub method: &'a str,
-    /// What differs from its defaults.
+    /// The settings that differ from its defaults.
     pub settings: BTreeMap<String, Value>,
     pub public: PublicRecords,
     /// Public data in the private role. A method that needs no private labels does not
@@ -26,24 +26,24 @@ pub struct Trial<'a> {
     pub noise: RehearsalNoise,
     /// A score that the run pays for, which leaves less to train with.
     pub paid: Option<&'a Scoring>,
-    /// Seeds the noise.
+    /// The seed of the noise.
     pub seed: u64,
-    /// Seeds what is random and not noise; the same in trials that share what their public
-    /// records teach.
+    /// The seed of everything random that is not noise; the same in trials that share predictors
+    /// trained on public records.
     pub public_seed: u64,
 }
 
 /// How much noise a rehearsal gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RehearsalNoise {
-    /// What the target needs; for releases that carry a paper's printed scale, that.
+    /// The noise for this target; for releases with a paper's printed scale, that noise.
     For(Target),
-    /// No noise: what the method would do if privacy cost nothing. The target stays, because
-    /// a plan may depend on it (how many steps to take, say).
+    /// No noise, as if privacy cost nothing. The target stays, because a plan may depend on it (for
+    /// example in the number of steps).
     None(Target),
 }
 
-/// What came out.
+/// The result of a trial.
 #[derive(Debug, Clone)]
 pub struct Tried {
     pub model: Model,
@@ -236,7 +236,7 @@ mod tests {
             assert!(calibrated.guarantee.epsilon <= TARGET.epsilon);
             calibrated.events()[0].mechanism.noise.scale
         };
-        // Selections cover nothing, so what the score takes is missing.
+        // Selections cover nothing, so the score's part is missing.
         let whole = scale("frank_wolfe", None);
         for pay in [Pay::Share(0.5), Pay::Epsilon(2.0)] {
             let rest = scale("frank_wolfe", Some(pay));

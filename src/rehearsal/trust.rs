@@ -19,7 +19,7 @@ use super::scene::{Scene, SceneKind};
 use crate::data::column::Cell;
 use crate::data::{Column, Table};
 
-/// No error is believed to be smaller.
+/// The smallest error that is believed.
 const LEAST_MISS: f64 = 0.01;
 
 /// A weight for each scene, and why.
@@ -29,8 +29,8 @@ pub struct Trust {
     why: Vec<String>,
 }
 
-/// How far a dataset is from the private records, by a ranking: a share, and the deviation of the
-/// noise in it.
+/// The distance of a dataset from the private records according to a ranking: a share, and the
+/// deviation of its noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Miss {
     pub dataset: String,
@@ -39,12 +39,12 @@ pub struct Miss {
 }
 
 impl Trust {
-    /// The same for each of so many.
+    /// The same weight for each scene.
     pub fn equal(scenes: usize) -> Self {
         Self { weights: vec![1.0; scenes], why: Vec::new() }
     }
 
-    /// By what is declared of private columns; `name` is the private dataset's.
+    /// From declarations about private columns; `name` is the private dataset's.
     pub fn of_declared(
         table: &Table,
         scenes: &[Scene],
@@ -73,7 +73,7 @@ impl Trust {
         Self::of(&weights, why)
     }
 
-    /// By a ranking of the public datasets; `whose` says which one it is.
+    /// From a ranking of the public datasets; `whose` names the ranking.
     pub fn of_ranking(scenes: &[Scene], misses: &[Miss], whose: &str) -> Self {
         let weight = |scene: &Scene| {
             let of = |miss: &&Miss| scene.kind == SceneKind::Dataset && miss.dataset == scene.title;
@@ -119,17 +119,17 @@ impl Trust {
     }
 }
 
-/// A column of which something is declared.
+/// A column with a declaration.
 pub(super) struct Traced {
     name: String,
-    /// Every row's place, in standard deviations from the mean; 0 where it is missing.
+    /// Every row's distance from the mean, in standard deviations; 0 if it is missing.
     pub places: Vec<f64>,
-    /// That of the private mean.
+    /// The distance of the declared private mean.
     pub declared: f64,
 }
 
-/// The columns of which a mean is declared, or the share of one value: `age`, `sex=female`. Those
-/// that the table lacks, or that never differ, say nothing.
+/// The columns with a declared mean, or a declared share of one value: `age`, `sex=female`. Columns
+/// that are missing or constant are ignored.
 pub(super) fn traced(table: &Table, means: &BTreeMap<String, f64>) -> Vec<Traced> {
     let found = means.iter().filter_map(|(name, mean)| {
         let values = match table.column(name) {
@@ -155,7 +155,7 @@ fn numbers(column: &Column) -> Vec<f64> {
     column.cells().map(number).collect()
 }
 
-/// 1 where a column has the value, 0 where it has another.
+/// 1 where a column has the value, 0 otherwise.
 fn shares(table: &Table, name: &str) -> Option<Vec<f64>> {
     let (column, value) = name.split_once('=')?;
     let same = |cell: Cell<'_>| match cell {
@@ -220,7 +220,7 @@ mod tests {
         let noisy = [miss("young", -0.2, 0.3), miss("old", 0.3, 0.3)];
         let found = Trust::of_ranking(&scenes(SceneKind::Dataset), &noisy, "a ranking");
         assert_eq!(found.weights, [1.0; 3]);
-        // Slices are no datasets, and one dataset cannot be compared.
+        // Slices are not datasets, and one dataset cannot be compared.
         assert!(Trust::of_ranking(&scenes(SceneKind::Slice), &misses, "a ranking").why.is_empty());
         let one = Trust::of_ranking(&scenes(SceneKind::Dataset), &misses[..1], "a ranking");
         assert_eq!(one, Trust::equal(3));

@@ -29,23 +29,23 @@ use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
 use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
 use crate::verdict::{Errors, error_cell};
 
-/// What one run has more than before.
+/// The new part of one run.
 #[derive(Debug, Clone)]
 pub struct GrownRun {
     pub run: RunId,
     pub growth: RunGrowth,
     pub outcome: String,
     pub wrote: Option<SystemTime>,
-    /// What is known beside that, where it is something else than before.
+    /// Other facts, if they changed.
     pub trouble: Option<String>,
 }
 
-/// Where a run's remark by its curator stands.
+/// The file with the curator's remark on a run.
 const TAG: &str = "tag.txt";
-/// More of a remark is not shown.
+/// Longer remarks are cut.
 const LONGEST_TAG: usize = 2000;
 
-/// One run as its directory tells it.
+/// One run, read from its directory.
 #[derive(Debug, Clone)]
 pub struct ArchivedRun {
     pub id: RunId,
@@ -56,17 +56,17 @@ pub struct ArchivedRun {
     /// The curator's remark.
     pub tag: String,
     /// `finished`, `stopped`, `failed`, `abandoned`; one of the words below without a certificate,
-    /// and `open` where nobody was asked.
+    /// or `open` if the ledger was not asked.
     pub outcome: String,
-    /// The process that carries it out, or did.
+    /// The process that executes it, or did.
     pub process: Option<Process>,
-    /// When it last wrote a step, by the clock of its disk, or as this program saw it.
+    /// When it last wrote a step, by the clock of its disk, or when this program saw it.
     pub wrote: Option<SystemTime>,
-    /// Lines that are no steps.
+    /// Lines that are not steps.
     pub skipped: u64,
-    /// What its noise guarantees, from the certificate.
+    /// The guarantee of its noise, from the certificate.
     pub guarantee: Option<Target>,
-    /// What was released about its model on held-out private records.
+    /// The released score of its model on held-out private records.
     pub told: Option<Scored>,
     pub peeked: bool,
     pub steps: u64,
@@ -75,21 +75,21 @@ pub struct ArchivedRun {
     pub curves: Curves,
     /// ε spent after each step.
     pub epsilon: Vec<(f64, f64)>,
-    /// Exact numbers, where any were computed.
+    /// Exact numbers, if any were computed.
     pub exact: Option<CuratorOnly<Curves>>,
     /// Errors of the model and of others at its end, exact.
     pub errors: Option<CuratorOnly<Errors>>,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub trouble: Option<String>,
 }
 
-/// ε of what was drawn; of a run without a certificate, of its last step.
+/// ε of the draws; for a run without a certificate, at its last step.
 pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
     let last = run.epsilon.last().map(|(_, epsilon)| *epsilon);
     run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
 }
 
-/// How many of these runs stand where: `3 finished, 1 running`.
+/// The number of these runs in each state: `3 finished, 1 running`.
 pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for run in runs {
@@ -99,8 +99,8 @@ pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The best of these runs by a number that may be told, and which number that is: the released
-/// error where there is one, or else the least public error.
+/// The best of these runs by a number that may be published, and the kind of number: the released
+/// error if there is one, otherwise the least public error.
 pub fn best_of_all<'a>(
     runs: impl IntoIterator<Item = &'a ArchivedRun>,
 ) -> Option<(&'a ArchivedRun, &'static str, f64)> {
@@ -112,7 +112,7 @@ pub fn best_of_all<'a>(
     runs.into_iter().filter_map(told).min_by(|a, b| a.2.total_cmp(&b.2))
 }
 
-/// The curve of a run, if the watch lets it be seen.
+/// The curve of a run, if the watch allows it.
 pub fn curve<'a>(
     run: &'a ArchivedRun,
     series: Series,
@@ -130,13 +130,14 @@ pub fn last(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
     points.iter().rev().map(|point| point.1).find(|y| y.is_finite())
 }
 
-/// What stands beside the last error, of [`Series::BESIDE_PUBLIC`] or [`Series::BESIDE_PRIVATE`].
+/// The further scores beside the last error, from [`Series::BESIDE_PUBLIC`] or
+/// [`Series::BESIDE_PRIVATE`].
 pub fn last_further(run: &ArchivedRun, series: [Series; 3], watch: &Watch) -> FurtherScores {
     FurtherScores::of_drawn(series.map(|series| last(run, series, watch)))
 }
 
 /// A measured number in the cell of a table: a share of wrong answers is in percent, and other
-/// numbers have four digits, in the unit that their series names.
+/// numbers have four digits, in the unit of their series.
 pub fn cell(task: Option<Task>, series: Series, value: f64) -> String {
     if series.is_error() { error_cell(task, value) } else { four_digits(value) }
 }
@@ -146,42 +147,42 @@ pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
     points.iter().map(|point| point.1).filter(|y| y.is_finite()).reduce(f64::min)
 }
 
-/// A run without a certificate, before the ledger is asked what became of it.
+/// A run without a certificate, before the ledger is asked about it.
 const OPEN: &str = "open";
-/// A run that some program carries out now.
+/// A run that some program executes now.
 pub const RUNNING: &str = "running";
-/// Of one that waits until somebody lets it go on.
+/// A run that waits until somebody continues it.
 pub const PAUSED: &str = "paused";
 /// A run whose program is gone: it can be resumed or settled.
 pub const DIED: &str = "died";
-/// Of one whose program is on another machine and cannot be seen from here.
+/// A run whose program is on another machine and cannot be seen from here.
 pub const UNSEEN: &str = "unseen";
 /// A task of a sweep that was not begun.
 pub const NOT_BEGUN: &str = "not begun";
-/// Of one that was begun and has no result: dead, or at work on another machine.
+/// A task that was begun and has no result: dead, or at work on another machine.
 pub const MISSING: &str = "missing";
 /// Of one that was settled without a result.
 pub const GIVEN_UP: &str = "given up";
 
 impl ArchivedRun {
-    /// Whether its errors are shares of wrong answers or numbers in label units, where its plan
-    /// says so.
+    /// Whether its errors are shares of wrong answers or numbers in label units, if its plan says
+    /// so.
     pub fn task(&self) -> Option<Task> {
         adapt::task_of(&self.plan.as_ref()?.method)
     }
 
-    /// Whether it has come to its end and says so.
+    /// Whether it has ended with a certificate.
     pub fn is_settled(&self) -> bool {
         !matches!(self.outcome.as_str(), OPEN | DIED | UNSEEN | NOT_BEGUN | MISSING)
             && !self.is_alive()
     }
 
-    /// Whether a program carries it out now.
+    /// Whether a program executes it now.
     pub fn is_alive(&self) -> bool {
         matches!(self.outcome.as_str(), RUNNING | PAUSED)
     }
 
-    /// Takes in what is new about it.
+    /// Adds new facts about it.
     pub fn follow(&mut self, grown: &GrownRun) {
         self.grow(&grown.growth);
         self.outcome.clone_from(&grown.outcome);
@@ -191,7 +192,7 @@ impl ArchivedRun {
         }
     }
 
-    /// Adds what its files have more than before.
+    /// Adds the new part of its files.
     pub(super) fn grow(&mut self, growth: &RunGrowth) {
         (self.steps, self.of) = (growth.steps, growth.of);
         self.skipped += growth.skipped;
@@ -211,7 +212,7 @@ impl ArchivedRun {
         }
     }
 
-    /// A task of a sweep that has no directory yet, or one of which nothing is read.
+    /// A task of a sweep that has no directory yet, or whose directory is not read.
     pub fn unread(id: RunId, directory: &Path) -> Self {
         Self {
             time: time_of(&id.0),
@@ -237,21 +238,21 @@ impl ArchivedRun {
     }
 }
 
-/// Tells what became of runs that have no certificate.
+/// Finds out what happened to runs without a certificate.
 #[derive(Debug)]
 pub struct RunFates {
     workspace: Workspace,
     ledger: Option<Ledger>,
-    /// Locks on this disk are seen by every machine.
+    /// Whether every machine sees locks on this disk.
     locks_reach: bool,
     book: Book,
-    /// The process that keeps the ledger from being read, and when that was seen.
+    /// The process that blocks reading the ledger, and when this was seen.
     held: Option<(String, Instant)>,
 }
 
 /// How long to wait for the ledger.
 const GLANCE: Duration = Duration::from_millis(100);
-/// A ledger that is held is asked for no more often than this.
+/// A locked ledger is tried no more often than this.
 const HELD: Duration = Duration::from_secs(5);
 
 impl RunFates {
@@ -271,8 +272,8 @@ impl RunFates {
         &self.workspace
     }
 
-    /// Reads the ledger again. It does not wait for a lock on it, because a dead machine may hold
-    /// one for ever.
+    /// Reads the ledger again. It does not wait for a lock, because a dead machine may hold one for
+    /// ever.
     pub fn read(&mut self) {
         if self.held.as_ref().is_some_and(|(_, at)| at.elapsed() < HELD) {
             return;
@@ -288,7 +289,7 @@ impl RunFates {
         }
     }
 
-    /// Why nothing can be said of a run that this process carried out.
+    /// Why nothing can be said about a run that this process executed.
     pub fn why_unseen(&self, process: Option<&Process>) -> String {
         if let Some((holder, _)) = &self.held {
             return format!(
@@ -343,7 +344,7 @@ pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
     Ok(runs)
 }
 
-/// The folders in a folder; none where there is no such folder.
+/// The folders in a folder; none if it does not exist.
 pub(super) fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -354,7 +355,7 @@ pub(super) fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.flatten().filter(is_folder).map(|entry| entry.path()).collect())
 }
 
-/// One run, of which what can be read is there.
+/// One run, with everything that can be read.
 pub fn read_run(directory: &Path) -> ArchivedRun {
     let mut steps = StepReader::with_exact(directory);
     let mut run = read_head(directory);
@@ -367,7 +368,7 @@ pub fn read_run(directory: &Path) -> ArchivedRun {
     run
 }
 
-/// What stands in a run's directory from its beginning.
+/// The files in a run's directory from its beginning.
 pub(super) fn read_head(directory: &Path) -> ArchivedRun {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut run = ArchivedRun::unread(RunId(name), directory);
@@ -397,7 +398,7 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
     true
 }
 
-/// The plan that was chosen among several; of public data alone, what all of them share.
+/// The plan that was chosen among several; for public data alone, the common part of all of them.
 fn chosen_plan(
     chosen: &CertifiedChoice,
     plans: &[PlanDefinition],
@@ -408,8 +409,8 @@ fn chosen_plan(
     PlanDefinition { name: format!("chosen: {winner}"), ..plan.unwrap_or(first).clone() }
 }
 
-/// What a table says of a certificate. It is long, and there are many: the rest of it is passed
-/// over unread.
+/// The part of a certificate that a table shows. Certificates are long and there are many, so the
+/// rest is skipped unread.
 #[derive(Deserialize)]
 struct CertificateGist {
     #[serde(default)]
@@ -458,8 +459,8 @@ pub fn tag(workspace: &Workspace, run: &RunId, text: &str) -> Result<()> {
     files::write_private(&path, format!("{}\n", text.trim()).as_bytes())
 }
 
-/// Removes a run's directory. What the ledger says about it stays. A run that is under way
-/// needs its directory: it would go on, spend, and lose its model.
+/// Removes a run's directory. What the ledger says about it stays. A run that is under way needs
+/// its directory: without it, it would continue, spend, and lose its model.
 pub fn delete(workspace: &Workspace, run: &RunId) -> Result<()> {
     let path = existing(workspace, run)?;
     if workspace.existing_ledger()?.is_alive(run) {
@@ -541,13 +542,13 @@ mod tests {
         let mut judge = RunFates::of(&workspace);
         judge.locks_reach = true;
         assert_eq!(judge.outcome(&run, &directory), DIED);
-        // Its lock may be held where it cannot be seen from here.
+        // Its lock may be held where this machine cannot see it.
         judge.locks_reach = false;
         assert_eq!(judge.outcome(&run, &directory), UNSEEN);
         let process = RunDirectory::process(&directory);
         let words = judge.why_unseen(process.as_ref());
         assert!(words.contains("process 4711 on node3 carried it out"), "{words}");
-        // The lock of the ledger is left over from a machine that is off.
+        // The lock of the ledger is left over from a machine that was switched off.
         judge.locks_reach = true;
         let stale = fs::File::create(workspace.folder().join("ledger.lock")).unwrap();
         stale.lock().unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Session, plan_field};
 
-/// What `ours` has otherwise than `theirs`; never empty.
+/// The differences of `ours` from `theirs`; never empty.
 pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
     let mut found = Vec::new();
     let datasets = |session: &Session| {

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
 use crate::privacy::{Ledger, Private, Secret};
 
-/// Tells apart what was read at different times, even from the same file.
+/// Distinguishes data that were read at different times, even from the same file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadingId(u64);
 
@@ -30,26 +30,26 @@ impl ReadingId {
     }
 }
 
-/// A dataset in memory, with what may be shown of it freely.
+/// A dataset in memory, with the facts that may be shown freely.
 #[derive(Debug)]
 pub struct Loaded {
     pub reading: ReadingId,
     pub definition: DatasetDefinition,
-    /// How many are protected: records (or `records` of the definition), or persons. Public under
+    /// The number of protected records (or `records` of the definition) or persons. Public under
     /// replace-one adjacency.
     pub rows: usize,
     pub columns: Vec<ColumnKind>,
     pub records: LoadedRecords,
-    /// How the ledger knows it; private datasets only.
+    /// Its record in the ledger; private datasets only.
     pub record: Option<DatasetRecord>,
-    /// The files of a private dataset that has several, each tied to it by its
-    /// rows: who has spent on one of them has spent on the whole, and the other way.
+    /// The files of a private dataset that has several, each tied to it by its rows: spending on
+    /// one of them is spending on the whole, and vice versa.
     pub parts: Vec<DatasetRecord>,
     /// Remarks that do not stop anything.
     pub warnings: Vec<String>,
-    /// Under which the ledger knows it; private datasets only.
+    /// The secret of its record in the ledger; private datasets only.
     pub secret: Option<Secret>,
-    /// Its rows, to be compared with those of other datasets; made when it is asked for.
+    /// A sketch of its rows, for comparison with other datasets; made on demand.
     sketch: OnceLock<Sketch>,
 }
 
@@ -57,7 +57,7 @@ pub struct Loaded {
 pub struct ColumnKind {
     pub name: String,
     pub numeric: bool,
-    /// How many features it makes; more than one where it holds vectors.
+    /// The number of its features; more than one if it holds vectors.
     pub width: usize,
 }
 
@@ -76,7 +76,7 @@ impl std::fmt::Debug for LoadedRecords {
 }
 
 impl Loaded {
-    /// The account of a private dataset in the ledger, opened where there is none.
+    /// The account of a private dataset in the ledger, opened if there is none.
     pub fn register(&self, ledger: &mut Ledger) -> Result<AccountId> {
         self.parts.iter().try_for_each(|part| ledger.register(part).map(|_| ()))?;
         let record = self.record.as_ref().ok_or_else(|| {
@@ -85,24 +85,24 @@ impl Loaded {
         ledger.register(record)
     }
 
-    /// The columns that say whose record a row is, as the ledger names them; none where single
+    /// The columns that identify the person of a row, in the ledger's words; `None` where single
     /// records are protected.
     pub fn unit(&self) -> Option<String> {
         self.definition.unit.as_ref().map(Unit::words)
     }
 
-    /// How much there is, in words: `400 rows`, or `120 persons`.
+    /// The size in words: `400 rows`, or `120 persons`.
     pub fn size(&self) -> String {
         let what = if self.unit().is_some() && self.record.is_some() { "persons" } else { "rows" };
         format!("{} {what}", self.rows)
     }
 
-    /// What the ledger is told of the number of records, where that is not public.
+    /// Sets the number of records for the ledger, where it is not public.
     pub fn set_rows_on_record(&mut self, rows: u64) {
         self.record.iter_mut().chain(&mut self.parts).for_each(|record| record.rows = rows);
     }
 
-    /// The rows that it has in the file, to be compared with those of other datasets.
+    /// A sketch of its rows in the file, for comparison with other datasets.
     pub fn sketch(&self, secret: &Secret) -> Option<&Sketch> {
         match (&self.records, &self.record) {
             (LoadedRecords::Public(table), _) => {
@@ -136,7 +136,7 @@ pub fn load(definition: &DatasetDefinition, workspace: &Workspace) -> Result<Loa
     load_watched(definition, workspace, &mut Unwatched)
 }
 
-/// Like [`load`]; `progress` is told how far the reading is and may stop it.
+/// Like [`load`]; `progress` gets the progress of the reading and may stop it.
 pub fn load_watched(
     definition: &DatasetDefinition,
     workspace: &Workspace,
@@ -173,8 +173,8 @@ pub fn load_watched(
              one person together"
         ));
     }
-    // A public dataset is compared with private ones if at all; only where a network replaces
-    // what stands in the file it is too late then.
+    // A public dataset is compared with private ones later, if at all. Only if a network replaces
+    // the contents of the file would this be too late.
     let found = (private || definition.extract.is_some()).then(|| workspace.secret());
     let found = found.transpose()?;
     let sketch = found.as_ref().map(|found| Sketch::of(&table, &found.secret.overlap_key()));
@@ -251,8 +251,8 @@ pub fn load_watched(
     })
 }
 
-/// The rows that a definition means: filtered, sampled, and, of public data,
-/// complete where incomplete ones are to be dropped.
+/// The rows that a definition selects: filtered, sampled, and, for public data, without incomplete
+/// ones if these are dropped.
 fn chosen_rows(
     definition: &DatasetDefinition,
     whole: Table,
@@ -266,7 +266,7 @@ fn chosen_rows(
             Role::Private => filter.apply_to_private(&table)?,
         };
     }
-    // Of persons it is taken when it is known whose the rows are.
+    // For persons the sample is taken later, when the owners of the rows are known.
     let of_persons = definition.unit.is_some() && definition.role == Role::Private;
     if let Some(sample) = definition.sample.filter(|_| !of_persons) {
         table = table.sample(sample.rows, sample.seed)?;
@@ -306,7 +306,7 @@ struct SourcePart {
     content: Fingerprint,
 }
 
-/// Reads sources. A private record that cannot be read stops nothing.
+/// Reads sources. An unreadable private record stops nothing.
 struct Reader<'a> {
     workspace: &'a Workspace,
     progress: &'a mut dyn ReadingProgress,
@@ -314,7 +314,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Everything that a source names, one after the other.
+    /// Reads everything that a source names, one after another.
     fn read_all(&mut self, source: &Source) -> Result<(Table, Vec<SourcePart>)> {
         let Source::Several(sources) = source else {
             let (table, origin) = self.read(source)?;
@@ -326,7 +326,7 @@ impl Reader<'_> {
         for source in sources {
             let (table, further) = self.read_all(source)?;
             for part in further {
-                // One person's record would stand in the dataset twice.
+                // Otherwise one person's record would be in the dataset twice.
                 if parts.iter().any(|known| known.content == part.content) {
                     return Err(Error::usage("the same rows are named twice")
                         .at(part.origin)
@@ -390,8 +390,8 @@ impl Reader<'_> {
     }
 }
 
-/// Names and kinds of a table's columns; no values. A column is of numbers where most of
-/// its cells are, so that no single record decides it.
+/// Names and kinds of a table's columns; no values. A column is numeric if most of its cells are
+/// numbers, so that no single record decides it.
 pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
     let columns = table.names.iter().zip(&table.columns).map(|(name, column)| ColumnKind {
         name: name.clone(),

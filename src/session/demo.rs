@@ -38,7 +38,7 @@ pub fn session(name: &str) -> Result<Session> {
     Session::parse(text, &format!("demo {name}"))
 }
 
-/// How the folders of demos begin.
+/// The prefix of the folders of demos.
 pub const FOLDER: &str = "halflight-demo-";
 
 /// A new, empty workspace under the system's directory for temporary files.
@@ -52,9 +52,9 @@ pub fn workspace() -> Result<Workspace> {
 pub const PRACTICE: [(&str, &str); 4] =
     [("winter", "1"), ("spring", "2"), ("summer", "3"), ("autumn", "4")];
 
-/// Every so many hours are taken, so that the examples take seconds.
+/// Only every so many hours are used, so that the examples take seconds.
 const EVERY: usize = 4;
-/// The columns of the practice files. The others count, or name, the answer or the season.
+/// The columns of the practice files. The others reveal the answer or the season.
 const COLUMNS: [&str; 8] =
     ["hr", "holiday", "workingday", "weathersit", "temp", "hum", "windspeed", "bikers"];
 

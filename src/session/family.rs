@@ -10,7 +10,7 @@ use crate::error::Result;
 /// A column with more values is not offered to be split by value.
 const MOST_PARTS: usize = 12;
 
-/// Makes `to` say of its columns what `from` says of the same ones.
+/// Copies the settings of `from` for its columns to the same columns of `to`.
 pub fn take_settings(from: &DatasetDefinition, to: &mut DatasetDefinition) {
     *to = DatasetDefinition {
         name: std::mem::take(&mut to.name),
@@ -26,7 +26,7 @@ pub fn take_settings(from: &DatasetDefinition, to: &mut DatasetDefinition) {
     };
 }
 
-/// Whether two datasets say the same of their columns.
+/// Whether two datasets have the same settings for their columns.
 pub fn same_settings(one: &DatasetDefinition, other: &DatasetDefinition) -> bool {
     let mut alike = other.clone();
     take_settings(one, &mut alike);
@@ -39,7 +39,7 @@ pub fn name_of(file: &str) -> String {
     name.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// A file with its columns and what was found in them.
+/// A file with its columns and the findings about them.
 pub struct FamilyFile {
     pub file: String,
     pub columns: Vec<String>,
@@ -53,7 +53,7 @@ impl FamilyFile {
 }
 
 /// Definitions to start from: the first file private, the others public. Files with the same
-/// columns are described alike, by what the public ones among them hold.
+/// columns are described in the same way, from the contents of the public ones.
 pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
     let mut definitions: Vec<DatasetDefinition> = Vec::new();
     for (index, found) in files.iter().enumerate() {
@@ -130,7 +130,7 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
     };
     let mut found: Vec<Divider> =
         table.names.iter().zip(&table.columns).filter_map(divider).collect();
-    // Names of places and years divide; codes of two values often are answers.
+    // Names of places and years are good dividers; codes with two values are often answers.
     found.sort_by_key(|divider| match &divider.by {
         By::Values(values) if matches!(values[0], PartValue::Text(_)) => (0, values.len()),
         By::Values(values) => (1, values.len()),
@@ -144,7 +144,7 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
 pub struct TablePart {
     pub name: String,
     condition: String,
-    /// The column that has one value in it, which is no feature any more.
+    /// The column that is constant in this part, so it is no longer a feature.
     constant: Option<String>,
 }
 
@@ -185,7 +185,7 @@ pub fn by_numbers(column: &str, cuts: &[f64]) -> Vec<TablePart> {
     (0..=cuts.len()).map(part).collect()
 }
 
-/// A column as filters write it.
+/// The name of a column in a filter.
 fn quoted(column: &str) -> String {
     let plain = column.chars().all(|c| c.is_alphanumeric() || c == '_')
         && !column.starts_with(|c: char| c.is_ascii_digit())
@@ -270,11 +270,11 @@ mod tests {
         let bad = "height,dose,y\n1.5,low,2.5\nn,high,1\n3.5,4,1.5\n";
         let left_out = |files: &[FamilyFile]| definitions(files)[0].columns.clone();
         let files = [found("ours.csv", good), found("theirs.csv", bad), found("third.csv", good)];
-        // The dose is text with numbers everywhere, the height in one place only.
+        // The dose has numbers as text everywhere, the height only in one place.
         let dose = Columns::Except(vec!["dose".to_owned()]);
         assert_eq!(left_out(&files), dose);
         assert_eq!(left_out(&files[..2]), dose);
-        // One private record does not decide about a column either.
+        // One private record must not decide about a column either.
         assert_eq!(left_out(&files[1..2]), dose);
     }
 

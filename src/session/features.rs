@@ -33,28 +33,28 @@ pub(super) fn extracted(
         features
     } else {
         let features = extraction.extract(&path, &network, &table, progress)?;
-        // Without the file the network runs again next time, which is all.
+        // Without the file the network just runs again next time.
         let _ = keep(&file, &features);
         features
     };
     extraction.replace(table, features)
 }
 
-/// The file of features with this key. One that an earlier version named by the key itself
-/// gets its new name.
+/// The file of features with this key. A file that an earlier version named by the key itself is
+/// renamed.
 fn file_of(folder: &Path, key: &str, secret: &Secret) -> PathBuf {
     let name = secret.fingerprint(key);
     let digits = name.rsplit(':').next().unwrap_or_default();
     let file = folder.join(format!("{digits}.npy"));
     let plain = folder.join(format!("{key}.npy"));
     if plain.exists() && step::rename(&plain, &file).is_err() {
-        // They can be made again; the name says too much to stay.
+        // They can be made again, and the name reveals too much to stay.
         let _ = step::remove(&plain);
     }
     file
 }
 
-/// A file that is missing, or damaged, is none.
+/// A missing or damaged file counts as none.
 fn kept(file: &Path, rows: usize) -> Option<Vectors> {
     file.is_file().then_some(())?;
     let mut table = read::read(file, &Reading::Plain, &mut Unwatched).ok()?;
@@ -89,7 +89,7 @@ fn npy(features: &Vectors) -> Vec<u8> {
     let (rows, width) = (features.len(), features.width());
     let mut header =
         format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {width}), }}");
-    // Ten bytes stand before it, and a line's end closes it: together a multiple of 64.
+    // Ten bytes come before it and a line end after it; together a multiple of 64.
     let padded = (10 + header.len() + 1).next_multiple_of(64) - 10;
     header.push_str(&" ".repeat(padded - 1 - header.len()));
     header.push('\n');

@@ -58,7 +58,7 @@ pub struct PlanDefinition {
     #[serde(default = "default_holdout")]
     pub holdout: f64,
     /// How many records of each side train, chosen by the seed; by default all that are not held
-    /// out. With the same seed, the records of a smaller plan are among those of a larger one.
+    /// out. With the same seed, a larger plan includes the records of a smaller one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_records: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,15 +70,15 @@ pub struct PlanDefinition {
     /// from an account of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
-    /// Seeds the hold-out split and everything else that is not noise.
+    /// The seed of the hold-out split and of everything else that is not noise.
     #[serde(default)]
     pub seed: u64,
     /// Run directory or `model.ron` of an earlier run from whose model training starts, relative
     /// to the session file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// The user vouches for it that the starting model was trained without private data: the
-    /// certificate repeats that.
+    /// The user vouches that the starting model was trained without private data; the certificate
+    /// repeats this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub start_is_public: bool,
     /// Allows δ ≥ 1/n, where publishing single records would satisfy the guarantee.
@@ -87,7 +87,7 @@ pub struct PlanDefinition {
 }
 
 impl PlanDefinition {
-    /// Changes the method: settings of the one before mean nothing to it, and its noise may
+    /// Changes the method: the settings of the old method have no meaning for it, and its noise may
     /// cover no score.
     pub fn take_method(&mut self, id: &str) {
         id.clone_into(&mut self.method);
@@ -98,14 +98,14 @@ impl PlanDefinition {
         }
     }
 
-    /// Whether the dataset of this name is one of its.
+    /// Whether it uses the dataset of this name.
     pub fn uses(&self, name: &str) -> bool {
         self.private == name
             || self.public.iter().any(|public| public == name)
             || self.test.as_deref() == Some(name)
     }
 
-    /// The score of held-out records that the run itself pays for.
+    /// The score on held-out records that the run itself pays for.
     pub fn own_score(&self) -> Option<Evaluation> {
         self.evaluation.filter(|_| self.test.is_none())
     }
@@ -183,7 +183,7 @@ impl Session {
         })
     }
 
-    /// Names are unique and refer to something; settings are in range.
+    /// Checks that names are unique and refer to something, and that settings are in range.
     pub fn check(&self) -> Result<()> {
         for (index, dataset) in self.datasets.iter().enumerate() {
             if dataset.name.trim().is_empty() {
@@ -253,7 +253,7 @@ impl Session {
         spec.check(&plan.settings)
     }
 
-    /// The records that are to score a model instead of held-out ones.
+    /// The records that score a model instead of held-out ones.
     fn check_test(
         &self,
         plan: &PlanDefinition,
@@ -308,7 +308,7 @@ fn check_task(dataset: &DatasetDefinition, spec: &Spec) -> Result<()> {
     .cure(format!("{choice}set `task: {}` on the dataset", spec.task)))
 }
 
-/// As it stands in a session file.
+/// The value in the format of a session file.
 pub fn to_ron<T: Serialize>(value: &T) -> Result<String> {
     let pretty = PrettyConfig::new()
         .extensions(Extensions::IMPLICIT_SOME)

@@ -3,10 +3,10 @@
 use crate::adapt::{self, Spec};
 use crate::data::{DatasetDefinition, Task};
 
-/// What a method does, for somebody who has not read the papers.
+/// A description of a method for somebody who has not read the papers.
 struct Plain {
     id: &'static str,
-    /// On one line.
+    /// The description on one line.
     line: &'static str,
 }
 
@@ -14,7 +14,7 @@ const fn plain(id: &'static str, line: &'static str) -> Plain {
     Plain { id, line }
 }
 
-/// Those that use the public data and promise most first.
+/// The most promising methods that use public data come first.
 const PLAIN: [Plain; 16] = [
     plain("public_shape", "private records correct what public ones teach"),
     plain("public_shape_classes", "private records correct what public ones teach"),
@@ -34,25 +34,25 @@ const PLAIN: [Plain; 16] = [
     plain("dp_sgd", "public records only scale the features: a baseline"),
 ];
 
-/// Methods that tell two classes apart and no more.
+/// Methods for exactly two classes.
 const TWO_CLASSES: [&str; 3] = ["profiled_logistic", "ncnvx_adap", "target_only_logistic"];
 
-/// What a method does, on one line.
+/// The description of a method on one line.
 pub fn in_one_line(id: &str) -> Option<&'static str> {
     PLAIN.iter().find(|plain| plain.id == id).map(|plain| plain.line)
 }
 
-/// The data of a plan, as far as methods ask for them.
+/// The properties of a plan's data that methods need.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanData<'a> {
     pub private: &'a DatasetDefinition,
     pub public: &'a [&'a DatasetDefinition],
-    /// Classes of the label, where they are known.
+    /// The number of classes of the label, if known.
     pub classes: Option<usize>,
 }
 
 impl PlanData<'_> {
-    /// Why a method cannot be used; `None` where it can.
+    /// Why a method cannot be used; `None` if it can.
     pub fn misfit(&self, spec: &Spec) -> Option<String> {
         let first = self.public.first()?;
         if spec.needs_private_labels && self.private.label.is_none() {
@@ -80,21 +80,21 @@ impl PlanData<'_> {
         classes.map(|classes| format!("tells two classes apart; '{label}' has {classes}"))
     }
 
-    /// Every method with the reason that speaks against it: those that fit first.
+    /// Every method with the reason against it, if any; those that fit come first.
     pub fn methods(&self) -> Vec<(&'static Spec, Option<String>)> {
         let specs = PLAIN.iter().filter_map(|plain| adapt::method(plain.id).ok());
         let mut found: Vec<_> =
             specs.map(|method| (method.spec(), self.misfit(method.spec()))).collect();
         let has_labels = self.private.label.is_some();
-        // The sort is stable: equal ones keep their order. A method that uses private labels goes
-        // before one that does not.
+        // The sort is stable, so equal ones keep their order. Methods that use private labels come
+        // before others.
         found.sort_by_key(|(spec, misfit)| {
             (misfit.is_some(), has_labels && !spec.needs_private_labels)
         });
         found
     }
 
-    /// The method to begin with.
+    /// The method to start with.
     pub fn suggestion(&self) -> &'static str {
         self.methods().first().map_or(PLAIN[0].id, |(spec, _)| spec.id)
     }

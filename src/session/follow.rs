@@ -26,17 +26,17 @@ use crate::files::words::harmless;
 use crate::numeric::parallel;
 use crate::privacy::ledger::{RunId, RunOutcome};
 
-/// Between two looks at runs that grow, that are at work, and that have ended.
+/// The time between two looks at runs that grow, that are at work, and that have ended.
 const GROWING: Duration = Duration::from_millis(200);
 const WORKING: Duration = Duration::from_millis(500);
 const IDLE: Duration = Duration::from_secs(2);
-/// A run that does not grow is asked so often whether it is alive.
+/// How often a run that does not grow is checked for being alive.
 const ASKED: Duration = Duration::from_secs(1);
-/// A run that wrote so lately is at work, whatever its lock says.
+/// A run that wrote this recently is at work, whatever its lock says.
 const LATELY: Duration = Duration::from_secs(10);
-/// The time of a folder tells two changes apart that lie so far from each other.
+/// Changes that are this far apart can be told apart by the time of their folder.
 const COARSE: Duration = Duration::from_secs(3);
-/// That a run is quiet is told so often.
+/// How often it is reported that a run is quiet.
 const QUIET: Duration = Duration::from_secs(5);
 
 /// Of a task that was begun and given up.
@@ -45,16 +45,16 @@ const GIVEN_UP_WORDS: &str = "it has no result and was given up: all of its ε s
 /// From this many runs on, reading takes a while.
 const MANY: usize = 300;
 
-/// What repeats a run: the first file in its directory.
+/// The session that repeats a run: the first file in its directory.
 const SESSION: &str = "run.ron";
 
-/// What has changed.
+/// The changes since the last look.
 #[derive(Debug, Default)]
 pub struct RunNews {
-    /// Runs that were not there before.
+    /// New runs.
     pub added: Vec<ArchivedRun>,
     pub grown: Vec<GrownRun>,
-    /// Runs that are read again: they have ended, or their files are others.
+    /// Runs that were read again, because they ended or their files were replaced.
     pub changed: Vec<ArchivedRun>,
     pub gone: Vec<RunId>,
 }
@@ -68,7 +68,7 @@ impl RunNews {
     }
 }
 
-/// A run's directory, and who knows what became of it.
+/// A run's directory, and the source of its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FoundRun {
     directory: PathBuf,
@@ -83,38 +83,38 @@ enum Home {
     Sweep(usize, usize),
 }
 
-/// A run that has not come to its end.
+/// A run that has not ended.
 #[derive(Debug)]
 struct Open {
     found: FoundRun,
     steps: StepReader,
-    /// It is there to be read: a task that is not begun is not.
+    /// Whether it can be read; a task that is not begun cannot.
     is_begun: bool,
     outcome: String,
     wrote: Option<SystemTime>,
     trouble: Option<String>,
-    /// When it was last seen to grow, was last asked about, and was last told of.
+    /// When it last grew, was last checked, and was last reported.
     grew: Option<Instant>,
     asked: Instant,
     told: Instant,
-    /// Its beginning could not be read yet.
+    /// Whether its beginning could not be read yet.
     is_half: bool,
 }
 
 #[derive(Debug)]
 pub struct Follower {
     places: Vec<Place>,
-    /// Exact numbers are read, too.
+    /// Whether exact numbers are also read.
     exact: bool,
     judges: Vec<RunFates>,
     sweeps: Vec<SweepDirectory>,
-    /// The queues of those that were submitted to Slurm.
+    /// The queues of sweeps that were submitted to Slurm.
     queues: Vec<Option<SlurmQueue>>,
     /// How long to wait for their first answer.
     patience: Duration,
     known: BTreeMap<RunId, FoundRun>,
     open: BTreeMap<RunId, Open>,
-    /// Folders that were listed, with their times and when that was.
+    /// Listed folders, with their times and the times of listing.
     listed: Vec<(PathBuf, Option<SystemTime>)>,
     listed_at: Option<SystemTime>,
 }
@@ -135,12 +135,12 @@ impl Follower {
         }
     }
 
-    /// Waits so long for what Slurm's queue says, the first time.
+    /// Sets how long to wait for the first answer of Slurm's queue.
     pub fn waiting_for_queues(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Reads every run, the newest first; what changes from here on is told by [`Self::look`].
+    /// Reads every run, the newest first; [`Self::look`] reports later changes.
     pub fn read(&mut self) -> Result<Vec<ArchivedRun>> {
         (self.judges, self.sweeps, self.queues) = (Vec::new(), Vec::new(), Vec::new());
         self.known = self.list()?;
@@ -152,7 +152,7 @@ impl Follower {
         Ok(runs)
     }
 
-    /// Where there are many runs, what is quickly read of them: all but their steps.
+    /// If there are many runs, the parts that can be read quickly: all but their steps.
     pub fn heads(&mut self) -> Result<Option<Vec<ArchivedRun>>> {
         let found: Vec<(RunId, FoundRun)> = self.list()?.into_iter().collect();
         if found.len() < MANY {
@@ -172,7 +172,7 @@ impl Follower {
         Ok(Some(runs))
     }
 
-    /// What has changed since the last call.
+    /// The changes since the last call.
     pub fn look(&mut self) -> Result<RunNews> {
         let mut news = RunNews::default();
         if self.is_listing_due() {
@@ -187,7 +187,7 @@ impl Follower {
                 news.gone.push(run.clone());
             }
             for run in self.begin(&new) {
-                // A run that was collected lies elsewhere now.
+                // A collected run is in another place now.
                 let list =
                     if before.contains_key(&run.id) { &mut news.changed } else { &mut news.added };
                 list.push(run);
@@ -267,13 +267,13 @@ impl Follower {
         runs
     }
 
-    /// Says what became of a run without a certificate.
+    /// Sets the state of a run without a certificate.
     fn judge(&mut self, run: &mut ArchivedRun, found: &FoundRun, again: bool) {
         let outcome = match found.of {
             Home::Workspace(judge) => {
                 let mut word = self.judges[judge].outcome(&run.id, &found.directory);
                 if again && !matches!(word, RUNNING | PAUSED) {
-                    // Its program is gone: what does the ledger say of it?
+                    // Its program is gone, so the ledger is asked.
                     self.judges[judge].read();
                     word = self.judges[judge].outcome(&run.id, &found.directory);
                 }
@@ -350,7 +350,7 @@ impl Follower {
         let is_due = growth.is_nothing() && open.asked.elapsed() >= ASKED;
         let is_over = || open.found.directory.join(certificate::FILE).exists();
         let (mut outcome, mut trouble) = (open.outcome.clone(), None);
-        // A run that waits may have taken its last step just now.
+        // A waiting run may have taken its last step just now.
         let waits = || open.outcome == PAUSED && steering::is_paused(&open.found.directory);
         if growth.added > 0 && !waits() {
             RUNNING.clone_into(&mut outcome);
@@ -393,10 +393,10 @@ impl Follower {
         self.open.insert(run, open);
     }
 
-    /// Whether a folder has other entries than when it was listed, or may have.
+    /// Whether the entries of a folder have changed, or may have, since it was listed.
     fn is_listing_due(&self) -> bool {
         let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-        // The clock of a disk may be ahead of ours: then nobody knows when that was.
+        // The clock of a disk may be ahead of ours; then the time is unknown.
         let recent = |at: &SystemTime| {
             let is_late =
                 |time: &SystemTime| at.duration_since(*time).map_or(true, |since| since < COARSE);
@@ -407,7 +407,7 @@ impl Follower {
             || self.listed_at.as_ref().is_some_and(recent)
     }
 
-    /// Every run there is.
+    /// All runs.
     fn list(&mut self) -> Result<BTreeMap<RunId, FoundRun>> {
         let (mut runs, mut listed) = (BTreeMap::new(), Vec::new());
         let now = SystemTime::now();
@@ -431,7 +431,7 @@ impl Follower {
                 Place::Sweep(sweep) => {
                     listed.push(sweep.path().to_path_buf());
                     listed.push(sweep.path().join("runs"));
-                    // If a sweep is gone, none of its tasks waits.
+                    // If a sweep is gone, none of its tasks is waiting.
                     if sweep.is_there() {
                         self.list_sweep(&sweep, true, &mut runs);
                     }
@@ -456,7 +456,7 @@ impl Follower {
         }
         let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
         let listed = listed.into_iter().map(|path| (path.clone(), time(&path))).collect();
-        // Folders that look as before need no further look for having been looked at.
+        // Unchanged folders need no further look.
         if self.listed != listed {
             (self.listed, self.listed_at) = (listed, Some(now));
         }
@@ -503,7 +503,7 @@ fn name_of(directory: &Path) -> RunId {
     RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// Of lines in a run's file that are no steps of this version.
+/// A remark about lines in a run's file that are not steps of this version.
 pub fn unread_words(lines: u64) -> String {
     match lines {
         1 => "1 line could not be read as a step and is not shown".to_owned(),
@@ -511,7 +511,7 @@ pub fn unread_words(lines: u64) -> String {
     }
 }
 
-/// `last step 3 s ago`; of a disk whose clock is ahead, that it is.
+/// `last step 3 s ago`, or a remark that the disk's clock is ahead.
 pub fn wrote_words(wrote: Option<SystemTime>) -> String {
     let Some(wrote) = wrote else { return "no step so far".to_owned() };
     match wrote.elapsed() {
@@ -567,7 +567,7 @@ mod tests {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Looks until there is something that `take` takes.
+    /// Looks until `take` accepts something.
     fn until<T>(follower: &mut Follower, mut take: impl FnMut(RunNews) -> Option<T>) -> T {
         for _ in 0..600 {
             if let Some(found) = take(follower.look().unwrap()) {
@@ -594,7 +594,7 @@ mod tests {
         fs::write(run.join("paused"), "").unwrap();
         let paused = |news: RunNews| news.grown.into_iter().find(|it| it.outcome == PAUSED);
         until(&mut follower, paused);
-        // It goes on, and takes steps in each look.
+        // It continues, with new steps at each look.
         fs::remove_file(run.join("paused")).unwrap();
         append(&run.join("events.jsonl"), &step(4));
         let news = until(&mut follower, |news| news.grown.into_iter().next());

@@ -20,7 +20,7 @@ use crate::privacy::ledger::{Book, Ledger, RunId, RunState, is_torn_note};
 
 const OLD: Duration = Duration::from_hours(1);
 
-/// The files of a directory in which nothing has happened yet, and how long they are at most.
+/// The files of a directory in which nothing has happened yet, with their largest lengths.
 const OF_A_BEGINNING: [(&str, u64); 6] = [
     ("run.ron", u64::MAX),
     ("process", u64::MAX),
@@ -30,30 +30,31 @@ const OF_A_BEGINNING: [(&str, u64); 6] = [
     ("curator.jsonl", 0),
 ];
 
-/// Something that was left behind.
+/// One leftover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
     pub path: PathBuf,
     pub what: &'static str,
-    /// What is to be done where this program must not remove it; otherwise it is removed.
+    /// Advice if this program must not remove it; otherwise it is removed.
     pub advice: Option<String>,
 }
 
-/// Removes what every start removes from a workspace. What cannot be removed does no harm.
+/// Removes the leftovers that every start removes from a workspace. If one cannot be removed, it
+/// does no harm.
 pub fn remove(workspace: &Workspace, book: &Book) {
     for found in of_workspace(workspace, book) {
         let _ = found.remove();
     }
 }
 
-/// Removes what was to replace other files, wherever it lies in this folder.
+/// Removes unfinished replacements of files anywhere in this folder.
 pub fn remove_halves(folder: &Path) {
     for found in halves(folder, &|_| true) {
         let _ = found.remove();
     }
 }
 
-/// Everything that was left behind here, and in the system's folder for temporary files.
+/// All leftovers here and in the system's folder for temporary files.
 pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>> {
     let book = ledger.book()?;
     let mut found = of_workspace(workspace, &book);
@@ -96,7 +97,7 @@ fn of_workspace(workspace: &Workspace, book: &Book) -> Vec<Leftover> {
         }
     }
     found.extend(halves(workspace.folder(), &|_| true));
-    // The folder is the user's: only what was to become a session is ours.
+    // The folder belongs to the user: only an unfinished session is ours.
     let of_session = |file: &Path| {
         let name = Path::new(file.file_stem().unwrap_or_default());
         let name = if name.extension().is_some_and(|it| it == "previous") {
@@ -151,7 +152,7 @@ fn old(path: PathBuf, what: &'static str) -> Option<Leftover> {
 }
 
 impl Leftover {
-    /// What must stay, stays.
+    /// Removes it, unless it must stay.
     pub fn remove(&self) -> Result<()> {
         let removed = match self.advice {
             Some(_) => Ok(()),

@@ -24,7 +24,7 @@ use crate::privacy::accountant::{Composition, counted, round_up};
 use crate::privacy::ledger::{AccountId, Book, RunId, RunState, sha256};
 use crate::privacy::{Event, Guarantee};
 
-/// More runs in a row than anybody makes: a circle of files ends here.
+/// More runs in a row than anybody makes, so that a circle of files ends.
 const LONGEST: usize = 64;
 
 /// A run whose released model a later run started from, directly or through others.
@@ -36,13 +36,13 @@ pub struct Ancestor {
     pub method: String,
     /// Its private training records, or persons.
     pub records: usize,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
-    /// Of its own draws.
+    /// The guarantee of its own draws.
     pub guarantee: Guarantee,
     pub mechanisms: Vec<Event>,
-    /// Exact numbers could be seen while it ran.
+    /// Whether exact numbers could be seen during the run.
     pub peeked: bool,
 }
 
@@ -58,14 +58,14 @@ pub struct DeclaredPublic {
 /// Everything that a starting model depends on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Lineage {
-    /// The nearest first.
+    /// The runs, the nearest first.
     pub runs: Vec<Ancestor>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared_public: Option<DeclaredPublic>,
 }
 
 impl Lineage {
-    /// Of the model at `path`: a run directory or its `model.ron`.
+    /// The lineage of the model at `path`, a run directory or its `model.ron`.
     pub fn of(path: &Path, declared_public: bool) -> Result<Self> {
         if declared_public {
             return Ok(Self { runs: Vec::new(), declared_public: Some(declared(path)?) });
@@ -79,7 +79,7 @@ impl Lineage {
             let certificate = certificate_for(&path)?;
             let earlier = certificate.start.clone();
             if let (None, 1) = (&earlier, certificate.format) {
-                // Certificates of the first version do not say what a run started from.
+                // Certificates of the first version do not state what a run started from.
                 next = start_of_first_version(&path)?;
             }
             runs.push(ancestor(certificate, &path)?);
@@ -91,7 +91,7 @@ impl Lineage {
         Ok(Self { runs, declared_public: None })
     }
 
-    /// What the curator should know before the run: for the Plan screen and the log.
+    /// A remark for the curator before the run, for the Plan screen and the log.
     pub fn note(&self) -> String {
         let public = self.declared_public.as_ref().map(|it| {
             format!("the starting model '{}' counts as public because you declared it so", it.name)
@@ -110,7 +110,8 @@ impl Lineage {
     }
 }
 
-/// What everything in these lists guarantees together, whoever chose the later by the earlier.
+/// The joint guarantee of everything in these lists, even if later runs were chosen by earlier
+/// ones.
 pub(super) fn together<'a>(
     lists: impl IntoIterator<Item = &'a [Event]>,
     delta: f64,
@@ -157,7 +158,7 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
         (Some(model), _) if *model != hash => {
             return Err(unknown("the certificate beside it is for another model", path));
         }
-        // The first version did not write down which model a certificate is for.
+        // The first version did not record which model a certificate is for.
         (None, None) => {
             return Err(unknown(
                 "its certificate does not say which model it is for, and no ledger beside it \
@@ -186,11 +187,10 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
     Ok(certificate)
 }
 
-/// What the ledger of the workspace around `directory` says of a run: how it was granted, and
-/// what it drew.
+/// A run in the ledger of the workspace around `directory`: its grant and its draws.
 fn known_to_ledger(directory: &Path, run: &RunId) -> Result<Option<(String, Vec<Event>)>> {
     let book: Book = Workspace::of(directory)?.book()?;
-    // What was recovered from a certificate proves nothing about that certificate.
+    // A record recovered from a certificate proves nothing about that certificate.
     let record =
         book.run(run).filter(|it| !matches!(it.state, RunState::Recovered | RunState::Claimed));
     Ok(record.map(|record| (record.grant.method_words(), record.charged_events())))
@@ -201,7 +201,7 @@ fn ancestor(certificate: Certificate, path: &Path) -> Result<Ancestor> {
     let own = own.ok_or_else(|| unknown("it has no guarantee", path))?;
     if !certificate.mechanisms.is_empty() {
         let proven = Composition::of(&certificate.mechanisms)?.guarantee(own.delta)?;
-        // Never above what is proven, and surely not below what is certain.
+        // It must not be above the proven bound, and certainly not below the lower one.
         if own.epsilon < proven.epsilon_lower * (1.0 - 1e-6) {
             return Err(unknown(
                 &format!(
@@ -224,7 +224,7 @@ fn ancestor(certificate: Certificate, path: &Path) -> Result<Ancestor> {
     })
 }
 
-/// What a run of the first version started from, by its `run.ron`.
+/// The starting model of a run of the first version, from its `run.ron`.
 fn start_of_first_version(path: &Path) -> Result<Option<std::path::PathBuf>> {
     let file = text_of(path);
     let repeat = file.with_file_name("run.ron");

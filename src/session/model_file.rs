@@ -25,7 +25,7 @@ use crate::privacy::ledger::sha256;
 const VERSION: u32 = 1;
 pub(super) const TEXT: &str = "model.ron";
 pub(super) const NUMBERS: &str = "model.safetensors";
-/// Where the meaning of the tensors stands among the metadata of their file.
+/// The key of the tensors' meaning in the metadata of their file.
 const METADATA: &str = "halflight";
 
 /// A model with everything that turns a raw row into a prediction.
@@ -35,9 +35,9 @@ pub struct SavedModel {
     pub path: PathBuf,
     pub model: Model,
     pub preparation: Preparation,
-    /// Columns that have another name in raw files: name there → name here.
+    /// Columns with another name in raw files: name there → name here.
     pub rename: BTreeMap<String, String>,
-    /// What its reader wants to be known.
+    /// Remarks from reading it.
     pub remarks: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ struct ModelFile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     rename: BTreeMap<String, String>,
     preparation: Preparation,
-    /// How good it is on private records that were held out of training: released.
+    /// Its released score on private records that were held out of training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     score: Option<Scored>,
 }
@@ -98,8 +98,8 @@ pub(super) fn write(
     Ok(sha256(text.as_bytes()))
 }
 
-/// The tensors for any reader. All metadata are under one name, because the order of
-/// several is left to chance and equal models shall be equal files.
+/// The tensors for any reader. All metadata are under one key, because the order of several keys is
+/// random and equal models must give equal files.
 fn numbers(file: &ModelFile) -> std::result::Result<Vec<u8>, safetensors::SafeTensorError> {
     let mut about = json!({
         "version": file.version,
@@ -178,8 +178,8 @@ impl SavedModel {
         Ok(Self { path, model, preparation: file.preparation, rename: file.rename, remarks })
     }
 
-    /// A raw table under the names of the model: where the model knows a column by another
-    /// name, and by `further` ones, which come first.
+    /// A raw table with the names of the model: renamed by the model's own names and by `further`
+    /// ones, which come first.
     pub fn under_its_names(
         &self,
         table: Table,

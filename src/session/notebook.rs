@@ -18,13 +18,13 @@ const FOLDER: &str = "rehearsals";
 const ENDING: &str = "jsonl";
 const SUMMARY: &str = "advice.json";
 
-/// Which trial it was.
+/// The key of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialKey {
     pub scene: String,
     pub player: String,
     pub repetition: u64,
-    /// `None` where nothing is spent.
+    /// `None` if nothing is spent.
     pub epsilon: Option<f64>,
 }
 
@@ -35,17 +35,17 @@ struct NotebookLine {
     loss: f64,
 }
 
-/// The losses that are known of one rehearsal.
+/// The known losses of one rehearsal.
 #[derive(Debug)]
 pub struct Notebook {
     folder: PathBuf,
-    /// Made with the first line.
+    /// Created with the first line.
     file: Option<File>,
     known: HashMap<String, f64>,
 }
 
 impl Notebook {
-    /// `name` tells rehearsals apart: it stands for everything that a loss depends on.
+    /// `name` distinguishes rehearsals: it stands for everything that a loss depends on.
     pub fn open(workspace: &Workspace, name: &str) -> Result<Self> {
         let folder = workspace.folder().join(FOLDER).join(name);
         let mut known = HashMap::new();
@@ -62,7 +62,7 @@ impl Notebook {
         Ok(Self { folder, file: None, known })
     }
 
-    /// Keeps what follows from all of it, for who has no time to read it.
+    /// Keeps a summary, for readers without time for everything.
     pub fn sum_up(&self, summary: &str) -> Result<()> {
         files::create_private_folder(&self.folder)
             .map_err(|error| Error::io("write the rehearsal", &self.folder, &error))?;
@@ -91,7 +91,7 @@ impl Notebook {
     }
 }
 
-/// What [`Notebook::sum_up`] kept.
+/// The summary kept by [`Notebook::sum_up`].
 pub fn summary(workspace: &Workspace, name: &str) -> Option<String> {
     std::fs::read_to_string(workspace.folder().join(FOLDER).join(name).join(SUMMARY)).ok()
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::ledger::sha256;
 
-/// Files of a run directory, and what each is for. Only the certificate must be there.
+/// Files of a run directory, and the purpose of each. Only the certificate is required.
 pub const MAY_LEAVE: [(&str, &str); 6] = [
     (certificate::FILE, "what is promised to the people in the data"),
     (signature::FILE, "the signature of the certificate"),
@@ -23,7 +23,7 @@ pub const MAY_LEAVE: [(&str, &str); 6] = [
     ("events.jsonl", "the public and released numbers of every step"),
 ];
 
-/// Copies what may leave of the run in `directory` into a new folder `into`.
+/// Copies the files of the run in `directory` that may leave into a new folder `into`.
 pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
     let certificate = Certificate::read(directory)?.ok_or_else(|| {
         Error::refused("the run has no certificate: it has not ended")
@@ -65,7 +65,7 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
     copied.collect()
 }
 
-/// Refuses what a run has made whose noise is known.
+/// Refuses the files of a run whose noise is known.
 fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Result<()> {
     if certificate.guarantee.is_some() {
         return Ok(());
@@ -75,8 +75,8 @@ fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Resu
         .cure("run the plan again without --insecure-noise-seed"))
 }
 
-/// Refuses the model in a folder whose certificate promises nothing, or is about another model.
-/// A model that somebody passed on may lie without a certificate.
+/// Refuses the model in a folder whose certificate promises nothing, or is about another model. A
+/// model that somebody passed on may have no certificate.
 pub fn refuse_model(model: &Path) -> Result<()> {
     let directory = model.parent().unwrap_or(Path::new(""));
     let Some(certificate) = Certificate::read(directory)? else { return Ok(()) };

@@ -7,7 +7,7 @@ use super::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::RunId;
 
-/// Where runs lie.
+/// A place with runs.
 #[derive(Debug, Clone)]
 pub enum Place {
     /// The runs of a workspace, and those of its sweeps that have begun.
@@ -19,8 +19,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// What a user names: a session, a directory with a workspace, a sweep, a run, or the name
-    /// of a run in the workspace of this directory.
+    /// The place that a user names: a session, a directory with a workspace, a sweep, a run, or the
+    /// name of a run in the workspace of this directory.
     pub fn of(path: &Path) -> Result<Self> {
         if path.is_file() {
             let is_session = path.extension().is_some_and(|it| it == "ron");

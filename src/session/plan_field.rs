@@ -40,7 +40,7 @@ pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
         fields.extend(method.spec().fields.iter().map(F::Setting));
     }
     fields.extend([F::Features, F::Labels, F::Intercept, F::Holdout, F::Score]);
-    // Where records are held out, they test.
+    // If records are held out, they are the test.
     fields.extend((plan.holdout == 0.0 || plan.test.is_some()).then_some(F::Test));
     fields.extend([F::Seed, F::LargeDelta, F::PrivateRecords, F::PublicRecords]);
     fields
@@ -69,7 +69,7 @@ impl PlanField {
         }
     }
 
-    /// The unit of a value as [`Self::value`] shows it; words have none.
+    /// The unit of a value from [`Self::value`]; words have none.
     pub fn unit(self, value: &str) -> &'static str {
         match self {
             Self::Setting(field) if value.parse::<f64>().is_ok() => field.unit,
@@ -110,7 +110,7 @@ impl PlanField {
         }
     }
 
-    /// Its value with its unit, as a table shows it.
+    /// Its value with its unit, for tables.
     pub fn shown(self, plan: &PlanDefinition) -> String {
         let value = self.value(plan);
         format!("{value} {}", self.unit(&value)).trim().to_owned()
@@ -129,8 +129,8 @@ pub fn count(text: &str) -> Result<Option<usize>> {
     })
 }
 
-/// What differs between plans: a name, and a value for each of them. A plan that could
-/// not be read, or that lacks the field, has a dash.
+/// The differences between plans: a name, and a value for each of them. A plan that could not be
+/// read, or that lacks the field, has a dash.
 pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String>)> {
     let mut names: Vec<&'static str> = Vec::new();
     for field in plans.iter().flatten().flat_map(|plan| fields(plan)) {

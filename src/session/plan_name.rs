@@ -2,10 +2,10 @@
 
 use super::{PlanDefinition, Session};
 
-/// More public datasets than this are counted.
+/// More public datasets than this are counted, not named.
 const MOST_NAMED: usize = 3;
 
-/// A name made of a plan's data.
+/// A name made from a plan's data.
 fn of(plan: &PlanDefinition) -> String {
     let public = match plan.public.as_slice() {
         many if many.len() > MOST_NAMED => format!("{} datasets", many.len()),
@@ -14,13 +14,13 @@ fn of(plan: &PlanDefinition) -> String {
     format!("{} from {public}", plan.private)
 }
 
-/// Whether nobody has named the plan: it is called by its data, perhaps with a number.
+/// Whether nobody has named the plan, so that its name comes from its data, perhaps with a number.
 pub fn is_automatic(plan: &PlanDefinition) -> bool {
     let rest = plan.name.strip_prefix(&of(plan));
     rest.is_some_and(|rest| rest.is_empty() || rest[1..].parse::<usize>().is_ok_and(|n| n > 1))
 }
 
-/// A name for a plan that none of the others has.
+/// A name for a plan that no other plan has.
 pub fn free(plan: &PlanDefinition, others: &[PlanDefinition]) -> String {
     let taken = |name: &String| others.iter().any(|other| other.name == *name);
     let stem = of(plan);

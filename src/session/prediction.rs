@@ -21,9 +21,9 @@ pub struct Predictions {
     pub answers: PredictedLabels,
     /// Rows that lack a value and therefore have no prediction.
     pub without: usize,
-    /// Rows that lie further out than the bound that the model was trained under.
+    /// Rows beyond the bound with which the model was trained.
     pub clipped: usize,
-    /// Categories that the model does not know: column, and in how many rows.
+    /// Unknown categories: the column, and the number of rows.
     pub unknown: Vec<(String, usize)>,
 }
 
@@ -34,10 +34,10 @@ pub enum PredictedLabels {
     Classes {
         names: Vec<String>,
         of: Vec<Option<u32>>,
-        /// For every class its probabilities; none of a model that has none.
+        /// The probabilities for every class; empty if the model has none.
         probabilities: Vec<Vec<f64>>,
-        /// Of two classes: larger the more the model is for the second; NaN where there is no
-        /// answer.
+        /// For two classes, a number that is larger the more the model favours the second; NaN
+        /// where there is no answer.
         order: Option<Vec<f64>>,
     },
 }
@@ -49,12 +49,12 @@ pub struct PredictionScore {
     pub value: f64,
     pub rows: usize,
     pub task: Task,
-    /// What stands beside it.
+    /// Further scores.
     pub further: FurtherScores,
 }
 
 impl PredictionScore {
-    /// What it is called in files.
+    /// Its name in files.
     pub fn name(&self) -> &'static str {
         match self.task {
             Task::Regression => "rmse",
@@ -83,7 +83,7 @@ impl PredictedLabels {
         }
     }
 
-    /// Enters what `model` says about the rows that `place` tells the places of.
+    /// Enters the answers of `model` for the rows at the positions `place`.
     fn enter(
         &mut self,
         model: &SavedModel,
@@ -136,8 +136,8 @@ fn contradiction(model: &SavedModel) -> Error {
     .cure("fit the model again, or restore its files")
 }
 
-/// Predicts every row of `table`, whose columns have the names of the model. `tell` hears
-/// how many rows are done.
+/// Predicts every row of `table`, whose columns have the names of the model. `tell` gets the number
+/// of finished rows.
 pub fn predict(
     model: &SavedModel,
     table: &Table,
@@ -181,8 +181,8 @@ impl Predictions {
         }
     }
 
-    /// Compares with the labels of the table. Rows without a prediction are left out, and
-    /// so are rows without a label where the rule is to drop incomplete ones.
+    /// Compares with the labels of the table. Rows without a prediction are left out, and so are
+    /// rows without a label if incomplete ones are dropped.
     pub fn score(&self, model: &SavedModel, table: &Table) -> Result<PredictionScore> {
         let rows = match model.preparation.missing() {
             Missing::Drop => model.preparation.complete_rows(table, true)?,
@@ -287,7 +287,7 @@ mod tests {
         }
         let score = predictions.score(&model, &rows).unwrap();
         assert_eq!((score.value, score.name()), (2.0 / 3.0, "accuracy"));
-        // One of two zeros and the only one; of the pairs one is won and one is a tie.
+        // Right on one of two zeros and on the only one; of the pairs, one is won and one is a tie.
         assert_eq!((score.further.balanced_accuracy, score.further.auc), (Some(0.75), Some(0.75)));
         let zeros = table("x,z,y\n1,1,0\n4,1,0\n");
         let predictions = predict(&model, &zeros, &mut |_| ()).unwrap();

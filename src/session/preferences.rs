@@ -24,22 +24,22 @@ pub struct Config {
     pub theme: Option<String>,
     /// Letters instead of symbols and braille.
     pub ascii: bool,
-    /// Whether the mouse is taken from the terminal.
+    /// Whether the program uses the mouse.
     pub mouse: Option<bool>,
-    /// What becomes of a run under way when its terminal is closed.
+    /// What happens to a run under way when its terminal is closed.
     pub when_closed: WhenClosed,
     /// An SSH or minisign key that signs the certificates of runs.
     pub sign_with: Option<PathBuf>,
 }
 
-/// What becomes of a run under way when its terminal is closed.
+/// What happens to a run under way when its terminal is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenClosed {
     /// It ends here and is settled.
     #[default]
     Stop,
-    /// It goes on in a process of its own, as if it had been left with `g`.
+    /// It continues in a process of its own, as if it had been left with `g`.
     GoOn,
 }
 
@@ -48,15 +48,15 @@ pub enum WhenClosed {
 #[serde(default)]
 pub struct ProgramState {
     pub last_session: Option<PathBuf>,
-    /// The sessions before, the newest first; the last one is among them.
+    /// Recent sessions, the newest first, including the last one.
     pub recent: Vec<PathBuf>,
     /// Width of the first column of the Compare table.
     pub run_column: Option<u16>,
     /// The theme that was chosen in the interface.
     pub theme: Option<String>,
-    /// Charts have a logarithmic axis.
+    /// Whether charts have a logarithmic axis.
     pub log_axis: bool,
-    /// The line that says what to do next is not wanted.
+    /// Whether the line with the next step is hidden.
     pub no_hints: bool,
 }
 
@@ -80,7 +80,7 @@ impl UserDirectories {
         Some(Self { config: base(config, ".config")?, state: base(state, ".local/state")? })
     }
 
-    /// Unit tests have places of their own: nobody's configuration is read or written.
+    /// Unit tests have places of their own, so nobody's configuration is read or written.
     pub fn of_environment() -> Option<Self> {
         if cfg!(test) {
             let home = std::env::temp_dir().join("halflight-unit-tests");
@@ -95,12 +95,12 @@ impl UserDirectories {
         self.config.join("config.ron")
     }
 
-    /// What this user's programs remember of ledgers, wherever these lie.
+    /// What this user's programs remember about ledgers in any place.
     pub fn ledgers(&self) -> PathBuf {
         self.config.join("ledgers")
     }
 
-    /// The config; without a file the defaults.
+    /// The config; the defaults if there is no file.
     pub fn read_config(&self) -> Result<Config> {
         let path = self.config_file();
         let Some(text) = text_of(&path)? else { return Ok(Config::default()) };
@@ -132,7 +132,7 @@ impl UserDirectories {
         })
     }
 
-    /// The state; whatever is wrong with it, it is only forgotten.
+    /// The state; if anything is wrong with it, it is ignored.
     pub fn read_state(&self) -> ProgramState {
         let text = fs::read_to_string(self.state.join("state.ron")).unwrap_or_default();
         ron::from_str(&text).unwrap_or_default()

@@ -13,14 +13,14 @@ use crate::rank::{ProbeModel, RankingSettings};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankingDefinition {
-    /// Name of the private dataset; that of the first plan, or the first private one.
+    /// Name of the private dataset; by default that of the first plan, or the first private one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private: Option<String>,
-    /// Names of the candidates; all public datasets if there is none here.
+    /// Names of the candidates; all public datasets if this is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub public: Vec<String>,
-    /// How features are brought into bounds: best as in the plan to come. The intercept is
-    /// left out, because the models have one.
+    /// How features are brought into bounds: best as in the later plan. The intercept is left out,
+    /// because the models have one.
     pub preparation: PreparationSettings,
     /// Bring images of another size to that of the private ones (grey where channels differ).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -33,8 +33,8 @@ impl RankingDefinition {
         *self == Self::default()
     }
 
-    /// Follows a plan: its private dataset, its scaling, and gradients of its model. A
-    /// network's units are those that the plan's settings hold.
+    /// Follows a plan: its private dataset, its scaling, and gradients of its model. A network gets
+    /// the units of the plan's settings.
     pub fn follow(&mut self, plan: &PlanDefinition) -> Result<()> {
         let settings = adapt::method(&plan.method)?.spec().check(&plan.settings)?;
         self.private = Some(plan.private.clone());
@@ -66,7 +66,7 @@ impl RankingDefinition {
         self.settings.check()
     }
 
-    /// The private dataset that is meant.
+    /// The name of the private dataset.
     pub fn private_name<'a>(&'a self, session: &'a Session) -> Result<&'a str> {
         let of_plan = session.plans.first().map(|plan| plan.private.as_str());
         let first = session.datasets.iter().find(|dataset| dataset.role == Role::Private);
@@ -77,8 +77,7 @@ impl RankingDefinition {
         })
     }
 
-    /// Whether the errors of the candidates' own models can be told: labels are there to be
-    /// learned from, and to be wrong about.
+    /// Whether the errors of the candidates' own models can be computed: both sides have labels.
     pub fn has_labels(&self, session: &Session) -> bool {
         let labelled = |name: &str| {
             let dataset = session.datasets.iter().find(|dataset| dataset.name == name);
@@ -88,7 +87,7 @@ impl RankingDefinition {
             && self.public_names(session).into_iter().filter(|name| labelled(name)).count() > 1
     }
 
-    /// The candidates that are meant.
+    /// The names of the candidates.
     pub fn public_names<'a>(&'a self, session: &'a Session) -> Vec<&'a str> {
         if !self.public.is_empty() {
             return self.public.iter().map(String::as_str).collect();

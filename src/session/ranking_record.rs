@@ -26,27 +26,27 @@ const OF_A_DIRECTION: &str = "The scores are those of one private direction: the
 const OF_ERRORS: &str = "The error is that of a model of the dataset alone on the private records: \
     the share of wrong answers, or how far off it is as a share of the range of labels.";
 
-/// One public dataset's scores; `None` of a broken one.
+/// One public dataset's scores; `None` for a broken one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedLine {
     pub name: String,
     pub energy: Option<Mean>,
     pub distance: Option<Mean>,
-    /// Of the dataset's own model on the private records.
+    /// The error of the dataset's own model on the private records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Mean>,
-    /// What the ranking says of it, in words.
+    /// The verdict on it, in words.
     pub verdict: String,
 }
 
-/// Scores of data that stand for the best and for nothing: energy and distance.
+/// Scores of reference data, the best and the worst possible: energy and distance.
 pub type ReferenceScores = (Mean, Mean);
 
 /// The table of a ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedTable {
     pub order: CandidateOrder,
-    /// The best first.
+    /// The lines, the best first.
     pub lines: Vec<RecordedLine>,
     /// Other private records.
     pub floor: Option<ReferenceScores>,
@@ -58,12 +58,12 @@ pub struct RecordedTable {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReleasedRanking {
     pub guarantee: Guarantee,
-    /// The name of the winner, all that a private selection tells.
+    /// The name of the winner, the only result of a private selection.
     pub winner: Option<String>,
     pub table: Option<RecordedTable>,
 }
 
-/// A ranking as its file tells it.
+/// A ranking, read from its file.
 #[derive(Debug, Clone)]
 pub struct ArchivedRanking {
     pub id: RunId,
@@ -172,7 +172,7 @@ pub fn keep_released(
     keep(workspace, &format!("{}{RELEASED}", id.0), account, private, findings)
 }
 
-/// Keeps an exact one, for the curator, if the watch lets it be seen.
+/// Keeps an exact one for the curator, if the watch allows it.
 pub fn keep_exact(
     workspace: &Workspace,
     id: &RunId,
@@ -202,8 +202,8 @@ fn keep<T: Serialize>(
     files::write_private(&folder.join(name), (text + "\n").as_bytes())
 }
 
-/// The rankings that were made beside these runs, the newest first. A file that cannot be
-/// read, perhaps another version's, is passed over.
+/// The rankings made beside these runs, the newest first. An unreadable file, perhaps of another
+/// version, is skipped.
 pub fn read(folder: &Path) -> Vec<ArchivedRanking> {
     let Ok(entries) = fs::read_dir(folder.join(FOLDER)) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -222,7 +222,7 @@ fn read_one(path: &Path) -> Option<ArchivedRanking> {
         findings,
     };
     if let Some(id) = name.strip_suffix(EXACT) {
-        // From the file into the type that keeps it.
+        // The exact numbers go from the file into the type that protects them.
         let file: File<RecordedTable> = serde_json::from_slice(&text).ok()?;
         let File { account, private, findings } = file;
         let exact = Private::new(findings).curator(&Watch::open(), Clone::clone)?;

@@ -25,11 +25,11 @@ use crate::privacy::ledger::{DatasetRecord, RunId, sha256};
 pub const FILE: &str = "resume.json";
 pub const TRANSCRIPT: &str = "transcript";
 
-/// How far two numbers of a repeated step may differ: the last bits depend on the
-/// instructions that the machine has.
+/// How far two numbers of a repeated step may differ: the last bits depend on the machine's
+/// instructions.
 const SAME: f64 = 1e-6;
 
-/// What must not have changed.
+/// The inputs that must not have changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -43,15 +43,15 @@ pub struct Origin {
     pub private: DatasetRecord,
     /// Fingerprints of the public datasets, by name.
     pub public: BTreeMap<String, String>,
-    /// Exact numbers were not computed when it started.
+    /// Whether the watch was sealed when it started.
     pub sealed: bool,
-    /// The seed of a run whose noise is no secret.
+    /// The seed of a run whose noise is not secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure_noise_seed: Option<u64>,
 }
 
 impl Origin {
-    /// What is needed to resume a run of the one plan in the file `session` on these datasets.
+    /// The origin of a run of the one plan in the file `session` on these datasets.
     pub fn of(session: &Path, datasets: &[&Loaded], sealed: bool) -> Result<Self> {
         let session = std::fs::read(session).map_err(|error| Error::io("read", session, &error))?;
         let private = datasets.iter().find_map(|loaded| loaded.record.clone());
@@ -100,8 +100,8 @@ impl Origin {
         Self { private: self.private.under(secret), ..self }
     }
 
-    /// Refuses to go on with what is `now` instead of what was then. Another place of the
-    /// same files is no difference.
+    /// Refuses to continue if `now` differs from then. The same files in another place are no
+    /// difference.
     pub fn check(&self, now: &Self) -> Result<()> {
         let differs = |what: &str, cure: &str| {
             Err(Error::refused(format!("{what} since the run began")).cure(cure.to_owned()))
@@ -150,14 +150,14 @@ impl Origin {
     }
 }
 
-/// The run has ended: what was kept to resume it goes.
+/// Removes the file kept for resuming, when the run has ended.
 pub fn forget(directory: &Path) {
-    // A file that stays does no harm: it holds nothing that the ledger does not.
+    // A file that stays does no harm: it contains nothing beyond the ledger.
     let _ = step::remove(&directory.join(FILE));
 }
 
 /// Replaces the plain fingerprints that earlier versions left in the runs and sweeps of a
-/// workspace. What cannot be replaced now is replaced when it is used.
+/// workspace. Those that cannot be replaced now are replaced when they are used.
 pub(super) fn cover_all(folder: &Path, secret: &Secret, is_settled: impl Fn(&RunId) -> bool) {
     let below = |path: &Path| {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -179,7 +179,7 @@ pub(super) fn cover_all(folder: &Path, secret: &Secret, is_settled: impl Fn(&Run
     }
 }
 
-/// The steps that an earlier program wrote down.
+/// The steps that an earlier program recorded.
 #[derive(Debug, Default)]
 pub struct Recorded(Vec<StepLine>);
 
@@ -190,7 +190,7 @@ struct StepLine {
 }
 
 impl Recorded {
-    /// Reads the events of a run; half a line at their end is passed over.
+    /// Reads the events of a run; half a line at the end is skipped.
     pub fn read(path: &Path) -> Result<Self> {
         let text =
             std::fs::read(path).map_err(|error| Error::io("read the events", path, &error))?;
@@ -203,7 +203,7 @@ impl Recorded {
         self.0.last().map_or(0, |line| line.step)
     }
 
-    /// Refuses a repeated step that says something else than the first time.
+    /// Refuses a repeated step that differs from the first time.
     pub fn check(&self, step: &Step) -> Result<()> {
         let Some(line) = self.0.iter().find(|line| line.step == step.index) else { return Ok(()) };
         for measure in &step.measures {
@@ -224,12 +224,13 @@ impl Recorded {
     }
 }
 
-/// Cuts every line after `step`, that about the run's end, and half a line, off a file of steps.
+/// Removes every line after `step`, the line about the run's end, and half a line from a file of
+/// steps.
 pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
     #[derive(Deserialize)]
     struct Index {
         step: u64,
-        /// Of the end, which will come again.
+        /// Present in the line of the end, which will be written again.
         errors: Option<IgnoredAny>,
     }
     let fail = |error: &std::io::Error| Error::io("cut back", path, error);
@@ -313,7 +314,7 @@ mod tests {
         assert_eq!(Recorded::read(&path).unwrap().steps(), 3);
         keep_until(&path, 0).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"");
-        // The end comes again.
+        // The end is written again.
         let end = "{\"step\":5,\"values\":{},\"errors\":{\"model\":1.0}}\n";
         std::fs::write(&path, format!("{whole}{end}")).unwrap();
         keep_until(&path, u64::MAX).unwrap();

@@ -25,7 +25,7 @@ use crate::privacy::ledger::{RunId, this_host};
 use crate::privacy::{Released, Watch};
 use crate::verdict::Errors;
 
-/// Where the number of the process stands that carries the run out.
+/// The file with the number of the process that executes the run.
 const PROCESS: &str = "process";
 
 /// The files of one run, open for writing.
@@ -41,11 +41,11 @@ fn note_process(path: &Path) -> Result<()> {
     files::write_private(&path.join(PROCESS), text.as_bytes())
 }
 
-/// The process that carries a run out, or did: `process 1234 on node3`.
+/// The process that executes a run, or did: `process 1234 on node3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     number: u32,
-    /// Earlier versions did not write it down.
+    /// Earlier versions did not record it.
     host: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Process {
         *self == Self::this()
     }
 
-    /// On another machine, as far as is known.
+    /// Whether it is known to be on another machine.
     pub fn is_elsewhere(&self) -> bool {
         self.host.as_ref().is_some_and(|host| *host != this_host())
     }
@@ -81,7 +81,7 @@ impl std::fmt::Display for Process {
     }
 }
 
-/// More of a machine's name is not shown.
+/// Longer names of machines are cut.
 const LONGEST_HOST: usize = 64;
 
 impl RunDirectory {
@@ -95,7 +95,7 @@ impl RunDirectory {
         Self::of_plans(workspace, run, session, std::slice::from_ref(plan))
     }
 
-    /// The same of a choice among several plans.
+    /// The same for a choice among several plans.
     pub fn of_plans(
         workspace: &Workspace,
         run: &RunId,
@@ -113,7 +113,7 @@ impl RunDirectory {
         Ok(Self { path, events, curator })
     }
 
-    /// The directory of a run whose program died, to go on with.
+    /// The directory of a run whose program died, to continue it.
     pub fn reopen(path: &Path) -> Result<(Self, Recorded)> {
         let events = path.join("events.jsonl");
         let recorded = Recorded::read(&events)?;
@@ -132,18 +132,18 @@ impl RunDirectory {
         write_line(&self.curator, &line, &self.path.join("curator.jsonl"))
     }
 
-    /// The process that carries the run out, or did.
+    /// The process that executes the run, or did.
     pub fn process(path: &Path) -> Option<Process> {
         Process::parse(&std::fs::read_to_string(path.join(PROCESS)).ok()?)
     }
 
-    /// Forgets the steps after `step`: they are about to be taken again.
+    /// Removes the steps after `step`, which are about to be repeated.
     pub fn keep_until(&self, step: u64) -> Result<()> {
         keep_until(&self.path.join("events.jsonl"), step)?;
         keep_until(&self.path.join("curator.jsonl"), step)
     }
 
-    /// Whether exact numbers were written down.
+    /// Whether exact numbers were recorded.
     pub fn holds_exact_numbers(&self) -> bool {
         self.curator.metadata().map_or(true, |about| about.len() > 0)
     }
@@ -178,7 +178,7 @@ impl RunDirectory {
             "step": step.index, "of": step.total, "phase": step.phase,
             "epsilon": epsilon, "values": open,
         });
-        // The exact numbers first: a step counts as written when its events are.
+        // The exact numbers come first: a step counts as written when its events are.
         if !exact.is_empty() {
             let line = json!({"step": step.index, "values": exact});
             write_line(&self.curator, &line, &self.path.join("curator.jsonl"))?;

@@ -19,15 +19,15 @@ use crate::files::words::harmless;
 use crate::privacy::{CuratorOnly, Private, Watch};
 use crate::verdict::Errors;
 
-/// Numbers of a run over its steps, by what they are.
+/// Numbers of a run over its steps, by series.
 pub type Curves = BTreeMap<Series, Vec<(f64, f64)>>;
 
-/// What a run has more than before.
+/// The new part of a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunGrowth {
-    /// Its files are others than before: this is all that they hold.
+    /// Whether its files were replaced, so that this is their whole content.
     pub anew: bool,
-    /// The last step, and how many there are to be.
+    /// The last step, and the planned number of steps.
     pub steps: u64,
     pub of: u64,
     pub phase: String,
@@ -37,10 +37,10 @@ pub struct RunGrowth {
     pub curves: Curves,
     /// ε spent after each step.
     pub epsilon: Vec<(f64, f64)>,
-    /// Exact numbers, where they are read and any were computed.
+    /// Exact numbers, if they are read and any were computed.
     pub exact: Option<CuratorOnly<Curves>>,
     pub errors: Option<CuratorOnly<Errors>>,
-    /// Lines that are no steps.
+    /// Lines that are not steps.
     pub skipped: u64,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn add_curves(to: &mut Curves, more: &Curves) {
     }
 }
 
-/// More of the name of a phase is not shown.
+/// Longer names of phases are cut.
 const LONGEST_PHASE: usize = 40;
 
 #[derive(Deserialize)]
@@ -79,8 +79,8 @@ struct EventLine<'a> {
     errors: Option<Errors>,
 }
 
-/// Numbers by series; a series of another version is passed over. There are many lines in a
-/// workspace, so this makes no tree of them.
+/// Numbers by series; a series of another version is skipped. A workspace has many lines, so this
+/// builds no tree.
 #[derive(Default)]
 struct SeriesValues(Vec<(Series, Number)>);
 
@@ -136,7 +136,7 @@ impl<'de> Deserialize<'de> for SeriesValues {
     }
 }
 
-/// The name of a series, where this version knows it.
+/// The name of a series, if this version knows it.
 struct SeriesName(Option<Series>);
 
 impl<'de> Deserialize<'de> for SeriesName {
@@ -219,7 +219,7 @@ impl StepReader {
         }
     }
 
-    /// The exact ones too, for the curator.
+    /// Exact numbers, too, for the curator.
     pub fn with_exact(directory: &Path) -> Self {
         let curator = Some(Tail::new(&directory.join("curator.jsonl")));
         Self { curator, ..Self::of(directory) }
@@ -230,10 +230,10 @@ impl StepReader {
         self.events.written()
     }
 
-    /// What was added since the last call.
+    /// The part added since the last call.
     pub fn read(&mut self) -> io::Result<RunGrowth> {
         match self.read_once()? {
-            // One of the two files is another one: both are read from their beginning.
+            // One of the two files was replaced, so both are read from the beginning.
             None => {
                 let paths = (self.events.path().to_path_buf(), self.curator.is_some());
                 let directory = paths.0.parent().unwrap_or(Path::new("."));
@@ -247,7 +247,8 @@ impl StepReader {
 
     fn read_once(&mut self) -> io::Result<Option<RunGrowth>> {
         let mut growth = RunGrowth::default();
-        // The exact numbers of a step stand in their file before it is in the other one.
+        // The exact numbers of a step are written to their file before the step is in the other
+        // one.
         loop {
             let added = self.events.read()?;
             if added.anew {
@@ -302,8 +303,8 @@ fn whole_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
 }
 
-/// The exact numbers go from the file into the type that keeps them: whoever
-/// wants to see them needs an unsealed watch.
+/// The exact numbers go from the file into the type that protects them: seeing them needs an
+/// unsealed watch.
 fn exact_numbers(text: Vec<u8>) -> (Option<CuratorOnly<Curves>>, Option<CuratorOnly<Errors>>) {
     let found = Private::new(text);
     let watch = Watch::open();

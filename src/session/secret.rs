@@ -26,21 +26,21 @@ use crate::privacy::Secret;
 pub const VARIABLE: &str = "HALFLIGHT_SECRET_FILE";
 const FILE: &str = "secret";
 
-/// The secret for a workspace, with what the user should know about it.
+/// The secret for a workspace, with a remark for the user.
 #[derive(Debug, Clone)]
 pub struct FoundSecret {
     pub secret: Secret,
     pub remark: Option<String>,
 }
 
-/// The secret for the workspace with this folder; made where there is none.
+/// The secret for the workspace with this folder; made if there is none.
 pub fn find(folder: &Path) -> Result<FoundSecret> {
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
     search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), true)?
         .ok_or_else(|| Error::failed("there is no place for the user's secret"))
 }
 
-/// The same, to look only: nothing is made.
+/// The same, but nothing is made.
 pub fn find_existing(folder: &Path) -> Result<Option<FoundSecret>> {
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
     search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), false)
@@ -65,14 +65,14 @@ fn search(
     let in_configuration = places.map(|places| {
         let path = places.config.join(FILE);
         if make && !path.exists() {
-            // Without it the next step says what is wrong, or the workspace has to do.
+            // If this fails, the next step reports the error, or the workspace is used instead.
             let _ = files::create_private_folder(&places.config);
         }
         open_or_make(&path, make, Guard::Owner)
     });
     match in_configuration {
         Some(Ok(Some(found))) => return Ok(Some(found)),
-        // It is there and cannot be used: another one would be a guess.
+        // It exists but cannot be used; taking another one would be a guess.
         Some(Err(error)) if places.is_some_and(|places| places.config.join(FILE).exists()) => {
             return Err(error);
         }
@@ -98,7 +98,7 @@ fn bound_to(folder: &Path) -> String {
 #[derive(Clone, Copy, PartialEq)]
 enum Guard {
     Owner,
-    /// The user named it: its group may read it.
+    /// The user named the file; its group may read it.
     Team,
 }
 
@@ -110,7 +110,7 @@ fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<FoundSec
         }
         Err(error) if error.kind() == ErrorKind::NotFound && make => {
             create(path).map_err(|error| Error::io("create the user's secret", path, &error))?;
-            // Of several programs that make it at once the first one's stays, for all.
+            // If several programs make it at once, the first one's stays, for all of them.
             open_or_make(path, false, guard)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -118,7 +118,7 @@ fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<FoundSec
     }
 }
 
-/// The name appears with the whole file under it, and only where there is none.
+/// The name appears only with the whole file, and only if there is none yet.
 fn create(path: &Path) -> io::Result<()> {
     let random = |_| SysRng.try_next_u64().map_err(io::Error::other);
     let words = (0..4).map(random).collect::<io::Result<Vec<u64>>>()?;
@@ -134,8 +134,8 @@ fn create(path: &Path) -> io::Result<()> {
         })
         .and_then(|()| match step::link(&temporary, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            // Not every storage has links. Two programs at once could disagree there, so
-            // whoever comes second takes what it finds.
+            // Not every storage has links. Two programs at once could disagree there, so the second
+            // one takes the file that it finds.
             Err(_) if !path.exists() => step::rename(&temporary, path),
             linked => linked,
         });
@@ -244,14 +244,14 @@ mod tests {
     fn without_a_configuration_it_stays_in_the_workspace_and_that_is_said() {
         let directory = tempfile::tempdir().unwrap();
         let folder = directory.path().join(".halflight");
-        // A file stands where the configuration's directory should be.
+        // A file is where the configuration's directory should be.
         fs::write(directory.path().join("config"), "").unwrap();
         let places = places(directory.path());
         assert!(search(None, &folder, Some(&places), false).unwrap().is_none());
         let found = search(None, &folder, Some(&places), true).unwrap().unwrap();
         assert!(found.remark.unwrap().contains("cannot follow a file"));
         assert_eq!(found.secret.place(), folder.join("secret"));
-        // It stays with it, also when there is a configuration later.
+        // The workspace keeps it, even if there is a configuration later.
         let other = tempfile::tempdir().unwrap();
         let places =
             UserDirectories { config: other.path().join("c"), state: other.path().join("s") };

@@ -9,12 +9,12 @@ use super::certificate;
 use super::preferences::UserDirectories;
 use crate::error::{Error, Result};
 
-/// Where the signature stands, beside the certificate.
+/// The file of the signature, beside the certificate.
 pub const FILE: &str = "certificate.json.sig";
-/// What an SSH signature is made for: it counts for nothing else.
+/// The purpose of an SSH signature: it is valid for nothing else.
 pub const NAMESPACE: &str = "halflight-certificate";
 
-/// The key that the user named, if any. A missing one is better noticed before a run starts.
+/// The key that the user named, if any. It is better to notice a missing key before a run starts.
 pub fn key() -> Result<Option<PathBuf>> {
     let key = UserDirectories::signing_key()?;
     key.map(|key| beginning(&key).map(|_| key)).transpose()

@@ -12,24 +12,25 @@ use crate::files::{self, words::harmless};
 
 /// The program that is asked.
 const SQUEUE: &str = "squeue";
-/// Where the number of a sweep's job array stands.
+/// The file with the number of a sweep's job array.
 const FILE: &str = "slurm_job";
-/// The queue is everybody's: it is asked no more often than this, and less where it is silent.
+/// The queue is shared by all users, so it is asked no more often than this, and less often if it
+/// is silent.
 const PAUSE: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_mins(1);
-/// An answer that takes longer is none.
+/// An answer that takes longer counts as none.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// How the trouble of a task that waits begins.
+/// The prefix of the trouble of a waiting task.
 pub const QUEUE: &str = "queue: ";
-/// More of an answer is not shown.
+/// Longer answers are cut.
 const LONGEST: usize = 60;
 
-/// Notes which job array carries out a sweep.
+/// Notes which job array executes a sweep.
 pub fn note(sweep: &Path, job: &str) -> Result<()> {
     files::write_private(&sweep.join(FILE), format!("{job}\n").as_bytes())
 }
 
-/// The queue as it was last heard of. Asking is done by a thread: nobody waits for it.
+/// The last known state of the queue. A thread asks, so nobody waits.
 #[derive(Debug)]
 pub struct SlurmQueue {
     job: String,
@@ -37,7 +38,7 @@ pub struct SlurmQueue {
     patience: Duration,
     due: Option<Instant>,
     answer: Option<Receiver<Option<BTreeMap<usize, String>>>>,
-    /// `PENDING (Priority)` by the number of the task; `None` where it did not answer.
+    /// `PENDING (Priority)` by the number of the task; `None` if the queue did not answer.
     states: Option<BTreeMap<usize, String>>,
 }
 
@@ -52,8 +53,8 @@ impl SlurmQueue {
         is_number.then_some(Self { job, patience, due: None, answer: None, states: None })
     }
 
-    /// What is known of a task now: `None` where the queue does not answer, an empty text where
-    /// it does not have the task.
+    /// The current state of a task: `None` if the queue does not answer, empty if it does not have
+    /// the task.
     pub fn state(&mut self, task: usize) -> Option<String> {
         self.ask();
         let states = self.states.as_ref()?;
@@ -78,7 +79,7 @@ impl SlurmQueue {
     }
 }
 
-/// What the queue says of a job array; nothing where it fails, or takes too long.
+/// The queue's answer about a job array; `None` if it fails or takes too long.
 fn ask(program: &str, job: &str, patience: Duration) -> Option<BTreeMap<usize, String>> {
     let mut command = Command::new(program);
     command.args(["--noheader", "--array", "--jobs", job, "--format", "%K|%T|%r"]);

@@ -22,20 +22,20 @@ use crate::files::{self, step};
 
 const CONTROL: &str = "control.json";
 const PAUSED: &str = "paused";
-/// A wish that is older was heard, also where disks tell of changes with a delay.
+/// An older request was seen, even where disks show changes with a delay.
 const HEARD: Duration = Duration::from_secs(10);
-/// A longer file is no wish.
+/// A longer file is not a request.
 const LONGEST: u64 = 4096;
 
-/// What a run is to do.
+/// A request to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wish {
     Pause,
     GoOn,
-    /// End after this step; what was drawn is settled and the model so far is kept.
+    /// End after this step; draws are settled and the model so far is kept.
     Stop,
-    /// Steps per second at most; without a number as fast as it can.
+    /// The most steps per second; without a number, full speed.
     Pace(Option<f64>),
 }
 
@@ -53,13 +53,13 @@ impl Wish {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ControlFile {
-    /// The process that is meant.
+    /// The process that the request is for.
     to: String,
     wish: Wish,
-    /// What was wished just before, and may not have been heard yet.
+    /// Earlier requests that may not have been seen yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     also: Vec<Wish>,
-    /// The user who wishes it.
+    /// The user who makes the request.
     by: String,
 }
 
@@ -68,7 +68,7 @@ pub fn is_paused(directory: &Path) -> bool {
     directory.join(PAUSED).exists()
 }
 
-/// Asks the program that carries out the run in `directory` to do something.
+/// Asks the program that executes the run in `directory` to do something.
 pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
     let here = || directory.display().to_string();
     if directory.join(certificate::FILE).exists() {
@@ -99,7 +99,7 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
     Ok(process)
 }
 
-/// What was wished of this process so lately that it may not have been heard.
+/// Requests to this process that are so recent that it may not have seen them.
 fn unheard(directory: &Path, to: &str) -> Vec<Wish> {
     let path = directory.join(CONTROL);
     let Ok(about) = fs::symlink_metadata(&path) else { return Vec::new() };
@@ -117,7 +117,7 @@ fn unheard(directory: &Path, to: &str) -> Vec<Wish> {
     }
 }
 
-/// The run's end of it: what is wished, each time that it changes.
+/// The run's end: reports each new request.
 #[derive(Debug)]
 pub struct Inbox {
     directory: PathBuf,
@@ -128,7 +128,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Of the run that this process carries out in `directory`.
+    /// The inbox of the run that this process executes in `directory`.
     pub fn of(directory: &Path) -> Self {
         let mut inbox = Self {
             directory: directory.to_path_buf(),
@@ -141,7 +141,7 @@ impl Inbox {
         inbox
     }
 
-    /// Wishes that are new, the earlier ones first.
+    /// New requests, the earlier ones first.
     pub fn look(&mut self) -> Vec<Wish> {
         let control = self.control().filter(|control| control.to == self.this);
         let Some(ControlFile { wish, mut also, .. }) = control else { return Vec::new() };
@@ -153,7 +153,7 @@ impl Inbox {
         also
     }
 
-    /// The file, where it is another one than before and its owner's alone.
+    /// The file, if it has changed and only its owner can access it.
     fn control(&mut self) -> Option<ControlFile> {
         let path = self.directory.join(CONTROL);
         let about = fs::symlink_metadata(&path).ok()?;
@@ -175,7 +175,7 @@ impl Inbox {
         }
         self.says_paused = is_paused;
         let path = self.directory.join(PAUSED);
-        // It is for who looks on: nothing depends on it.
+        // It is only for observers; nothing depends on it.
         let _ = if is_paused {
             step::open(files::private().write(true).create(true).truncate(true), &path).map(|_| ())
         } else {
@@ -183,7 +183,7 @@ impl Inbox {
         };
     }
 
-    /// Takes both files away.
+    /// Removes both files.
     pub fn clear(&mut self) {
         for name in [CONTROL, PAUSED] {
             let path = self.directory.join(name);
@@ -203,7 +203,7 @@ fn is_owners(directory: &Path) -> bool {
     fs::metadata(directory).is_ok_and(|about| owner(&about) == user)
 }
 
-/// Whether a file in the run's directory is its owner's alone.
+/// Whether only the owner of the run's directory can access a file.
 fn is_private(about: &fs::Metadata, directory: &Path) -> bool {
     #[cfg(unix)]
     let is_closed = std::os::unix::fs::MetadataExt::mode(about).trailing_zeros() >= 6;
@@ -212,7 +212,7 @@ fn is_private(about: &fs::Metadata, directory: &Path) -> bool {
     is_closed && fs::metadata(directory).is_ok_and(|folder| owner(&folder) == owner(about))
 }
 
-/// The user to whom a file belongs, where files belong to users.
+/// The owner of a file, on systems where files have owners.
 fn owner(about: &fs::Metadata) -> Option<u32> {
     #[cfg(unix)]
     let owner = Some(std::os::unix::fs::MetadataExt::uid(about));
@@ -224,7 +224,7 @@ fn owner(about: &fs::Metadata) -> Option<u32> {
     owner
 }
 
-/// Tells a file from the one that was renamed into its place.
+/// Distinguishes a file from one that was renamed into its place.
 fn inode(about: &fs::Metadata) -> u64 {
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(about);
@@ -271,7 +271,7 @@ mod tests {
         ask(run.path(), Wish::Stop).unwrap();
         ask(run.path(), Wish::Pause).unwrap();
         assert!(inbox.look().contains(&Wish::Stop), "a stop is not forgotten");
-        // What was heard long ago is not wished again.
+        // An old request that was seen is not repeated.
         let long_ago = SystemTime::now() - Duration::from_mins(1);
         let control = fs::File::options().write(true).open(run.path().join(CONTROL)).unwrap();
         control.set_modified(long_ago).unwrap();

@@ -36,9 +36,9 @@ const VERSION: u32 = 1;
 pub struct Manifest {
     pub version: u32,
     pub halflight: String,
-    /// The plan that is varied.
+    /// The plan to vary.
     pub plan: String,
-    /// Folder of the ledger and of the runs that are collected.
+    /// Folder of the ledger and of the collected runs.
     pub workspace: PathBuf,
     pub tasks: Vec<TaskEntry>,
 }
@@ -47,17 +47,17 @@ pub struct Manifest {
 #[serde(deny_unknown_fields)]
 pub struct TaskEntry {
     pub run: RunId,
-    /// What makes it differ from the others.
+    /// The values that distinguish it from the others.
     pub values: Vec<(String, String)>,
 }
 
-/// What a task may draw, and from which data.
+/// The draws allowed to a task, and its data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CarriedGrant {
     pub grant: Grant,
     pub origin: Origin,
-    /// How the account stood when the sweep was reserved.
+    /// The state of the account when the sweep was reserved.
     #[serde(default)]
     pub standing: AccountStanding,
 }
@@ -70,7 +70,7 @@ pub struct TaskResult {
     /// How often each event was drawn.
     pub used: Vec<u64>,
     pub peeked: bool,
-    /// For the curator: it may quote private data.
+    /// Only for the curator: it may quote private data.
     pub trouble: Option<String>,
 }
 
@@ -87,13 +87,13 @@ pub struct TaskDirectory {
     path: PathBuf,
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskState {
     NotBegun,
-    /// Somebody carries it out on this machine.
+    /// A process on this machine executes it.
     Running,
-    /// Claimed, and there is no result: it died, or it works on another machine.
+    /// Claimed but without a result: it died, or it works on another machine.
     Missing {
         claim: String,
     },
@@ -101,7 +101,7 @@ pub enum TaskState {
 }
 
 impl SweepDirectory {
-    /// Begins a new sweep; nothing in it may be started before its tasks are written.
+    /// Creates a new sweep; nothing in it may be started before its tasks are written.
     pub fn create(
         path: &Path,
         plan: &str,
@@ -164,7 +164,7 @@ impl SweepDirectory {
         &self.path
     }
 
-    /// Whether it is still where it was.
+    /// Whether it is still in its place.
     pub fn is_there(&self) -> bool {
         self.path.join("sweep.json").is_file()
     }
@@ -232,7 +232,7 @@ impl TaskDirectory {
         Ok(session)
     }
 
-    /// Hands the task its grant, once that is in the ledger.
+    /// Gives the task its grant, once this is in the ledger.
     pub fn write_grant(&self, grant: &CarriedGrant) -> Result<()> {
         write(&self.path.join("grant.json"), grant)
     }
@@ -260,7 +260,7 @@ impl TaskDirectory {
         Ok(Workspace::with_folder(sweep, sweep).reserved_in(&manifest.workspace))
     }
 
-    /// Takes the task, once and for all: a grant is drawn on by one program only.
+    /// Claims the task once and for all: only one program may use a grant.
     pub fn claim(&self) -> Result<()> {
         let path = self.path.join("claim");
         let time = crate::clock::now().strftime("%Y-%m-%dT%H:%M:%SZ");
@@ -281,7 +281,7 @@ impl TaskDirectory {
     /// The process that has claimed the task, if any.
     fn claimant(&self) -> Result<Option<String>> {
         match std::fs::read_to_string(self.path.join("claim")) {
-            // Killed between the making of the file and its first word.
+            // Killed between creating the file and writing its first word.
             Ok(claim) if claim.trim().is_empty() => {
                 Ok(Some("a program that ended before it said which".to_owned()))
             }
@@ -301,8 +301,8 @@ impl TaskDirectory {
     }
 }
 
-/// Brings a run directory to where the workspace keeps its runs: links where the storage
-/// has them, copies elsewhere. The name appears when everything is there.
+/// Brings a run directory to the runs of the workspace, by links where the storage has them, by
+/// copies elsewhere. The name appears when everything is there.
 pub fn merge(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         return Ok(());
@@ -367,7 +367,7 @@ mod tests {
         assert!(matches!(sweep.state(0).unwrap(), TaskState::Missing { .. }));
         assert_eq!(sweep.state(1).unwrap(), TaskState::NotBegun);
 
-        // A program that is killed in between leaves a claim without a word; it holds.
+        // A program that is killed in between leaves an empty claim, which is valid.
         std::fs::write(sweep.task(1).path.join("claim"), "").unwrap();
         let refused = sweep.task(1).claim().unwrap_err().to_string();
         assert!(refused.contains("is taken by a program that ended before"), "{refused}");

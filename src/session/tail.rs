@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A longer line is nobody's step: it is passed over.
+/// A longer line cannot be a step, so it is skipped.
 const LONGEST_LINE: usize = 1 << 20;
-/// At most so much is read at once.
+/// The most that is read at once.
 const PIECE: usize = 8 << 20;
 /// This many of the last bytes tell a file that grew from a different file.
 const ENDING: usize = 64;
@@ -18,25 +18,25 @@ const ENDING: usize = 64;
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
-    /// Where the next line begins, and the bytes before it.
+    /// The start of the next line, and the bytes before it.
     at: u64,
     ending: Vec<u8>,
-    /// Length and time of the file when it was last looked at.
+    /// Length and time of the file at the last look.
     seen: Option<(u64, Option<SystemTime>)>,
-    /// The next line is the rest of one that is too long.
+    /// Whether the next line is the rest of one that is too long.
     is_rest: bool,
 }
 
-/// What was added to a file since it was last read.
+/// The part added to a file since the last reading.
 #[derive(Debug, Default)]
 pub struct Added {
-    /// The file is another one than before: what was read of it does not hold any more.
+    /// Whether the file was replaced, so that earlier contents are no longer valid.
     pub anew: bool,
     /// Whole lines.
     pub text: Vec<u8>,
-    /// Lines that are too long.
+    /// The number of lines that are too long.
     pub too_long: u64,
-    /// There is more to be read at once.
+    /// Whether there is more to read at once.
     pub more: bool,
 }
 
@@ -54,7 +54,7 @@ impl Tail {
         self.seen.and_then(|(_, time)| time)
     }
 
-    /// Whole lines that were added since the last call; a file that is not there yet has none.
+    /// Whole lines added since the last call; a file that does not exist yet has none.
     pub fn read(&mut self) -> io::Result<Added> {
         let about = match fs::metadata(&self.path) {
             Ok(about) if about.is_file() => about,
@@ -79,7 +79,7 @@ impl Tail {
         added.more = bytes.len() >= PIECE;
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(last) => bytes.truncate(last + 1),
-            // No line is that long. Its end will be passed over, too.
+            // No line is that long. Its end will be skipped, too.
             None if bytes.len() > LONGEST_LINE => {
                 added.too_long += u64::from(!self.is_rest);
                 self.advance(&bytes);
@@ -95,12 +95,12 @@ impl Tail {
             bytes.drain(..end);
         }
         added.text = bytes;
-        // Only once everything is read is there nothing to be done until the file changes.
+        // When everything is read, there is nothing to do until the file changes.
         self.seen = if added.more { None } else { seen };
         Ok(added)
     }
 
-    /// The bytes from where the next line begins; `None` where those before it are others now.
+    /// The bytes from the start of the next line; `None` if the bytes before it have changed.
     fn bytes(&self) -> io::Result<Option<Vec<u8>>> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(self.at - self.ending.len() as u64))?;
@@ -144,7 +144,7 @@ mod tests {
         let added = tail.read().unwrap();
         assert_eq!((text(&added), added.anew), ("three\n", false));
 
-        // A run that is taken up again cuts its last steps off, and writes others.
+        // A resumed run removes its last steps and writes others.
         fs::write(&path, "one\nTWO\nTHREE\nFOUR\n").unwrap();
         let added = tail.read().unwrap();
         assert_eq!((text(&added), added.anew), ("one\nTWO\nTHREE\nFOUR\n", true));

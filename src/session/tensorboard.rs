@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 
-/// What the name of such a file begins with.
+/// The prefix of the name of such a file.
 const PREFIX: &str = "events.out.tfevents";
 /// The first event of every file.
 const VERSION: &str = "brain.Event:2";
@@ -78,7 +78,7 @@ impl Board {
     }
 }
 
-/// The beginning of an event: when it was written, in seconds.
+/// The beginning of an event: its time, in seconds.
 fn time() -> Vec<u8> {
     let mut event = vec![1 << 3 | 1];
     let now = crate::clock::now();
@@ -113,7 +113,7 @@ fn crc(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// As these files have it.
+/// The masked form that these files use.
 fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -25,16 +25,16 @@ use crate::error::{Error, Result};
 use crate::files::words::harmless;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, Noise, QueryKind};
 
-/// More names of metrics, and more kinds of noise, are passed over or not added up.
+/// More names of metrics are skipped, and more kinds of noise are not added up.
 const MOST_METRICS: usize = 64;
 const MOST_KINDS: usize = 1000;
-/// Beyond so many kinds of noise only what is quick to compute is computed.
+/// With more kinds of noise than this, only quick bounds are computed.
 const MOST_EXACT: usize = 16;
 const LONGEST: usize = 60;
-/// A claim that differs by less agrees.
+/// A claim that differs by less than this agrees.
 const AGREES: f64 = 0.01;
 
-/// Whether a file is such a one, by its first line.
+/// Whether a file is one of steps, by its first line.
 pub fn is_one(path: &Path) -> bool {
     use std::io::Read as _;
     let mut start = Vec::new();
@@ -45,7 +45,7 @@ pub fn is_one(path: &Path) -> bool {
     read.is_some() && FormatLine::of(line).is_some()
 }
 
-/// Under which change of the data the noise was scaled.
+/// The change of the data for which the noise was scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoiseRelation {
@@ -86,12 +86,12 @@ struct FileHead {
     of: u64,
     delta: f64,
     adjacency: NoiseRelation,
-    /// The column that says whose record a row is, where persons are protected.
+    /// The column that identifies the person of a row, where persons are protected.
     #[serde(default)]
     unit: Option<String>,
 }
 
-/// The format, of whatever version.
+/// The format, in any version.
 #[derive(Debug, Deserialize)]
 struct FormatLine {
     halflight: String,
@@ -132,7 +132,7 @@ struct TrainerDraw {
     count: u64,
 }
 
-/// A draw as it stands in the file.
+/// A draw in the form of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenDraw {
@@ -201,8 +201,8 @@ impl TryFrom<WrittenDraw> for TrainerDraw {
     }
 }
 
-/// Noise relative to the sensitivity: the most by which one record's change moves the answer, or
-/// of samples the largest norm of one record's part (the clip norm).
+/// Noise relative to the sensitivity: the farthest that changing one record moves the answer, or,
+/// for samples, the largest norm of one record's part (the clip norm).
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum TrainerMechanism {
     Gaussian { noise_multiplier: f64 },
@@ -240,7 +240,7 @@ impl TrainerMechanism {
 
 type Counts = Vec<(TrainerMechanism, u64)>;
 
-/// What a trainer claimed last, and what it had drawn by then.
+/// The last claim of a trainer, and its draws up to then.
 #[derive(Debug, Clone)]
 struct LastClaim {
     epsilon: f64,
@@ -254,31 +254,31 @@ pub struct Trainer {
     head: Option<FileHead>,
     pub step: u64,
     pub metrics: BTreeMap<String, Vec<(f64, f64)>>,
-    /// ε as the trainer claims it after each step.
+    /// ε claimed by the trainer after each step.
     pub claimed: Vec<(f64, f64)>,
-    /// How it ended, if it says so.
+    /// How it ended, if the file says so.
     pub end: Option<String>,
-    /// Lines that are no steps.
+    /// Lines that are not steps.
     pub skipped: u64,
     counts: Counts,
     /// Lines so far.
     lines: u64,
-    /// The first line whose draws are not known, in words: `line 3 cannot be read (…)`.
+    /// The first line with unknown draws, in words: `line 3 cannot be read (…)`.
     unknown: Option<String>,
     /// Why nothing can be read here.
     trouble: Option<String>,
     claim: Option<LastClaim>,
 }
 
-/// What our accountant says of a trainer's steps.
+/// Our accountant's result for a trainer's steps.
 #[derive(Debug, Clone)]
 pub struct TrainerCost {
-    /// Of everything drawn.
+    /// The guarantee of everything drawn.
     pub ours: Option<Guarantee>,
-    /// The last claim, and what we compute for the draws up to it.
+    /// The last claim, and our guarantee for the draws up to it.
     pub claimed: Option<(f64, Option<Guarantee>)>,
     pub verdict: String,
-    /// The claim is less than what these draws leak.
+    /// Whether the claim is less than these draws leak.
     pub is_too_low: bool,
 }
 
@@ -304,7 +304,7 @@ impl Trainer {
         self.tail.path()
     }
 
-    /// What the first line calls it.
+    /// Its name in the first line.
     pub fn name(&self) -> String {
         let named = self.head.as_ref().map(|head| harmless(&head.name, LONGEST));
         named.filter(|name| !name.is_empty()).unwrap_or_else(|| {
@@ -334,7 +334,7 @@ impl Trainer {
         self.tail.written()
     }
 
-    /// Reads what was added; whether anything was.
+    /// Reads new lines; returns whether there were any.
     pub fn read(&mut self) -> io::Result<bool> {
         let mut has_grown = false;
         loop {
@@ -356,7 +356,7 @@ impl Trainer {
         }
     }
 
-    /// All whole lines of a file as they stand now, with their bytes.
+    /// All whole lines currently in a file, with their bytes.
     pub fn of_file(path: &Path) -> Result<(Self, Vec<u8>)> {
         let mut lines = std::fs::read(path)
             .map_err(|error| Error::io("read the trainer's steps", path, &error))?;
@@ -376,13 +376,13 @@ impl Trainer {
         }
     }
 
-    /// What this line drew is not known: from here on no ε of ours holds.
+    /// The draws of this line are unknown: from here on no ε of ours holds.
     fn cannot_tell(&mut self, why: &str) {
         let line = self.lines;
         self.unknown.get_or_insert_with(|| format!("line {line} {why}"));
     }
 
-    /// Takes one line in; false where it is no step.
+    /// Processes one line; false if it is not a step.
     fn take(&mut self, text: &[u8]) -> bool {
         if self.head.is_none() {
             let head = serde_json::from_slice::<FileHead>(text).ok();
@@ -455,7 +455,7 @@ impl Trainer {
         (if quick { sum.running(head.delta) } else { sum.guarantee(head.delta) }).map(Some)
     }
 
-    /// What tells this training from others, if the first line says so.
+    /// The id of this training, if the first line has one.
     pub fn id(&self) -> Option<String> {
         self.head.as_ref().map(|head| head.id.clone()).filter(|id| !id.is_empty())
     }
@@ -472,7 +472,7 @@ impl Trainer {
         }
     }
 
-    /// Why this is not a file of steps, if it is none.
+    /// Why this is not a file of steps, if it is not.
     pub fn trouble(&self) -> Option<Error> {
         self.trouble.is_some().then(|| self.no_head())
     }
@@ -484,7 +484,7 @@ impl Trainer {
         )
     }
 
-    /// All that was drawn so far; refused where some of it cannot be read.
+    /// All draws so far; refused if some of them cannot be read.
     pub fn drawn(&self) -> Result<Vec<Event>> {
         let Some(head) = &self.head else {
             return Err(self.no_head());
@@ -503,7 +503,7 @@ impl Trainer {
         Ok(events)
     }
 
-    /// ε from the mechanisms, beside the one that is claimed.
+    /// ε from the mechanisms, beside the claimed one.
     pub fn account(&self) -> TrainerCost {
         let claimed =
             self.claim.as_ref().map(|claim| (claim.epsilon, self.guarantee(&claim.counts)));
@@ -557,7 +557,7 @@ fn not_a_head(line: &[u8]) -> String {
     }
 }
 
-/// What is wrong with a line. Its place within it helps nobody, and its number stands beside it.
+/// The error in a line. The column helps nobody, and the line's number is shown beside it.
 fn flaw(error: &serde_json::Error) -> String {
     let words = error.to_string();
     harmless(words.split(" at line ").next().unwrap_or_default(), 200)
@@ -672,14 +672,14 @@ mod tests {
         assert!(trainer.read().unwrap());
         assert_eq!((trainer.step, trainer.skipped), (1, 1));
         assert!(trainer.account().ours.is_some());
-        // A line that is torn or garbled may have said what was drawn.
+        // A torn or garbled line may have contained draws.
         for torn in ["\x1b[2J\n", "{\"step\":2,\"m\n", "{\"step\":2,\"epsilon\":1e999}\n"] {
             let (_keep, trainer) = read(&(head(1e-5) + good + torn));
             assert_eq!((trainer.step, trainer.skipped), (1, 1));
             let error = trainer.drawn().unwrap_err().to_string();
             assert!(trainer.account().ours.is_none() && error.contains('3'), "{error}");
         }
-        // So may a key that is misspelt, or left out.
+        // So may a misspelt or missing key.
         for (line, words) in [
             (r#"{"step":2,"metrics":{}}"#, "no `drawn`"),
             (r#"{"step":2,"drwan":[]}"#, "unknown field `drwan`"),

@@ -12,19 +12,19 @@ use crate::privacy::ledger::{Book, RunId, RunState};
 /// Name of the folder, in the workspace, that holds the ledger and the runs.
 pub const FOLDER: &str = ".halflight";
 
-/// Where data are looked for and where the ledger and the runs are written.
+/// The place of data files, and of the ledger and the runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     /// Data files of the session are relative to this.
     base: PathBuf,
     /// `…/.halflight`.
     folder: PathBuf,
-    /// Where the ledger lies: in the same folder, but for a sweep's tasks.
+    /// The folder of the ledger: the same one, except for a sweep's tasks.
     ledger_folder: PathBuf,
 }
 
 impl Workspace {
-    /// Brings ledger and runs to another workspace, which must have none yet.
+    /// Moves ledger and runs to another workspace, which must have none yet.
     pub fn move_to(&self, other: &Self) -> Result<()> {
         if other.folder == self.folder || !self.folder.is_dir() {
             return Ok(());
@@ -39,9 +39,9 @@ impl Workspace {
             .map_err(|error| Error::io("bring ledger and runs to", &other.folder, &error))
     }
 
-    /// The workspace of a session file or a directory: the nearest enclosing
-    /// directory that has a ledger folder, so that a session further down (a
-    /// run's own, for instance) spends from the same budget; else `directory`.
+    /// The workspace of a session file or a directory: the nearest enclosing directory that has a
+    /// ledger folder, so that a session in a subfolder (a run's own, for instance) spends from the
+    /// same budget; otherwise `directory`.
     pub fn of(directory: &Path) -> Result<Self> {
         let base = std::path::absolute(directory)
             .map_err(|error| Error::io("find the directory", directory, &error))?;
@@ -53,12 +53,12 @@ impl Workspace {
         Ok(Self::with_folder(&base, &folder.unwrap_or_else(|| base.join(FOLDER))))
     }
 
-    /// A workspace whose ledger lies in `directory` itself, whatever encloses it.
+    /// A workspace whose ledger is in `directory` itself, whatever encloses it.
     pub fn fresh(directory: &Path) -> Self {
         Self::with_folder(directory, &directory.join(FOLDER))
     }
 
-    /// With its folder where the caller says.
+    /// With its folder given by the caller.
     pub fn with_folder(base: &Path, folder: &Path) -> Self {
         let (base, folder) = (base.to_path_buf(), folder.to_path_buf());
         Self { base, ledger_folder: folder.clone(), folder }
@@ -82,7 +82,7 @@ impl Workspace {
         &self.folder
     }
 
-    /// The ledger, to spend from: makes the folder if there is none.
+    /// The ledger, for spending: creates the folder if there is none.
     pub fn ledger(&self) -> Result<Ledger> {
         files::close_to_others(&self.folder);
         files::create_private_folder(&self.folder)
@@ -90,7 +90,7 @@ impl Workspace {
         let secret = self.secret()?.secret;
         let mut ledger = self.existing_ledger()?;
         if ledger.is_plain()? {
-            // The runs first: a program that dies in between begins again.
+            // The runs come first: a program that dies in between can start again.
             let book = ledger.book()?;
             let is_settled = |run: &RunId| {
                 book.run(run).is_some_and(|run| matches!(run.state, RunState::Settled { .. }))
@@ -101,8 +101,8 @@ impl Workspace {
         Ok(ledger)
     }
 
-    /// The ledger of a workspace that there is. It is held against what this user's programs
-    /// remember of it.
+    /// The ledger of an existing workspace. It is compared with what this user's programs remember
+    /// about it.
     pub fn existing_ledger(&self) -> Result<Ledger> {
         let ledger = match UserDirectories::of_environment() {
             Some(places) => Ledger::open_witnessed(&self.folder, &places.ledgers())?,
@@ -114,12 +114,12 @@ impl Workspace {
         })
     }
 
-    /// The secret under which private datasets are known here; made where there is none.
+    /// The secret under which private datasets are known here; made if there is none.
     pub fn secret(&self) -> Result<secret::FoundSecret> {
         secret::find(&self.ledger_folder)
     }
 
-    /// What the ledger says, to look at: makes nothing in the workspace.
+    /// The contents of the ledger, only for looking: creates nothing in the workspace.
     pub fn book(&self) -> Result<Book> {
         if self.folder.is_dir() { self.existing_ledger()?.book() } else { Ok(Book::default()) }
     }

@@ -42,11 +42,12 @@ const CORRECTION: usize = 5;
 /// Goals for the geometric mean, by ε.
 const WANTED: [(f64, f64); 5] = [(0.1, 1.04), (0.5, 0.96), (1.0, 0.94), (2.0, 0.93), (5.0, 0.92)];
 
-/// A problem with what its public records have taught.
+/// A problem with the predictors trained on its public records.
 #[derive(Debug)]
 pub struct TaughtProblem {
     problem: LabelledProblem,
-    /// The public records as trees want them, with what they teach: the same in all splits.
+    /// The public records prepared for trees, with the results learned from them: the same in all
+    /// splits.
     public: OnceLock<PublicRecords>,
 }
 
@@ -55,9 +56,9 @@ pub struct CorrectionStudy {
     pub subjects: Vec<TaughtProblem>,
     pub epsilons: Vec<f64>,
     pub seeds: Vec<u64>,
-    /// Only the method itself and what costs nothing.
+    /// Only the method itself and the entries that cost nothing.
     pub alone: bool,
-    /// Whether the rules of the method were chosen on these problems; goals are for those alone.
+    /// Whether the rules of the method were chosen on these problems; goals are only for those.
     pub chosen_on: bool,
 }
 

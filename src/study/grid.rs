@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::error::Result;
 
-/// What is to be measured.
+/// The measurements to make.
 #[derive(Debug, Clone)]
 pub struct Grid {
     /// Titles of the rows: usually methods.
@@ -28,8 +28,8 @@ pub struct GridTask<'a> {
     pub column: usize,
     pub row_title: &'a str,
     pub column_title: &'a str,
-    /// Which repetition: rows that share it are to share their data too, which makes
-    /// their differences sharper.
+    /// The repetition: rows with the same one should share their data, which makes their
+    /// differences sharper.
     pub repetition: u64,
 }
 
@@ -48,13 +48,13 @@ impl GridTask<'_> {
     }
 }
 
-/// What tasks returned; tasks that were stopped or have nothing to say are missing.
+/// The results of tasks; tasks that were stopped or have no result are missing.
 #[derive(Debug, Clone)]
 pub struct Harvest<T> {
     pub grid: Grid,
     /// By row, then column, then seed.
     results: Vec<Option<T>>,
-    /// Tasks that came to their end.
+    /// The number of completed tasks.
     pub done: usize,
 }
 
@@ -75,9 +75,9 @@ impl Grid {
         }
     }
 
-    /// Runs every task on up to `threads` threads and calls `tell` with the number of
-    /// tasks done. No further task is begun once `stop` is set or a task failed; of
-    /// several failures the first in the grid's order is returned.
+    /// Runs every task on up to `threads` threads and calls `tell` with the number of tasks done.
+    /// No further task is started once `stop` is set or a task failed; if several failed, the first
+    /// in the grid's order is returned.
     pub fn run<T: Send>(
         self,
         threads: usize,

@@ -30,7 +30,7 @@ use crate::plot::{AxisSide, Figure, Mark, Panel};
 use crate::privacy::Target;
 use crate::rehearsal::{RehearsalNoise, Split, Trial};
 
-/// Stands for "as much as it takes": the plan of a run without noise.
+/// A very large ε, for the plan of a run without noise.
 const PLENTY: f64 = 100.0;
 
 const LOGISTIC_RIDGE: f64 = 1e-4;
@@ -46,9 +46,9 @@ const KERNEL_ITERATIONS: usize = 500;
 #[derive(Debug)]
 pub struct Case {
     pub name: &'static str,
-    /// Where it lies in a directory of datasets.
+    /// Its place in a directory of datasets.
     pub file: &'static str,
-    /// Of a file with several arrays: those with an entry for each record.
+    /// For a file with several arrays: those with an entry for each record.
     pub arrays: &'static [&'static str],
     pub(super) source: &'static str,
     pub(super) target: &'static str,
@@ -59,12 +59,12 @@ pub struct Case {
     categories: &'static [&'static str],
     /// Cells without a value get the public mean.
     gaps: bool,
-    /// The label is a concentration or the like: its logarithm is learned.
+    /// Whether the label is a concentration or similar, so that its logarithm is learned.
     logarithm: bool,
-    /// Private training records; half of the target where it is not said.
+    /// Private training records; by default half of the target.
     pub(super) private_records: Option<usize>,
     pub delta: f64,
-    /// Defaults were chosen on it.
+    /// Whether defaults were chosen on it.
     pub chosen_on: bool,
 }
 
@@ -164,7 +164,7 @@ pub static CASES: [Case; 7] = [
     },
 ];
 
-/// One more, on which corrections are developed.
+/// One more case, on which corrections are developed.
 pub static HEART: Case = Case {
     name: "heart",
     file: "heart_hospitals/heart_hospitals.csv",
@@ -209,8 +209,8 @@ pub static FURTHER: [Case; 14] = [
     Case { name: "gas-late", source: "batch <= 4", target: "batch > 4", ..CASES[3] },
 ];
 
-/// Whether a review is a good one, from its embedding: what is known of one kind of goods, for
-/// another kind. Books are domain 0, films 1, electronics 2 and kitchenware 3.
+/// Whether a review is positive, from its embedding, with a shift from one kind of goods to
+/// another. Books are domain 0, films 1, electronics 2 and kitchenware 3.
 pub static REVIEWS: [Case; 12] = [
     reviews("books-from-dvd", "domain == 1", "domain == 0"),
     reviews("books-from-electronics", "domain == 2", "domain == 0"),
@@ -306,7 +306,7 @@ impl std::fmt::Debug for LabelledProblem {
     }
 }
 
-/// What is tried, on which problems.
+/// The trials and their problems.
 #[derive(Debug)]
 pub struct LabelledStudy {
     pub problems: Vec<LabelledProblem>,
@@ -357,7 +357,7 @@ impl LabelledProblem {
         Preparation::fit(&self.source, &self.definition, &PreparationSettings::default())
     }
 
-    /// How records are prepared for trees.
+    /// The preparation of records for trees.
     pub(super) fn wide_preparation(&self) -> Result<Preparation> {
         Ok(self.preparation()?.wide())
     }
@@ -416,7 +416,7 @@ impl Split {
 impl Split {
     /// Source-only with the public records weighted by kernel mean matching.
     fn kernel_means(&self) -> Result<Model> {
-        // Spread over the public records: neighbours in a file are alike.
+        // Spread over the public records, because neighbours in a file are similar.
         let stride = self.public.len().div_ceil(MATCHED_RECORDS).max(1);
         let at: Vec<usize> = (0..self.public.len()).step_by(stride).collect();
         let features = self.public.features.select_columns(&at);
@@ -448,7 +448,7 @@ impl LabelledRow {
             RehearsalNoise::For(Target { epsilon, delta: case.delta })
         } else {
             if id == "profiled_cnvx_adap" {
-                // A low threshold is there for the sake of the noise.
+                // A low threshold only serves against noise.
                 settings.insert("kappa_scale".to_owned(), Value::Number(1.5));
             }
             if id == "profiled_logistic" {
@@ -518,7 +518,7 @@ impl LabelledStudy {
             .collect()
     }
 
-    /// Errors over ε, a file for every dataset. What no noise touches is a level.
+    /// Errors over ε, a file for every dataset. Rows without noise are a level.
     pub fn figures(&self, harvest: &Harvest<LabelledErrors>) -> Vec<(String, Figure)> {
         let problems = self.problems.iter().zip(self.tables(harvest));
         let figure = |(problem, table): (&LabelledProblem, StudyTable)| {
@@ -581,7 +581,7 @@ impl LabelledStudy {
         table
     }
 
-    /// The goals that the table is held against.
+    /// Sets the goals of the table.
     fn want(&self, case: &Case, table: &mut StudyTable) {
         let mean = |label: &str, column: usize| table.row(label).and_then(|row| row.mean(column));
         let mut wanted: BTreeMap<String, f64> = BTreeMap::new();
@@ -590,7 +590,7 @@ impl LabelledStudy {
                 wanted.insert(column(epsilon), bound);
             }
         }
-        // Where the source is a bad guide, both kinds of data beat either alone.
+        // If the source is a bad guide, both kinds of data together beat either alone.
         if let Some(five) = self.epsilons.iter().position(|epsilon| *epsilon == 5.0)
             && let (Some(source), Some(target)) = (mean(SOURCE, five), mean(NOISY_TARGET, five))
             && source > 1.2
@@ -668,7 +668,7 @@ mod tests {
         assert!(at(SOURCE) > 2.0, "{}", at(SOURCE));
         let at_one = |label: &str| tables[0].row(label).unwrap().mean(0).unwrap();
         assert!(at_one(PROFILED) < 0.5 * at_one(SOURCE), "{}", at_one(PROFILED));
-        // What is wanted of it at ε = 5 is said, met or not.
+        // The goal at ε = 5 is shown, met or not.
         assert_eq!(tables[0].row(PROFILED).unwrap().met().map(|(_, all)| all), Some(1));
         assert!(at(PROFILED) < 1.3, "{}", at(PROFILED));
         let [(file, figure)] = study.figures(&harvest).try_into().unwrap();

@@ -30,7 +30,7 @@ pub mod table;
 pub use grid::{Grid, GridTask, Harvest};
 pub use table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 
-/// What a header says of datasets that are not there.
+/// The line of a header about missing datasets.
 fn not_found(missing: &[&str]) -> Option<String> {
     (!missing.is_empty()).then(|| {
         format!("Not found, so left out: {}. Give their directory with --data.", missing.join(", "))

@@ -22,14 +22,14 @@ use crate::privacy::Target;
 use crate::privacy::accountant::gaussian;
 use crate::rehearsal::{RehearsalNoise, Split, Trial};
 
-/// A dataset's unit, and how many records of it are used at most.
+/// A dataset's unit, and the most records of it that are used.
 struct UnitCase {
     dataset: &'static str,
     /// Its columns.
     unit: &'static str,
     most: usize,
-    /// The source plays the private role and the target the public one: of bikeshare, nine months
-    /// of days instead of three.
+    /// Whether the source plays the private role and the target the public one: for bikeshare, nine
+    /// months of days instead of three.
     turned: bool,
     /// Most persons have few records, as patients have few visits; otherwise all that there are.
     few: bool,
@@ -53,11 +53,11 @@ const METHODS: [&str; 2] = ["public_shape", "profiled_cnvx_adap"];
 /// How persons are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protection {
-    /// Persons are added up.
+    /// The sum is over persons.
     Person,
-    /// Records are protected, at the ε of which k times is the person's, and a δ to match.
+    /// Records are protected, at 1/k of the person's ε, and a matching δ.
     Times,
-    /// Records are protected so that k of them together have the person's ε and δ exactly.
+    /// Records are protected so that k of them together have exactly the person's ε and δ.
     Group,
 }
 
@@ -67,13 +67,13 @@ const FORMS: [(Protection, &str); 3] = [
     (Protection::Times, "k times ε by hand"),
 ];
 
-/// Records of a person, for the sentence about noise.
+/// The number of records of a person, for the sentence about noise.
 const MOST: usize = 24;
 
-/// The excess of group privacy is to be so many times that of persons added up.
+/// The goal: the excess of group privacy, relative to that of summing over persons.
 const WANTED: f64 = 2.0;
 
-/// Whether a dataset says whose its records are.
+/// Whether a dataset has a unit of persons.
 pub fn has_unit(case: &super::labelled::Case) -> bool {
     CASES.iter().any(|it| it.dataset == case.name)
 }
@@ -137,7 +137,7 @@ impl PersonsStudy {
         let error = |private: &Dataset, noise: RehearsalNoise, seed: u64| -> Result<f64> {
             let mut settings = BTreeMap::new();
             if let (false, RehearsalNoise::None(_)) = (wide, noise) {
-                // A low threshold is there for the sake of the noise.
+                // A low threshold only serves against noise.
                 settings.insert("kappa_scale".to_owned(), Value::Number(1.5));
             }
             let trial = Trial { settings, private, ..split.trial(method, noise, seed) };
@@ -283,13 +283,13 @@ fn times(target: Target, k: usize) -> Target {
     Target { epsilon, delta }
 }
 
-/// How many times the noise of persons added up the same guarantee takes by [`times`].
+/// How many times more noise the same guarantee takes with [`times`] than with a sum over persons.
 fn more_noise(target: Target, k: usize) -> f64 {
     let mu = |target: Target| gaussian::mu(target.epsilon, target.delta);
     mu(target) / (k as f64 * mu(times(target, k)))
 }
 
-/// The same of Gaussian noise, exactly: k records move it k times as far.
+/// The same for Gaussian noise, exactly: k records move the sum k times as far.
 fn group(target: Target, k: usize) -> Target {
     let Target { epsilon, delta } = target;
     Target { epsilon: gaussian::epsilon(gaussian::mu(epsilon, delta) / k as f64, delta), delta }

@@ -16,11 +16,11 @@ use crate::rehearsal::advice::{Advice, Results, TrialResult};
 use crate::rehearsal::scene::{Scene, SceneKind};
 use crate::rehearsal::{Declared, Player, RunTerms, Stage, player};
 
-/// What every cell of regrets should be, and what the error may be beside public data alone.
+/// The goal for every cell of regrets, and for the error relative to public data alone.
 const WANTED_REGRET: f64 = 0.05;
 const WANTED_AT_MOST: f64 = 1.02;
 
-/// A dataset with its rehearsals, and the real thing.
+/// A dataset with its rehearsals, and the real run.
 #[derive(Debug)]
 pub struct RehearsedDataset {
     name: &'static str,
@@ -111,7 +111,7 @@ impl RehearsalStudy {
         let mut tasks = Vec::new();
         for (at, subject) in subjects.iter().enumerate() {
             let rounds = (subject.rehearsed.repetitions() / seeds.max(1)).max(1);
-            // Where few records judge, one split says little of the truth, too.
+            // If few records judge, a single split also says little about the truth.
             let often = (subject.real.repetitions() / seeds.max(1)).max(1);
             for (real, stage, rounds) in
                 [(false, &subject.rehearsed, rounds), (true, &subject.real, often)]
@@ -123,8 +123,8 @@ impl RehearsalStudy {
         Ok(Self { subjects, epsilons, seeds: (0..seeds).collect(), tasks })
     }
 
-    /// One row per trial and round: where rehearsals repeat trials more often than there are
-    /// seeds, there are several rounds of these.
+    /// One row per trial and round: if rehearsals repeat trials more often than there are seeds,
+    /// there are several rounds of seeds.
     pub fn grid(&self) -> Grid {
         let title = |(at, task): (usize, &StudyTask)| {
             let subject = &self.subjects[task.subject];
@@ -137,7 +137,7 @@ impl RehearsalStudy {
         }
     }
 
-    /// The loss of one trial; `None` where a player cannot work on the data.
+    /// The loss of one trial; `None` if a player cannot work on the data.
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
         let StudyTask { subject, real, entry } = self.tasks[place.row];
         let subject = &self.subjects[subject];
@@ -148,7 +148,7 @@ impl RehearsalStudy {
         Ok(parallel::alone(play).ok())
     }
 
-    /// What tells a trial from all others.
+    /// A text that identifies a trial.
     pub fn words(&self, place: GridTask<'_>) -> String {
         let StudyTask { subject, real, entry } = self.tasks[place.row];
         let of = &self.subjects[subject];
@@ -179,7 +179,7 @@ impl RehearsalStudy {
         results
     }
 
-    /// Regrets, errors beside public data alone, and for each dataset who was advised.
+    /// Regrets, errors relative to public data alone, and the advised player for each dataset.
     pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let (mut regrets, mut ratios) = (Vec::new(), Vec::new());

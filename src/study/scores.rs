@@ -18,31 +18,31 @@ const EPSILONS: [f64; 4] = [0.05, 0.2, 1.0, 5.0];
 const RATES: [f64; 4] = [0.01, 0.1, 0.2, 0.5];
 const DELTA: f64 = 1e-6;
 
-/// Releases of one task.
+/// The number of releases per task.
 const EACH: usize = 100;
-/// Of every cell, unless seeds are asked for.
+/// The number of releases per cell, unless seeds are given.
 const RELEASES: usize = 2000;
 
-/// What was wanted of the shares: see the issue.
+/// The goal for the shares: see the issue.
 const WANTED: std::ops::RangeInclusive<f64> = 0.94..=0.97;
 
-/// Class 1 is so frequent.
+/// The frequency of class 1.
 const SECOND: f64 = 0.3;
-/// Public data alone are wrong with these chances where the model is, and where it is not.
+/// The probabilities that public data alone are wrong, if the model is wrong and if it is right.
 const ALSO: (f64, f64) = (0.7, 0.1);
 /// The first bin of probabilities in which the second class is the answer.
 const THRESHOLD: usize = 5;
-/// Of fewer releases that told something, nothing is said.
+/// With a smaller share of informative releases, nothing is reported.
 const FEWEST: f64 = 0.5;
 
-/// What is told.
+/// The kind of score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     /// The share of wrong answers.
     Share {
         laplace: bool,
     },
-    /// That share less the one of public data alone.
+    /// That share minus the one of public data alone.
     Difference,
     /// The share among the records of the rarer class.
     Class,
@@ -95,12 +95,12 @@ impl What {
         Tally::new(&asked, records, classes, self == Self::Difference, false, laplace)
     }
 
-    /// What a score of infinitely many records would be, where answers are wrong at this rate.
+    /// The score of infinitely many records, if answers are wrong at this rate.
     fn truth(self, rate: f64) -> f64 {
         match self {
             Self::Share { .. } | Self::Class => rate,
             Self::Difference => rate - ALSO.0 * rate - ALSO.1 * (1.0 - rate),
-            // Both in the right part, or one of them, and then it is a toss.
+            // Both in the right part, or only one of them, and then chance decides.
             Self::Auc | Self::Balanced => 1.0 - rate,
             Self::Loss => rate * -(-1.0 / rate).exp_m1(),
         }
@@ -147,8 +147,8 @@ pub struct Study {
     quick: bool,
 }
 
-/// Of the releases of one task: how many told something, how many of these held the truth, and
-/// the sum of their half-widths in percentage points.
+/// For the releases of one task: how many were informative, how many of these contained the truth,
+/// and the sum of their half-widths in percentage points.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured {
     told: f64,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::plot::number::compact_up;
 use crate::plot::{ChartSeries, Mark, Point};
 
-/// What stands where nothing was measured.
+/// The text where nothing was measured.
 const NOTHING: &str = "–";
 
 #[derive(Debug, Clone, PartialEq)]
@@ -18,11 +18,11 @@ pub struct StudyTable {
     pub rows: Vec<TableRow>,
 }
 
-/// What the numbers of a table are.
+/// The kind of numbers in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableContent {
     Measurements,
-    /// ε, which is never shown smaller than it is.
+    /// ε, which is never rounded down.
     Privacy,
 }
 
@@ -40,7 +40,7 @@ pub struct SeedValues {
     pub wanted: Option<ExpectedMean>,
 }
 
-/// What a mean is expected to be.
+/// The expected value of a mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ExpectedMean {
     AtMost(f64),
@@ -84,13 +84,13 @@ impl SeedValues {
         (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
     }
 
-    /// Whether the mean is as wanted; `None` if nothing was wanted or measured.
+    /// Whether the mean is as expected; `None` if nothing was expected or measured.
     pub fn is_met(&self) -> Option<bool> {
         Some(self.wanted?.is_met(self.mean()?))
     }
 
-    /// `0.0123 ± 0.0004`: the mean with three digits and the deviation to the same place.
-    /// Samples that do not differ are shown as the one number that they are.
+    /// `0.0123 ± 0.0004`: the mean with three digits and the deviation to the same place. Equal
+    /// samples are shown as one number.
     fn words(&self, content: TableContent) -> String {
         let Some(mean) = self.mean() else { return NOTHING.to_owned() };
         if content == TableContent::Privacy {
@@ -107,7 +107,7 @@ impl SeedValues {
     }
 }
 
-/// Places after the point for three digits in all.
+/// The number of decimals for three significant digits.
 fn decimals(x: f64) -> usize {
     if x == 0.0 || !x.is_finite() {
         return 0;
@@ -130,7 +130,7 @@ impl TableRow {
         self.cells.get(column)?.mean()
     }
 
-    /// How many cells are as wanted, of how many with a wish.
+    /// The number of cells that meet their goal, and the number with a goal.
     pub fn met(&self) -> Option<(usize, usize)> {
         let verdicts: Vec<bool> = self.cells.iter().filter_map(SeedValues::is_met).collect();
         let met = verdicts.iter().filter(|met| **met).count();
@@ -152,7 +152,7 @@ impl StudyTable {
         self.rows.iter().find(|row| row.label == label)
     }
 
-    /// A line for every row over what its columns stand for; at infinity is no place in a plot.
+    /// A line for every row over the values of its columns; infinity has no place in a plot.
     pub fn series(&self, at: &[f64]) -> Vec<ChartSeries> {
         let line = |row: &TableRow| {
             let cells = at.iter().zip(&row.cells).filter(|(x, _)| x.is_finite());
@@ -164,7 +164,7 @@ impl StudyTable {
         self.rows.iter().map(line).collect()
     }
 
-    /// Says what the means of row `label` should be, by the number of the column.
+    /// Sets the expected means of row `label`, by the index of the column.
     pub fn want(&mut self, label: &str, wanted: impl Fn(usize) -> Option<ExpectedMean>) {
         for row in self.rows.iter_mut().filter(|row| row.label == label) {
             for (column, cell) in row.cells.iter_mut().enumerate() {
@@ -173,8 +173,8 @@ impl StudyTable {
         }
     }
 
-    /// Title, head, and per row one line of numbers and, where something was wanted, one
-    /// of wishes. A `✗` stands behind a number that misses its wish.
+    /// Title, head, and per row one line of numbers and, if there are goals, one of goals. A `✗`
+    /// follows a number that misses its goal.
     pub fn text(&self) -> String {
         let lines = self.lines();
         let count = self.columns.len() + 2;
@@ -200,7 +200,7 @@ impl StudyTable {
 
     fn lines(&self) -> Vec<Vec<String>> {
         let wishes = |row: &TableRow| row.cells.iter().any(|cell| cell.wanted.is_some());
-        // Where any number has a mark behind it, all leave room for one.
+        // If any number has a mark after it, all leave room for one.
         let judged = self.rows.iter().any(wishes);
         let with_mark = |words: &str, met: Option<bool>| match (judged, met) {
             (false, _) => words.to_owned(),
@@ -276,7 +276,7 @@ fn finite(x: f64) -> Value {
     if x.is_finite() { json!(x) } else { json!(three_digits(x)) }
 }
 
-/// Signs as a terminal shows them: everything that stands in these tables is one cell wide.
+/// The width in a terminal: every character in these tables is one cell wide.
 fn length(text: &str) -> usize {
     text.chars().count()
 }

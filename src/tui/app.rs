@@ -13,15 +13,15 @@ use crate::session::Session;
 pub struct App {
     pub context: Context,
     pub screens: Screens,
-    /// The filter of the screen in front is being typed.
+    /// Whether the filter of the current screen is being typed.
     pub filtering: bool,
-    /// The part that has the focus has the whole screen.
+    /// Whether the focused part fills the whole screen.
     pub maximised: bool,
     pub theme: Theme,
     pub glyphs: Glyphs,
     /// Columns and rows of the last frame.
     pub size: (u16, u16),
-    /// Whether the mouse is taken from the terminal.
+    /// Whether the program uses the mouse.
     pub mouse: bool,
     /// The path of the config file, for the help.
     pub config_file: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct App {
 
 macro_rules! screens {
     ($([$key:literal] $name:ident: $folder:ident::$state:ident,)*) => {
-        /// Every screen with what only it knows.
+        /// Every screen with its own state.
         #[derive(Debug, Default)]
         pub struct Screens {
             $(pub $folder: screen::$folder::$state,)*
@@ -126,7 +126,7 @@ impl App {
         screen.open(context);
     }
 
-    /// Calls the function of a screen's key; the screen comes to the front.
+    /// Calls the function of a screen's key and shows the screen.
     pub fn call(&mut self, tab: Tab, place: usize) {
         if tab != self.context.tab {
             self.go_to(tab);
@@ -134,8 +134,8 @@ impl App {
         self.screens.call(tab, place, &mut self.context);
     }
 
-    /// Tells the screens about every change and goes to the screen that was asked for,
-    /// until nothing is left to do.
+    /// Tells the screens about every change and goes to the requested screen, until nothing is left
+    /// to do.
     pub fn settle(&mut self) {
         loop {
             if let Some(change) = self.context.changes.pop_front() {
@@ -150,7 +150,7 @@ impl App {
         }
     }
 
-    /// The part of the screen that has the focus.
+    /// The focused part of the screen.
     pub fn pane(&self) -> Option<Pane> {
         self.screen().focus(&self.context)
     }
@@ -170,7 +170,7 @@ impl App {
         }
     }
 
-    /// Moves the selection of the list that has the focus.
+    /// Moves the selection of the focused list.
     pub fn select(&mut self, by: isize) {
         if let Some(pane) = self.pane() {
             self.select_in(pane, by);
@@ -192,8 +192,8 @@ impl App {
         }
     }
 
-    /// Leaves one layer: the notice, the filter, the whole screen, then what the screen has. Windows and typed
-    /// fields take Esc before this.
+    /// Leaves one layer: the notice, the filter, the full screen, then the screen's own layers.
+    /// Windows and typed fields take Esc before this.
     pub fn step_out(&mut self) {
         if self.context.notice.take().is_some() {
             return;

@@ -16,7 +16,7 @@ use super::widgets::chart::Chart;
 use super::widgets::large;
 use super::widgets::viewport::Viewport;
 
-/// Where things stood on the last frame, for the mouse.
+/// The positions of things on the last frame, for the mouse.
 #[derive(Debug, Default)]
 pub struct Hits {
     pub size: (u16, u16),
@@ -28,7 +28,7 @@ pub struct Hits {
     pub charts: Vec<Plot>,
     /// Rows of the window's list, and the index of the first one shown.
     pub popup_rows: Option<(Rect, usize)>,
-    /// What a window offers, and the key that takes it.
+    /// The answers that a window offers, and the key for each.
     pub answers: Vec<(Rect, KeyEvent)>,
 }
 
@@ -36,10 +36,10 @@ pub struct Hits {
 #[derive(Debug, Clone, Copy)]
 pub struct ListHit {
     pub area: Rect,
-    /// Place in the list of the first row shown.
+    /// Index in the list of the first shown row.
     pub first: usize,
     pub pane: Pane,
-    /// Place of the selected row.
+    /// Index of the selected row.
     pub selected: Option<usize>,
 }
 
@@ -48,11 +48,11 @@ pub struct ListHit {
 pub struct Head {
     pub area: Rect,
     pub pane: Pane,
-    /// Without the mark of the column that sorts.
+    /// Its title, without the mark of the sorting column.
     pub title: String,
 }
 
-/// The plot of a chart on the screen, and what its columns stand for.
+/// The plot of a chart on the screen, and the meaning of its columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Plot {
     pub area: Rect,
@@ -74,21 +74,21 @@ pub type ColumnWidths<'a> = (Vec<Line<'a>>, Vec<Constraint>);
 /// The cells of a row.
 pub type Cells<'a> = Vec<Line<'a>>;
 
-/// One frame that is being drawn.
+/// The frame that is being drawn.
 pub struct Canvas<'a, 'b> {
     frame: &'a mut Frame<'b>,
     pub hits: Hits,
     pub theme: &'a Theme,
     pub glyphs: &'a Glyphs,
-    /// The part of the screen that has the focus.
+    /// The focused part of the screen.
     pub focus: Option<Pane>,
-    /// Whether the focus shows: there is another part that it could go to.
+    /// Whether the focus is marked: there is another part that it could go to.
     pub marks_focus: bool,
-    /// The filter of the screen is being typed.
+    /// Whether the filter of the screen is being typed.
     pub filtering: bool,
-    /// The part that has the whole screen to itself.
+    /// The part that fills the whole screen.
     pub alone: Option<Pane>,
-    /// The mark of the focus stands on one box.
+    /// Whether the mark of the focus was drawn on a box.
     marked: bool,
 }
 
@@ -122,8 +122,8 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.paragraph(Text::styled(text.into(), style), true, area);
     }
 
-    /// Text, wrapped at its words, without blanks that lines begin with if they are trimmed. Where
-    /// there is no room for all of it, it ends in `…`.
+    /// Text, wrapped at its words, without leading blanks of lines if they are trimmed. If it does
+    /// not fit, it ends in `…`.
     pub fn paragraph<'t>(&mut self, text: impl Into<Text<'t>>, trim: bool, area: Rect) {
         let text = Paragraph::new(text).wrap(Wrap { trim });
         let buffer = self.frame.buffer_mut();
@@ -148,7 +148,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.focus == Some(pane)
     }
 
-    /// A titled box that says whether it has the focus; returns what is inside.
+    /// A titled box that shows whether it has the focus; returns its inside.
     pub fn pane(&mut self, area: Rect, title: &str, pane: Pane) -> Rect {
         let focused = self.marks_focus && self.has_focus(pane);
         let marks = focused && !title.is_empty() && !std::mem::replace(&mut self.marked, focused);
@@ -158,7 +158,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.boxed_in(area, &title, style)
     }
 
-    /// Text in a part that scrolls, `first` lines down; the title says where there is more.
+    /// Text in a part that scrolls, `first` lines down; the title shows where there is more.
     pub fn text_pane(
         &mut self,
         area: Rect,
@@ -173,7 +173,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.scrolled_text(inner, pane, lines, first);
     }
 
-    /// The title of a text of which not everything may fit, and its first line that shows.
+    /// The title of a text that may not fit, and its first visible line.
     pub fn scrolling(
         &self,
         title: &str,
@@ -193,12 +193,12 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.hits.lists.push(ListHit { area, first, pane, selected: None });
     }
 
-    /// A titled box; returns what is inside.
+    /// A titled box; returns its inside.
     pub fn boxed(&mut self, area: Rect, title: &str) -> Rect {
         self.boxed_in(area, title, self.theme.border)
     }
 
-    /// A window in the middle of `body`; returns what is inside.
+    /// A window in the middle of `body`; returns its inside.
     pub fn window(&mut self, body: Rect, width: u16, height: u16, title: &str) -> Rect {
         let area = body.centered(
             Constraint::Length(width.min(body.width)),
@@ -237,7 +237,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
             let cells = cells.into_iter().zip(columns.iter());
             Row::new(cells.map(|(cell, column)| Cell::from(shortened(cell, column.width))))
         };
-        // A selected row is one bar: colours of its own would tear it to pieces.
+        // A selected row is one bar: its own colours would break it up.
         let row = |place: usize| match selected {
             Some(selected) if selected == place => plain(row(place)),
             _ => row(place),
@@ -254,7 +254,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         (Rect { y: area.y + headed, height: visible, ..area }, first)
     }
 
-    /// A table that the mouse can select in; `count` rows in all, `selected` among them.
+    /// A table in which the mouse can select; `count` rows in total, with `selected` among them.
     pub fn list<'r>(
         &mut self,
         area: Rect,
@@ -273,14 +273,14 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.hits.lists.push(ListHit { area, first, pane, selected });
     }
 
-    /// A screen that has nothing to show says what to press.
+    /// An empty screen says which keys to press.
     pub fn empty(&mut self, area: Rect, lines: &[&str]) {
         let text: Vec<Line> = lines.iter().map(|line| Line::raw(*line)).collect();
         let paragraph = Paragraph::new(text).style(self.theme.muted).wrap(Wrap { trim: false });
         self.render(paragraph, area);
     }
 
-    /// A box with such lines in it.
+    /// A box with such lines.
     pub fn empty_box(&mut self, area: Rect, title: &str, lines: &[&str]) {
         let inner = self.boxed(area, title);
         self.empty(inner, lines);
@@ -290,7 +290,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         let _ = chart.draw(area, self.frame.buffer_mut());
     }
 
-    /// A chart in a box, seen through the viewport of its screen.
+    /// A chart in a box, with the viewport of its screen.
     pub fn pointed_chart(&mut self, area: Rect, pane: Pane, chart: Chart, viewport: &Viewport) {
         let chart = chart.window(viewport.window).cursor(viewport.cursor);
         let inner = self.pane(area, &chart.heading(), pane);
@@ -305,7 +305,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         }
     }
 
-    /// A number three rows high where that can be drawn, with what it is below it.
+    /// A number three rows high, if it can be drawn, with its description below.
     pub fn large(&mut self, area: Rect, number: &str, about: &str, style: Style) {
         let rows = large::rows(number).filter(|_| self.glyphs.unicode);
         let Some(rows) = rows.filter(|_| area.height > large::ROWS) else {
@@ -318,8 +318,8 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.render(Paragraph::new(lines), area);
     }
 
-    /// Names and values under each other. A value that is too long for a line of `room` cells
-    /// goes on below where it began.
+    /// Names and values, one pair per line. A value that is too long for a line of `room` cells
+    /// continues below its start.
     pub fn pairs<'p>(&self, pairs: &[(&'p str, String)], room: u16) -> Vec<Line<'p>> {
         let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         let room = usize::from(room).saturating_sub(width + 1).max(SHORTEST_VALUE);
@@ -356,7 +356,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
     }
 }
 
-/// What stands for a symbol, one cell for one cell, where there is no Unicode.
+/// The replacements of symbols, cell for cell, without Unicode.
 const PLAIN: [(&str, char); 14] = [
     ("─━·–—", '-'),
     ("│┃", '|'),
@@ -374,10 +374,10 @@ const PLAIN: [(&str, char); 14] = [
     ("κ", 'k'),
 ];
 
-/// A value is not squeezed into less than this.
+/// The least width for a value.
 const SHORTEST_VALUE: usize = 12;
 
-/// Cells without colours of their own.
+/// Cells without their own colours.
 fn plain(cells: Cells<'_>) -> Cells<'_> {
     let plain = |line: Line| Line {
         spans: line.spans.iter().map(|span| Span::raw(span.content.to_string())).collect(),
@@ -390,8 +390,8 @@ fn plain(cells: Cells<'_>) -> Cells<'_> {
 /// Longer tables are not measured for each frame.
 const MOST_MEASURED: usize = 200;
 
-/// Columns that share what the others leave, only as wide as what they hold, if all of it fits: then
-/// the parts of a row stand beside each other.
+/// Makes columns that share the remaining room only as wide as their contents, if everything fits,
+/// so that the parts of a row are close together.
 fn snug<'r>(
     room: u16,
     (header, widths): ColumnWidths<'r>,
@@ -428,8 +428,8 @@ fn snug<'r>(
     }
 }
 
-/// The lines of a text, broken between words, and within one that is longer than a line; at
-/// least one.
+/// The lines of a text, broken between words, and within a word that is longer than a line; at
+/// least one line.
 pub fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let letters = |word: &str| word.chars().collect::<Vec<_>>();
@@ -455,7 +455,7 @@ pub fn bold(style: Style) -> Style {
     style.add_modifier(Modifier::BOLD)
 }
 
-/// A line that fits: what is cut ends in `…`. Nothing is cut without this sign, because a number
+/// A line that fits; a cut line ends in `…`. Nothing is cut without this sign, because a number
 /// with a digit less would be another number.
 pub fn shortened(line: Line<'_>, width: u16) -> Line<'_> {
     let width = usize::from(width);
@@ -479,14 +479,14 @@ pub fn shortened(line: Line<'_>, width: u16) -> Line<'_> {
     Line { spans, style: line.style, alignment: None }
 }
 
-/// How many lines of this width a wrapped text needs.
+/// The number of lines of this width that a wrapped text needs.
 pub fn wrapped_lines(text: &str, width: u16) -> u16 {
     let mut lines: u16 = 0;
     let mut room = 0;
     for word in text.split_whitespace() {
         let length = word.chars().count();
         if length >= room {
-            // A word that is longer than a line, such as a path, goes on in the next one.
+            // A word that is longer than a line, such as a path, continues in the next one.
             let further = length.saturating_sub(1) / usize::from(width.max(1));
             lines = lines.saturating_add(1 + further as u16);
             room = (further + 1) * usize::from(width) + 1;
@@ -496,7 +496,7 @@ pub fn wrapped_lines(text: &str, width: u16) -> u16 {
     lines
 }
 
-/// The first of these columns that fit beside each other, a blank after each.
+/// The first of these columns that fit side by side, with a blank after each.
 pub fn fitting<C: Copy>(
     columns: impl IntoIterator<Item = C>,
     width: impl Fn(C) -> u16,
@@ -512,7 +512,7 @@ pub fn fitting<C: Copy>(
     columns.into_iter().take_while(fits).collect()
 }
 
-/// Stands behind the title of the column that sorts a table.
+/// The mark after the title of the sorting column of a table.
 pub fn sort_mark(sorts: bool, reverse: bool) -> &'static str {
     match (sorts, reverse) {
         (false, _) => "",

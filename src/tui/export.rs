@@ -11,12 +11,12 @@ use crate::privacy::Watch;
 /// Terminals drop longer texts.
 const CLIPBOARD: usize = 70_000;
 
-/// The watch that decides which numbers an export may hold.
+/// The watch that decides which numbers an export may contain.
 pub fn eyes(app: &App, exact: bool) -> Watch {
     if exact && !app.context.watch.is_sealed() { Watch::open() } else { Watch::sealed() }
 }
 
-/// The table of the screen in front; `None` where there is none.
+/// The table of the current screen; `None` if there is none.
 pub fn sheet(app: &App, exact: bool) -> Option<Sheet> {
     app.screen().sheet(&app.context, &eyes(app, exact))
 }
@@ -28,7 +28,7 @@ pub fn ask(app: &mut App) {
     app.context.popup = Some(OpenPopup::Export(Box::new(form)));
 }
 
-/// The table without exact numbers: a clipboard goes anywhere.
+/// Copies the table without exact numbers, because a clipboard may end up anywhere.
 pub fn copy(app: &mut App) {
     let Some(sheet) = sheet(app, false) else {
         app.context.say(Level::Info, "there is no table here to copy; X writes a picture");

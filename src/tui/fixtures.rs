@@ -137,7 +137,7 @@ fn choosing_directions() -> App {
     app
 }
 
-/// What rehearsals have found after so many of 126 trials.
+/// The results of rehearsals after this many of 126 trials.
 pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
     let standing = |ratio: f64, best_in: usize| {
         let (least, most) = (0.9 * ratio, 1.1 * ratio);
@@ -199,7 +199,7 @@ pub fn priced() -> App {
     app
 }
 
-/// A run with made-up numbers after so many steps.
+/// A run with made-up numbers after this many steps.
 pub fn run(id: u64, steps: u64, total: u64) -> LiveRun {
     let plan = demo::session("bikeshare").unwrap().plans.remove(0);
     let mut run = LiveRun::new(id, &plan, Control::default());
@@ -236,7 +236,7 @@ pub fn running() -> App {
     app
 }
 
-/// A run that corrects what public records teach.
+/// A run that corrects public predictors.
 #[cfg(test)]
 pub fn correcting() -> App {
     let mut app = running();
@@ -490,8 +490,7 @@ fn trained() -> TrainerSteps {
     }
 }
 
-/// One run finished, one refused, one under way.
-/// One run that has come to its end.
+/// A single finished run.
 pub fn finished() -> App {
     let mut app = several();
     app.context.runs.truncate(1);
@@ -509,7 +508,7 @@ pub fn several() -> App {
     app
 }
 
-/// A run as the archive would give it, with exact numbers.
+/// A run as in the archive, with exact numbers.
 pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
     let mut plan = demo::session("bikeshare").unwrap().plans.remove(0);
     plan.target.epsilon = epsilon;

@@ -1,7 +1,7 @@
 //! Search by a few letters (pickers) and by words (filters).
 
-/// How well the letters of `query` appear in `text` in their order: `None` when
-/// they do not; larger is better. Blanks in the query are passed over.
+/// How well the letters of `query` appear in `text` in their order: `None` if they do not; larger
+/// is better. Blanks in the query are ignored.
 pub fn score(query: &str, text: &str) -> Option<i32> {
     let mut wanted = query.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase);
     let Some(mut next) = wanted.next() else { return Some(0) };
@@ -9,7 +9,7 @@ pub fn score(query: &str, text: &str) -> Option<i32> {
     for (place, c) in text.chars().flat_map(char::to_lowercase).enumerate() {
         if c == next {
             run += 1;
-            // Beginnings of words and letters in a row are what people type.
+            // People type beginnings of words and consecutive letters.
             score += 1 + 5 * (run - 1);
             if !before.is_alphanumeric() {
                 score += 6;
@@ -29,7 +29,7 @@ pub fn score(query: &str, text: &str) -> Option<i32> {
     None
 }
 
-/// Whether all words of the filter stand in the text, in any order and case.
+/// Whether all words of the filter are in the text, in any order and case.
 pub fn holds(filter: &str, text: &str) -> bool {
     let text = text.to_lowercase();
     filter.to_lowercase().split_whitespace().all(|word| text.contains(word))

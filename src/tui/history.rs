@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 
-/// How many changes are remembered.
+/// The number of remembered changes.
 const DEPTH: usize = 200;
 
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl History {
         Self { present: session.clone(), ..Self::default() }
     }
 
-    /// The session as it was noted last.
+    /// The last noted session.
     pub fn present(&self) -> &Session {
         &self.present
     }

@@ -64,7 +64,7 @@ fn open_help(app: &mut App) {
     app.context.popup = Some(OpenPopup::Help(help(app.context.tab, config_file)));
 }
 
-/// Explains what is selected, then the other words of the screen, then all words.
+/// Explains the selected word, then the other words of the screen, then all words.
 fn explain(app: &mut App) {
     let mut words = app.screen().words(&app.context);
     for word in WORDS.iter().map(Explained::from) {
@@ -112,7 +112,7 @@ fn remember(app: &mut App) {
     app.context.ask(Request::Remember(state));
 }
 
-/// The line that says what to do next, on or off for good.
+/// Switches the line with the next step on or off permanently.
 fn hints(app: &mut App) {
     let hidden = !app.context.state.no_hints;
     app.context.state.no_hints = hidden;
@@ -127,20 +127,20 @@ pub fn of(tab: Tab) -> impl Iterator<Item = (Command, &'static Key)> {
     keys.map(move |(place, key)| (Command { tab: Some(tab), place }, key))
 }
 
-/// The keys that hold on every screen.
+/// The keys that work on every screen.
 pub fn everywhere() -> impl Iterator<Item = (Command, &'static Key)> {
     let keys = everywhere_bindings().enumerate();
     keys.map(|(place, binding)| (Command { tab: None, place }, &binding.key))
 }
 
-/// What `key` does on a screen. Its own keys come first.
+/// The command of `key` on a screen. The screen's own keys come first.
 pub fn command(tab: Tab, key: KeyEvent) -> Option<Command> {
     let name = name(key)?;
     let mut all = of(tab).chain(everywhere());
     all.find(|(_, key)| key.keys.contains(&name.as_str())).map(|(command, _)| command)
 }
 
-/// Does what a key, a click or the palette asked for.
+/// Executes the command of a key, a click or the palette.
 pub fn act(app: &mut App, command: Command) {
     match command.tab {
         Some(tab) => app.call(tab, command.place),
@@ -204,7 +204,7 @@ mod tests {
         text
     }
 
-    /// The command of this name on this screen, or the one that holds everywhere.
+    /// The command with this name on this screen, or everywhere.
     fn named(tab: Option<Tab>, name: &str) -> Command {
         let keys: Vec<_> = tab.map_or_else(|| everywhere().collect(), |tab| of(tab).collect());
         let found = keys.into_iter().find(|(_, key)| key.name == name);

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::tab::Tab;
 
-/// What a key is called in the hint bar, the help, the palette and the guide.
+/// The description of a key in the hint bar, the help, the palette and the guide.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Any of these, written as on the screen: `q`, `ctrl-s`, `left`.
@@ -17,7 +17,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// All keys as the screen shows them.
+    /// All keys in the form shown on the screen.
     pub fn shown(&self) -> String {
         let keys: Vec<String> = self.keys.iter().map(|key| shown(key)).collect();
         keys.join(" ")
@@ -53,14 +53,14 @@ pub const fn also<F: Copy>(
     Binding { key: Key { keys, name, hint: false, help }, call }
 }
 
-/// A binding by its place in the table of a screen, or in the one that holds everywhere.
+/// A binding by its index in the table of a screen, or in the table for all screens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     pub tab: Option<Tab>,
     pub place: usize,
 }
 
-/// A key as it is written in the table.
+/// A key in the form of the table.
 pub fn name(key: KeyEvent) -> Option<String> {
     let plain = match key.code {
         KeyCode::Char(' ') => "space".to_owned(),
@@ -93,7 +93,7 @@ pub fn name(key: KeyEvent) -> Option<String> {
     Some(plain)
 }
 
-/// A key as the screen shows it.
+/// A key in the form shown on the screen.
 pub fn shown(key: &str) -> String {
     let words = match key {
         "enter" => "Enter",

@@ -99,7 +99,7 @@ impl LiveRun {
         self.stands(&run.outcome, before.as_deref());
     }
 
-    /// Takes in what its files have more than before.
+    /// Adds the new part of its files.
     pub fn grow(&mut self, grown: &GrownRun) {
         let RunGrowth { steps, of, phase, curves, epsilon, exact, skipped, .. } = &grown.growth;
         if grown.growth.added > 0 {
@@ -154,7 +154,7 @@ impl LiveRun {
                 }
             }
         }
-        // Which series there are says nothing; their numbers stay where they are.
+        // The names of series reveal nothing; their numbers stay protected.
         let Some(exact) = exact else { return };
         let mut names = Vec::new();
         let exact = exact.map(|curves| {
@@ -271,7 +271,7 @@ mod tests {
         };
         elsewhere.seen = Some([(ago(3), 4), (ago(1), 10)]);
         assert!((elsewhere.speed().unwrap() - 3.0).abs() < 0.1);
-        // It goes on, and after a long wait nothing is known.
+        // It continues, and after a long wait nothing is known.
         elsewhere.sees(13);
         assert!((elsewhere.speed().unwrap() - 3.0).abs() < 0.1);
         elsewhere.seen = Some([(ago(60), 4), (ago(40), 10)]);

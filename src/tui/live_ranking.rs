@@ -12,13 +12,13 @@ use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
 #[derive(Debug, Default)]
 pub struct LiveRanking {
     pub work: Option<RankingWork>,
-    /// By exact numbers, for the curator.
+    /// The result with exact numbers, for the curator.
     pub exact: Option<Box<CuratorOnly<Comparison>>>,
-    /// By a private ranking.
+    /// The result of a private ranking.
     pub released: Option<RankingSoFar>,
     pub remarks: Vec<String>,
     pub left_out: Vec<(String, Error)>,
-    /// How many rankings were started: the number of the last one.
+    /// The number of started rankings, which is the id of the last one.
     pub started: JobId,
 }
 
@@ -31,15 +31,15 @@ pub struct RankingWork {
     pub total: usize,
     pub words: String,
     pub privately: bool,
-    /// The data are prepared; a private ranking has its grant.
+    /// Whether the data are prepared; a private ranking then has its grant.
     pub begun: bool,
 }
 
-/// What a private ranking has released.
+/// The release of a private ranking.
 #[derive(Debug)]
 pub enum RankingSoFar {
     Winner(String, Guarantee),
-    /// How wrong every dataset's own model is.
+    /// The error of every dataset's own model.
     Errors(Vec<ReleasedError>, Guarantee),
     Table(Vec<ReleasedLine>, Guarantee),
     /// The shares of one direction.
@@ -47,7 +47,7 @@ pub enum RankingSoFar {
 }
 
 impl LiveRanking {
-    /// The exact table, where it may be seen.
+    /// The exact table, if it may be seen.
     pub fn exact<'a>(&'a self, watch: &Watch) -> Option<&'a Comparison> {
         self.exact.as_ref().and_then(|comparison| comparison.reveal(watch))
     }
@@ -57,8 +57,8 @@ impl LiveRanking {
         self.exact.is_none() && self.released.is_none()
     }
 
-    /// Stops what is under way. A ranking by exact numbers is over at once, with the repeats
-    /// so far: it has nothing to settle.
+    /// Stops the current ranking. A ranking with exact numbers ends at once, with the repeats so
+    /// far, because it has nothing to settle.
     pub fn stop(&mut self) {
         if let Some(work) = &self.work {
             work.control.stop();
@@ -66,7 +66,7 @@ impl LiveRanking {
         self.work.take_if(|work| !work.privately);
     }
 
-    /// Takes in news of the ranking; a line for the user when it has ended.
+    /// Processes news of the ranking. Returns a line for the user when it has ended.
     pub fn hear(&mut self, id: JobId, news: RankNews, watch: &Watch) -> Option<Result<String>> {
         if self.work.as_ref().is_none_or(|work| work.id != id) {
             return None;

@@ -10,13 +10,13 @@ use crate::session::PlanDefinition;
 
 #[derive(Debug, Default)]
 pub struct LiveRehearsal {
-    /// The plan that it is for.
+    /// The rehearsed plan.
     pub plan: Option<PlanDefinition>,
     pub work: Option<RehearsalWork>,
     pub progress: Option<RehearsalProgress>,
-    /// Whether it stands in place of the costs.
+    /// Whether it is shown instead of the costs.
     pub shown: bool,
-    /// How many rehearsals were started: the number of the last one.
+    /// The number of started rehearsals, which is the id of the last one.
     pub started: JobId,
 }
 
@@ -28,7 +28,7 @@ pub struct RehearsalWork {
 }
 
 impl LiveRehearsal {
-    /// Whether what it says holds for a plan: method, settings and ε may differ.
+    /// Whether its results apply to a plan; method, settings and ε may differ.
     pub fn fits(&self, plan: &PlanDefinition) -> bool {
         self.plan.as_ref().is_some_and(|own| {
             (&own.private, &own.public, own.target.delta, &own.preparation)
@@ -45,7 +45,7 @@ impl LiveRehearsal {
         }
     }
 
-    /// Takes in news of the rehearsal; a line for the user when it has ended.
+    /// Processes news of the rehearsal. Returns a line for the user when it has ended.
     pub fn hear(&mut self, id: JobId, news: RehearsalNews) -> Option<Result<String>> {
         if self.started != id {
             return None;
@@ -58,7 +58,7 @@ impl LiveRehearsal {
             RehearsalNews::Ended(result) => {
                 self.work = None;
                 let whole = result.as_ref().as_ref().is_ok_and(|it| it.done == it.total);
-                // After stopping it the user goes on with the plan, and sees what that costs.
+                // After stopping it the user continues with the plan, and sees its cost.
                 self.shown &= whole;
                 Some((*result).map(|progress| {
                     self.progress = Some(progress);

@@ -20,7 +20,7 @@ use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::PlanDefinition;
 
-/// A step with made-up numbers, which are public: something to draw.
+/// A step with made-up numbers, which are public, for drawings.
 pub fn made_up(index: u64, total: u64, numbers: &[(Series, f64)]) -> Progress {
     let measures = numbers.iter().map(|(series, value)| Measure::public(*series, *value));
     let measures = measures.collect();
@@ -62,7 +62,7 @@ impl LiveCurve {
     }
 }
 
-/// A stationarity gap falls over decades: its axis is always logarithmic.
+/// A stationarity gap falls over decades, so its axis is always logarithmic.
 pub fn always_log(series: Series) -> bool {
     matches!(series, Series::StationarityGap | Series::ExactStationarityGap)
 }
@@ -82,17 +82,17 @@ pub struct LiveRun {
     pub phase: Cow<'static, str>,
     pub curves: BTreeMap<Series, LiveCurve>,
     pub epsilon: Track,
-    /// Weight and logarithm of the smoothing, for curves yet to come.
+    /// Weight and logarithm of the smoothing, for later curves.
     pub(super) smoothing: (f64, bool),
     pub worked: Duration,
     pub log: Vec<Logged>,
-    /// The candidates, where private records choose among plans.
+    /// The candidates, if private records choose among plans.
     pub choice: Option<LiveChoice>,
-    /// What the curator should know about the private records, all the time.
+    /// Permanent warnings about the private records, for the curator.
     cautions: Option<CuratorOnly<Vec<String>>>,
-    /// Set if another process carries the run out.
+    /// Set if another process executes the run.
     pub elsewhere: Option<RunElsewhere>,
-    /// Of the steps of another trainer.
+    /// The steps of another trainer.
     pub trained: Option<Box<TrainerSteps>>,
     pub ended: Option<Ended>,
 }
@@ -114,23 +114,23 @@ impl Logged {
     }
 }
 
-/// A choice among plans as it is followed.
+/// A choice among plans that the interface follows.
 #[derive(Debug, Default)]
 pub struct LiveChoice {
     pub candidates: Vec<ChoiceCandidate>,
     /// ε of each training.
     pub each: f64,
-    /// By how much errors must differ for the noise not to hide it.
+    /// How much errors must differ so that noise does not hide it.
     pub apart: String,
-    /// Which of them are trained, and how often, may not be told.
+    /// Whether it is secret which of them are trained, and how often.
     pub in_secret: bool,
 }
 
-/// A plan that may be chosen, or public data alone.
+/// A candidate plan, or public data alone.
 #[derive(Debug)]
 pub struct ChoiceCandidate {
     pub name: String,
-    /// Steps taken and steps in all; public data alone need none.
+    /// Steps taken and the total; public data alone need none.
     pub steps: Option<(u64, u64)>,
 }
 
@@ -140,11 +140,11 @@ pub enum Ended {
     Chosen(Box<Chosen>),
     /// Refused or failed before the ledger granted it: nothing was spent.
     Refused(Error),
-    /// Another process carried it out.
+    /// Another process executed it.
     Elsewhere,
 }
 
-/// The name of a plan that leaves room on a line.
+/// A plan's name, short enough to leave room on a line.
 fn short(name: &str) -> String {
     const MOST: usize = 36;
     match name.chars().count() {
@@ -210,18 +210,18 @@ impl LiveRun {
         Some(run)
     }
 
-    /// What is unusual about the private records, where it may be seen.
+    /// Warnings about the private records, if they may be seen.
     pub fn caution(&self, watch: &Watch) -> Option<String> {
         let cautions = self.cautions.as_ref()?.reveal(watch)?;
         (!cautions.is_empty()).then(|| cautions.join("; "))
     }
 
-    /// Whether this process carries it out.
+    /// Whether this process executes it.
     pub fn is_ours(&self) -> bool {
         self.elsewhere.is_none()
     }
 
-    /// Where it lies and at which pace it goes on, if it was left and has not come to its end.
+    /// Its directory and its pace, if the user left it and it has not ended.
     pub fn left(&self) -> Option<(PathBuf, Option<f64>)> {
         let Some(Ended::Summary(summary)) = &self.ended else { return None };
         let is_left = self.control.is_left() && summary.outcome == RunOutcome::Failed;
@@ -246,7 +246,7 @@ impl LiveRun {
         }
     }
 
-    /// What went wrong after the grant, or that there was none.
+    /// The error after the grant, or that there was no grant.
     pub fn trouble(&self) -> Option<&Error> {
         match self.ended.as_ref()? {
             Ended::Refused(error) => Some(error),
@@ -287,7 +287,7 @@ impl LiveRun {
         Duration::try_from_secs_f64(each * left).ok()
     }
 
-    /// Takes in news; returns a line for the notice.
+    /// Processes news; returns a line for the notice.
     pub fn hear(&mut self, news: News) -> Option<Result<String, Error>> {
         match news {
             News::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
@@ -295,7 +295,7 @@ impl LiveRun {
                 for warning in warnings {
                     self.say(format!("note: {warning}"));
                 }
-                // Always one line: how many cautions there are is an exact number, too.
+                // Always one line, because the number of cautions is also exact.
                 let line = |all: Vec<String>| match all.as_slice() {
                     [] => "nothing unusual about the private records".to_owned(),
                     all => all.join("; "),

@@ -75,7 +75,7 @@ use view::view;
 /// Time between two frames while data stream in: about 15 frames a second.
 const STREAMING_FRAME: Duration = Duration::from_millis(66);
 
-/// What wakes the loop.
+/// The events that wake the loop.
 enum Wake {
     Terminal(Event),
     Desk,
@@ -86,8 +86,8 @@ enum Wake {
     Hangup,
 }
 
-/// Runs the interface until the user leaves. Waits without any timer while
-/// nothing happens; draws at most once per batch of events.
+/// Runs the interface until the user leaves. It waits without a timer while nothing happens, and
+/// draws at most once per batch of events.
 pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     let (sender, inbox) = channel();
     let mut terminal = Terminal::enter(app.mouse)?;
@@ -100,12 +100,12 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     });
     let first = app.first_requests();
     perform(first, &desk, &mut terminal)?;
-    // Drawing has failed: nobody can look any more.
+    // Drawing has failed, so nobody can see the screen any more.
     let mut gone = false;
 
     let mut last_frame = Instant::now();
     let mut due = None;
-    // How long work may take to end by itself once the program has to end.
+    // The deadline for work to end by itself once the program has to end.
     let mut until: Option<Instant> = None;
     loop {
         let mut hurry = false;
@@ -168,13 +168,13 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     }
 }
 
-/// Runs that the user has left go on in processes of their own; what else is open is settled.
+/// Runs that the user has left continue in processes of their own; other open runs are settled.
 fn end(app: &App) -> Result<()> {
     let left = app.context.runs.iter().filter(|run| run.control.is_left());
     let left: Vec<RunId> = left.filter_map(|run| run.run.clone()).collect();
     let ended = ending::settle(&left).words();
     if !ended.is_empty() {
-        // Where the terminal is gone, nobody can be told.
+        // If the terminal is gone, nobody can be told.
         let _ = writeln!(std::io::stderr(), "{ended}");
     }
     let left = app.context.runs.iter().filter_map(LiveRun::left);

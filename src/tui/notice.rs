@@ -14,16 +14,16 @@ pub enum Level {
 pub struct Notice {
     pub level: Level,
     pub text: String,
-    /// It goes when this is mended.
+    /// It disappears when this cause is fixed.
     pub cause: Option<ErrorTopic>,
 }
 
-/// What an error is about.
+/// The subject of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrorTopic {
     /// A dataset that could not be read, by its name.
     Dataset(String),
-    /// The plan that is shown.
+    /// The shown plan.
     Plan,
     Ranking,
 }
@@ -33,7 +33,7 @@ pub fn one_line(error: &Error) -> String {
     with_keys(error).to_string().replace("\n  what to do:", " —").replace('\n', " ")
 }
 
-/// An error with the keys that do what its cure asks of the ledger.
+/// An error with the keys for the ledger action of its cure.
 pub fn with_keys(error: &Error) -> Error {
     error.in_words(|action| {
         let keys = match action {

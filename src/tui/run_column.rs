@@ -21,7 +21,7 @@ pub enum RunColumn {
     PublicBest,
     PrivateLast,
     PrivateBest,
-    /// What stands beside the last error.
+    /// A further score beside the last error.
     Further(Series),
     Steps,
     Outcome,
@@ -30,7 +30,7 @@ pub enum RunColumn {
     Run,
 }
 
-/// What a cell is sorted by.
+/// The sort key of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortValue {
     Number(f64),
@@ -51,7 +51,7 @@ impl SortValue {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
             (Self::Text(a), Self::Text(b)) => natural(&a.to_lowercase(), &b.to_lowercase()),
-            // Numbers, then text, then what is missing.
+            // Numbers, then text, then missing values.
             _ => self.rank().cmp(&other.rank()),
         }
     }
@@ -100,13 +100,13 @@ impl RunColumn {
         Self::Run,
     ];
 
-    /// The columns to show: exact numbers only where they may be seen.
+    /// The columns to show: exact numbers only if they may be seen.
     pub fn shown(exact: bool) -> Vec<Self> {
         Self::ALL.into_iter().filter(|column| exact || !column.is_exact()).collect()
     }
 
-    /// Whether there is anything in it: further scores are those of numbers or of classes, and
-    /// earlier builds did not compute them.
+    /// Whether it has any values: further scores are for numbers or for classes, and earlier builds
+    /// did not compute them.
     pub fn has_any(self, runs: &[ArchivedRun], watch: &Watch) -> bool {
         let Self::Further(series) = self else { return true };
         runs.iter().any(|run| last(run, series, watch).is_some())
@@ -141,7 +141,7 @@ impl RunColumn {
     pub fn is_exact(self) -> bool {
         match self {
             Self::PrivateLast | Self::PrivateBest => true,
-            // What is not of public records is taken for exact.
+            // Anything not from public records counts as exact.
             Self::Further(series) => !Series::BESIDE_PUBLIC.contains(&series),
             _ => false,
         }
@@ -162,7 +162,7 @@ impl RunColumn {
         )
     }
 
-    /// What sorts and is exported.
+    /// The value for sorting and exports.
     pub fn value(self, run: &ArchivedRun, watch: &Watch) -> SortValue {
         let number = |x: Option<f64>| x.map_or(SortValue::Missing, SortValue::Number);
         let text = |text: &str| match text {
@@ -191,7 +191,7 @@ impl RunColumn {
         }
     }
 
-    /// What the table shows.
+    /// The text in the table.
     pub fn text(self, run: &ArchivedRun, watch: &Watch) -> String {
         match (self, self.value(run, watch)) {
             (_, SortValue::Missing) => "–".to_owned(),
@@ -210,7 +210,7 @@ impl RunColumn {
     }
 }
 
-/// How a run stands; of a task that waits, what the queue says of it.
+/// The state of a run, or the queue's answer for a waiting task.
 fn state(run: &ArchivedRun) -> String {
     let trouble = run.trouble.as_deref().unwrap_or_default();
     match trouble.strip_prefix(QUEUE) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::session::follow::wrote_words;
 use crate::session::run_directory::Process;
 
-/// A run of another process: who carries it out, and how far it is.
+/// A run of another process: who executes it, and its progress.
 #[derive(Debug)]
 pub struct RunElsewhere {
     pub directory: PathBuf,
@@ -14,18 +14,18 @@ pub struct RunElsewhere {
     pub outcome: String,
     pub process: Option<Process>,
     pub wrote: Option<SystemTime>,
-    /// What the ledger charges, once it has ended.
+    /// The ledger's charge, once it has ended.
     pub spent: Option<f64>,
     /// When it was first and last seen to take a step, without a long wait in between.
     pub(super) seen: Option<[(Instant, u64); 2]>,
 }
 
-/// Over so short a time no speed is told, and over so long a one it has waited.
+/// Over a shorter time than this no speed is shown, and over a longer one than this it has waited.
 const SHORT: Duration = Duration::from_millis(500);
 const LONG: Duration = Duration::from_secs(5);
 
 impl RunElsewhere {
-    /// Steps per second, as far as it was seen to work.
+    /// Steps per second, while it was seen to work.
     pub fn speed(&self) -> Option<f64> {
         let [(then, first), (now, last)] = self.seen?;
         let seconds = now.duration_since(then);
@@ -40,7 +40,7 @@ impl RunElsewhere {
         });
     }
 
-    /// From here on it goes at another pace.
+    /// Forgets the speed, because the pace changes.
     pub fn forget_speed(&mut self) {
         self.seen = None;
     }

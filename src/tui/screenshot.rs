@@ -19,13 +19,13 @@ use crate::tui::theme::indexed_rgb;
 /// Size of a cell in user units, in the proportion of common terminal fonts.
 const CELL: (f64, f64) = (9.0, 18.0);
 const FONT_SIZE: f64 = 15.0;
-/// From the top of a cell to the line that letters stand on.
+/// From the top of a cell to the baseline of letters.
 const BASELINE: f64 = 13.5;
 /// Free space around the cells, and the height of the bar with the title.
 const PADDING: f64 = 10.0;
 const TITLE_BAR: f64 = 30.0;
 const STROKE: f64 = 1.2;
-/// So that neighbours touch, as they do in most terminals.
+/// Neighbouring dots touch, as in most terminals.
 const DOT_RADIUS: f64 = 2.25;
 
 pub type Rgb = (u8, u8, u8);
@@ -34,7 +34,7 @@ fn rgb(hex: u32) -> Rgb {
     ((hex >> 16) as u8, (hex >> 8) as u8, hex as u8)
 }
 
-/// What the terminal in the picture shows for its default and its 16 named colours.
+/// The default and the 16 named colours of the terminal in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalColours {
     pub foreground: Rgb,
@@ -95,7 +95,7 @@ impl TerminalColours {
     }
 }
 
-/// How the letters of a cell look, with reversal applied.
+/// The look of the letters of a cell, with reversal applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CellLook {
     ink: Rgb,
@@ -201,7 +201,7 @@ fn draw_row(out: &mut String, buffer: &Buffer, row: u16, paper: &TerminalColours
     while column < buffer.area.width {
         let cell = &buffer[(buffer.area.x + column, buffer.area.y + row)];
         let symbol = printable(cell.symbol());
-        // What a wide character covers is not drawn.
+        // Cells covered by a wide character are not drawn.
         let span = symbol.cell_width().clamp(1, buffer.area.width - column);
         let look = CellLook::of(cell, paper);
         let left = f64::from(column) * CELL.0;
@@ -239,8 +239,8 @@ fn printable(symbol: &str) -> &str {
     if symbol.is_empty() || symbol.contains(char::is_control) { " " } else { symbol }
 }
 
-/// A run of ASCII letters in one style, or one other symbol: of those the width
-/// depends on the font, so each gets a place of its own.
+/// A run of ASCII letters in one style, or one other symbol: its width depends on the font, so each
+/// gets its own position.
 struct Text {
     column: u16,
     columns: u16,
@@ -279,7 +279,7 @@ impl Text {
     }
 }
 
-/// How a shape is put on the paper.
+/// How a shape is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pen {
     /// Filled, with this opacity.
@@ -326,7 +326,7 @@ impl Paths {
         &mut self.paths[index].2
     }
 
-    /// Adds a rectangle. It is joined to the one on its left, so that no seam shows.
+    /// Adds a rectangle, joined to the one on its left, so that no seam shows.
     fn rectangle(&mut self, color: Rgb, opacity: f64, at: (f64, f64), size: (f64, f64)) {
         let shapes = self.shapes(color, Pen::Fill(opacity));
         if let Some(CellShape::Rectangle { at: before, size: grown }) = shapes.last_mut()
@@ -351,7 +351,7 @@ impl Paths {
         }
     }
 
-    /// Draws a symbol as shapes where fonts draw it badly.
+    /// Draws a symbol as shapes if fonts draw it badly.
     fn draw(&mut self, symbol: &str, ink: Rgb, (left, top): (f64, f64)) -> bool {
         let mut chars = symbol.chars();
         let (Some(c), None) = (chars.next(), chars.next()) else { return false };

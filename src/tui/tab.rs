@@ -1,7 +1,7 @@
 //! The screens and their parts by name.
 
-/// Hands the one list of the screens to a macro. A line is the key that goes to the
-/// screen, its name, and its state in a folder of `screen`.
+/// Passes the one list of the screens to a macro. A line is the key that goes to the screen, its
+/// name, and its state in a folder of `screen`.
 macro_rules! each_screen {
     ($make:ident) => {
         $make! {
@@ -51,7 +51,7 @@ impl Tab {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pane {
     name: &'static str,
-    /// It scrolls; the others have a selected row.
+    /// Whether it scrolls; the others have a selected row.
     pub scrolls: bool,
 }
 

@@ -22,8 +22,8 @@ use crate::signals;
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
-/// Ratatui's own `drop` is never run: it prints an error when it cannot show the cursor, and
-/// when the terminal is gone, printing ends the process. [`restore`] does the same work.
+/// Ratatui's own `drop` is never run: it prints an error when it cannot show the cursor, and if the
+/// terminal is gone, printing ends the process. [`restore`] does the same work.
 pub struct Terminal {
     drawn: ManuallyDrop<ratatui::Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
@@ -62,7 +62,7 @@ impl Terminal {
             .map_err(|error| Error::failed(format!("cannot copy: {error}")))
     }
 
-    /// Gives the terminal back and stops, as Ctrl-Z does; goes on when the shell says so.
+    /// Restores the terminal and stops, like Ctrl-Z; continues when the shell says so.
     pub fn suspend(&mut self) -> Result<()> {
         restore();
         let stopped = signals::wait_for_shell().and_then(|()| take_over(self.mouse));
@@ -70,7 +70,7 @@ impl Terminal {
         self.repaint()
     }
 
-    /// Rings the bell and shows a notification, where the terminal has them (OSC 9).
+    /// Rings the bell and shows a notification, if the terminal supports them (OSC 9).
     pub fn ring(&mut self, text: &str) -> Result<()> {
         let text: String = text.chars().filter(|c| !c.is_control()).collect();
         let mut out = stdout();
@@ -80,8 +80,8 @@ impl Terminal {
 
     /// Draws every cell again with the next frame.
     pub fn repaint(&mut self) -> Result<()> {
-        // Not `Terminal::clear`: it asks the terminal where the cursor is, and
-        // the thread that reads keys would take the answer.
+        // Not `Terminal::clear`: it asks the terminal for the position of the cursor, and the
+        // thread that reads keys would get the answer.
         let cleared = self
             .drawn
             .size()
@@ -103,7 +103,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Gives the terminal back. Does nothing the second time.
+/// Restores the terminal. Does nothing the second time.
 fn restore() {
     if ENTERED.swap(false, Ordering::SeqCst) {
         let _ = disable_raw_mode();
@@ -121,9 +121,9 @@ fn restore() {
     }
 }
 
-/// Only a panic of the interface's own thread ends the interface. A worker's
-/// panic becomes a failed run: it must neither print over the screen nor
-/// restore the terminal under a living interface.
+/// Only a panic of the interface's own thread ends the interface. A worker's panic becomes a failed
+/// run: it must neither print over the screen nor restore the terminal while the interface is
+/// running.
 fn restore_on_panic(interface: ThreadId) {
     let earlier = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

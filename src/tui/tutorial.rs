@@ -11,14 +11,14 @@ use super::context::{Context, DatasetStatus, OpenPopup, Tutorial};
 use super::live_run::Ended;
 use super::tab::Tab;
 
-/// Rows of the strip, its title among them.
+/// Rows of the strip, including its title.
 pub const ROWS: u16 = 4;
 /// Below this the strip would hide too much of a screen.
 pub const LEAST_HEIGHT: u16 = 22;
 
 struct TutorialStep {
     name: &'static str,
-    /// What to do now, and what is seen.
+    /// The instruction, and an explanation of the screen.
     text: fn(&Context) -> &'static str,
     is_done: fn(&Context) -> bool,
 }
@@ -34,20 +34,20 @@ const STEPS: [TutorialStep; 7] = [
 ];
 
 impl Tutorial {
-    /// The tutorial after so many steps.
+    /// The tutorial after this many steps.
     #[cfg(test)]
     pub fn after(done: usize) -> Self {
         Self { done }
     }
 
-    /// Goes on where what a step asks for has happened.
+    /// Moves on when the action of the current step was done.
     pub fn follow(&mut self, context: &Context) {
         while STEPS.get(self.done).is_some_and(|step| (step.is_done)(context)) {
             self.done += 1;
         }
     }
 
-    /// Where it is, for the title of the strip.
+    /// Its progress, for the title of the strip.
     pub fn title(&self) -> String {
         match STEPS.get(self.done) {
             Some(step) => format!("Tutorial {} of {}: {}", self.done + 1, STEPS.len(), step.name),
@@ -68,7 +68,7 @@ impl Tutorial {
 }
 
 impl Context {
-    /// Lets the tutorial see what has happened.
+    /// Lets the tutorial check the state.
     pub fn follow_tutorial(&mut self) {
         if let Some(mut tutorial) = self.tutorial.take() {
             tutorial.follow(self);
@@ -141,7 +141,7 @@ fn rehearse(context: &Context) -> &'static str {
     }
 }
 
-/// A rehearsal that went to its end.
+/// A completed rehearsal.
 fn rehearsed(context: &Context) -> Option<&RehearsalProgress> {
     let whole = context.rehearsal.progress.as_ref().filter(|it| it.done == it.total);
     whole.filter(|_| context.rehearsal.work.is_none())
@@ -169,7 +169,7 @@ fn has_advised_method(context: &Context) -> bool {
     let Some(plan) = context.shown_plan() else { return false };
     match context.advice(plan).and_then(|advice| advice.to_take()) {
         Some(Player::Method { id, settings }) => plan.method == *id && plan.settings == *settings,
-        // There is nothing to take.
+        // There is no advice to take.
         _ => true,
     }
 }

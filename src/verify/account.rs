@@ -7,8 +7,8 @@ use super::json::{draws, list, number, text};
 use super::loss::{Draws, merged};
 use crate::error::{Error, Result};
 
-/// The names of a total in the file. A lower bound is checked like the others: what it counts
-/// must come to no more than it says.
+/// The names of a total in the file. A lower bound is checked like the others: its events must not
+/// amount to more than it states.
 const TOTALS: [&str; 3] = ["epsilon_at_most", "epsilon_at_least", "epsilon_if_claims_are_true"];
 
 pub fn check(file: &str, it: &Value) -> Result<FileReport> {
@@ -34,7 +34,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     let hidden = it.get("past_is_known").and_then(Value::as_bool) != Some(true);
     for total in list(it, "totals")? {
         let adjacency = text(total, "holds_for")?;
-        // A list of nothing has δ = 0, which no logarithm likes.
+        // An empty list has δ = 0, which has no logarithm.
         let delta = number(total, "delta")?.max(1e-300);
         for name in TOTALS {
             let Some(says) = total.get(name).filter(|says| !says.is_null()) else { continue };
@@ -44,7 +44,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
                     Error::failed(format!("{name} is {says}, and must be a number in quotes"))
                         .cure("restore the file from a copy: as it is, nobody can check it")
                 })?;
-            // What one run reads after another may depend on what came out of it.
+            // A run may depend on the outputs of an earlier one.
             let choices = spending > 1 || claimed;
             report.claims.push(FileClaim::check(name.clone(), says, delta, &all, choices));
             if known {

@@ -25,7 +25,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     }
     let of_this_run = it.get("of_this_run").filter(|it| !it.is_null());
     if same.is_empty() && of_this_run.is_some() {
-        // The account had another name then: accounts turn out to hold the same records.
+        // The account had another name then: accounts may prove to hold the same records.
         same = others;
     }
     let everything: Vec<Draws> = same.iter().chain(&own).copied().collect();
@@ -51,17 +51,17 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     Ok(report)
 }
 
-/// The claim of a guarantee, where there is one.
+/// The claim of a guarantee, if there is one.
 fn guarantee(name: String, it: Option<&Value>, drawn: &[Draws]) -> Result<Option<FileClaim>> {
     let Some(it) = it.filter(|it| !it.is_null()) else { return Ok(None) };
     let (says, delta) = target(it).map_err(|error| error.at(name.clone()))?;
-    // A list of nothing has δ = 0, which no logarithm likes.
+    // An empty list has δ = 0, which has no logarithm.
     let delta = delta.max(1e-300);
     let choices = it.get("covers").is_some() && text(it, "covers")? == "adaptive";
     Ok(Some(FileClaim::check(name, says, delta, drawn, choices)))
 }
 
-/// Sentences repeat the number, rounded up: none may state less.
+/// Sentences repeat the number, rounded up; none may state less.
 fn repeated(report: &mut FileReport, it: &Value, epsilon: f64) {
     let Some(statement) = it.get("statement").and_then(Value::as_str) else { return };
     let Some((_, after)) = statement.rsplit_once("ε = ") else { return };

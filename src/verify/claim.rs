@@ -5,22 +5,22 @@ use serde_json::{Value, json};
 use super::curve::{self, EpsilonAtDelta};
 use super::loss::Draws;
 
-/// How far, relatively, a statement may lie below the recomputed ε: what quadrature and
-/// blurring leave open.
+/// How far, relatively, a statement may be below the recomputed ε, because of quadrature and
+/// blurring.
 pub const TOLERANCE: f64 = 1e-3;
-/// A statement this much larger than needed is correct, and loose.
+/// A statement this much larger than needed is correct, but loose.
 pub const LOOSE: f64 = 0.02;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimVerdict {
     Holds,
-    /// It holds, and more could be said.
+    /// It holds, but a smaller value could be stated.
     Loose,
-    /// The second path cannot tell: the statement lies between its bounds.
+    /// The second path cannot decide: the statement is between its bounds.
     Open,
-    /// The mechanisms reveal more than the file says.
+    /// The mechanisms reveal more than the file states.
     TooSmall,
-    /// True of a plan fixed in advance, but stated for choices by earlier outputs.
+    /// True for a plan fixed in advance, but stated for choices by earlier outputs.
     NotForChoices,
 }
 
@@ -43,7 +43,7 @@ impl ClaimVerdict {
 /// One number of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileClaim {
-    /// Where it stands.
+    /// Its place in the file.
     pub name: String,
     pub says: f64,
     pub delta: f64,
@@ -52,7 +52,7 @@ pub struct FileClaim {
 }
 
 impl FileClaim {
-    /// `choices`: it is stated for events that were chosen by earlier outputs, too.
+    /// `choices`: whether it is also stated for events that were chosen by earlier outputs.
     pub fn check(name: String, says: f64, delta: f64, list: &[Draws], choices: bool) -> Self {
         let gives = curve::epsilon(list, delta);
         let room = says * (1.0 + TOLERANCE) + 1e-9;
@@ -111,16 +111,16 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// What was found in a file.
+/// The findings about a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileReport {
     pub file: String,
     /// `certificate` or `ledger`.
     pub kind: &'static str,
     pub claims: Vec<FileClaim>,
-    /// What is wrong with the file apart from numbers.
+    /// Faults of the file, apart from numbers.
     pub faults: Vec<String>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 

@@ -23,21 +23,21 @@ use super::loss::{CheckedLoss, Draws, Side};
 use super::selections;
 use crate::numeric::special::log_normal_cdf;
 
-/// How often nodes are added on the line.
+/// The most nodes on the line.
 const MOST_NODES: usize = 40_000;
-/// What the integrand may be in the end, relative to its first value.
+/// The largest value of the integrand at the end, relative to its first value.
 const SMALL: f64 = 1e-13;
 /// How close two blurs must come.
 const AGREED: f64 = 2e-5;
-/// The same where less blur would take too long: it falls with its square.
+/// The same if less blur would take too long; the difference falls with its square.
 const NEARLY: f64 = 5e-4;
 
 /// ε at a δ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EpsilonAtDelta {
-    /// It is at least this. The same as `most` where the value is known.
+    /// The lower bound. The same as `most` if the value is known.
     pub least: f64,
-    /// It is at most this.
+    /// The upper bound.
     pub most: f64,
     pub how: &'static str,
 }
@@ -72,7 +72,7 @@ pub fn epsilon(list: &[Draws], delta: f64) -> EpsilonAtDelta {
     {
         return exactly(value.min(renyi), "adaptive choices on a lattice");
     }
-    // Of selections more may be proven than of what stands for them here.
+    // For selections more may be proven than for their substitute here.
     let least = if selects { 0.0 } else { least.min(renyi) };
     if renyi - least <= AGREED * renyi {
         return exactly(renyi, bounds);
@@ -88,10 +88,9 @@ pub fn epsilon(list: &[Draws], delta: f64) -> EpsilonAtDelta {
     }
 }
 
-/// Whether a budget (ε, δ) admits the list whatever order and choice its events came in: the
-/// rule of `privacy::accountant::gate`, written down a second time. Of δ, nine tenths are for
-/// the sum of Gaussians and the rest is for six orders of Rényi divergence, in the parts of
-/// [`ORDERS`].
+/// Whether a budget (ε, δ) admits the list for any order and choice of its events: the rule of
+/// `privacy::accountant::gate`, written a second time. Nine tenths of δ are for the sum of
+/// Gaussians, and the rest is for six orders of Rényi divergence, in the parts of [`ORDERS`].
 pub fn admits(list: &[Draws], epsilon: f64, delta: f64) -> bool {
     if pure(list) <= epsilon {
         return true;
@@ -132,7 +131,7 @@ fn pure(list: &[Draws]) -> f64 {
     list.iter().map(|it| it.count * it.kind.pure()).sum()
 }
 
-/// The μ of the list as one Gaussian mechanism, samples known to everybody.
+/// The μ of the list as one Gaussian mechanism, with known samples.
 fn gaussian(list: &[Draws]) -> Option<f64> {
     let squares = list.iter().map(|it| it.kind.gaussian().map(|mu| it.count * mu * mu));
     squares.sum::<Option<f64>>().map(f64::sqrt)
@@ -149,8 +148,8 @@ fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
 }
 
 /// The best of a random number of repeats of a Gaussian mechanism: K is drawn from a truncated
-/// negative binomial law of this shape η and stop γ, and nobody is told. It guarantees E K times
-/// the δ of one repeat at an ε that is (1 + η)ρ larger, with (1 − γ)δ(ρ) = γ(e^ρ − 1).
+/// negative binomial law with this shape η and stop γ, and kept secret. It guarantees E K times the
+/// δ of one repeat at an ε that is (1 + η)ρ larger, with (1 − γ)δ(ρ) = γ(e^ρ − 1).
 pub fn repeated(mu: f64, shape: f64, stop: f64) -> CheckedLoss {
     let rho = solve(|rho| (1.0 - stop) * gaussian_delta(mu, rho) <= stop * rho.exp_m1());
     let mean = if shape == 0.0 {
@@ -161,7 +160,7 @@ pub fn repeated(mu: f64, shape: f64, stop: f64) -> CheckedLoss {
     CheckedLoss::Repeated { mu, surcharge: (1.0 + shape) * rho, log_factor: mean.ln() }
 }
 
-/// The least ε ≥ 0 of a condition that stays true once it is.
+/// The least ε ≥ 0 of a condition that stays true once it is true.
 fn solve(holds: impl Fn(f64) -> bool) -> f64 {
     if holds(0.0) {
         return 0.0;
@@ -181,8 +180,8 @@ fn solve(holds: impl Fn(f64) -> bool) -> f64 {
     high
 }
 
-/// All draws at their largest loss, which has a probability p: with that alone δ is
-/// p·(1 − e^{ε − Σ ε₀}).
+/// All draws at their largest loss, which has probability p: this alone gives δ = p·(1 − e^{ε − Σ
+/// ε₀}).
 fn all_at_once(list: &[Draws], delta: f64) -> f64 {
     let log_probability = |it: &Draws| match it.kind {
         CheckedLoss::Laplace { .. } => Some(it.count * 0.5_f64.ln()),
@@ -203,7 +202,7 @@ fn one_draw(list: &[Draws], delta: f64) -> Option<f64> {
             let left = epsilon - surcharge;
             if left < 0.0 { 1.0 } else { log_factor.exp() * gaussian_delta(mu, left) }
         }
-        // With the record: q·δ(log(1 + (e^ε − 1)/q)); without it is less for one draw.
+        // With the record: q·δ(log(1 + (e^ε − 1)/q)); without the record it is less for one draw.
         CheckedLoss::Sampled { mu, rate, .. } => {
             let inner = if epsilon < 30.0 {
                 (epsilon.exp_m1() / rate).ln_1p()
@@ -224,13 +223,13 @@ fn one_draw(list: &[Draws], delta: f64) -> Option<f64> {
     (!replaced).then(|| solve(|epsilon| curve(epsilon) <= delta))
 }
 
-/// Samples differ by which neighbour has the record.
+/// For samples it matters which neighbour has the record.
 fn sides(list: &[Draws]) -> Vec<Side> {
     let differ = |it: &Draws| matches!(it.kind, CheckedLoss::Sampled { replaced: false, .. });
     if list.iter().any(differ) { vec![Side::With, Side::Without] } else { vec![Side::With] }
 }
 
-/// log of what the order x + 1 proves δ to be at most.
+/// log of the bound on δ from the order x + 1.
 fn log_renyi(list: &[Draws], x: f64, epsilon: f64, side: Side) -> f64 {
     let moment: f64 = list.iter().map(|it| it.count * it.kind.proven_log_moment(x, side)).sum();
     moment - x * epsilon + x * (x / (x + 1.0)).ln() - x.ln_1p()
@@ -249,7 +248,7 @@ fn renyi(list: &[Draws], delta: f64, side: Side) -> f64 {
 fn lowest(value: impl Fn(f64) -> f64) -> (f64, f64) {
     let mut best = (-4.0, value(-4.0));
     let mut place = -4.0;
-    // Up the far side of the valley.
+    // Then up the far side of the valley.
     while place < 30.0 {
         place += 0.35;
         let here = value(place);
@@ -272,12 +271,12 @@ fn lowest(value: impl Fn(f64) -> f64) -> (f64, f64) {
     (best.0.exp(), best.1)
 }
 
-/// The integral's ε, the worse of both sides; `None` where it does not settle.
+/// The integral's ε, the worse of both sides; `None` if it does not converge.
 fn contour(list: &[Draws], delta: f64, most: f64) -> Option<f64> {
     let mut worst = 0.0_f64;
     for side in sides(list) {
         if side == Side::Without {
-            // Mostly less, which is seen more easily than how much.
+            // Mostly less, and this is easier to see than how much less.
             let largest: f64 = list.iter().map(|it| it.count * it.kind.largest(side)).sum();
             if largest <= worst || renyi(list, delta, side) <= worst {
                 continue;
@@ -305,7 +304,7 @@ fn on_side(list: &[Draws], delta: f64, most: f64, side: Side) -> Option<f64> {
         let line = Line::along(list, side, c, step, blur)?;
         line.epsilon(delta, middle, most.min(chernoff))
     };
-    // Unblurred where the integrand decays; else with less and less blur.
+    // Without blur if the integrand decays, otherwise with less and less blur.
     if let Some(value) = read(0.0) {
         return Some(value);
     }
@@ -331,14 +330,14 @@ struct Line {
 }
 
 impl Line {
-    /// `None` if it has not decayed after as many nodes as are worth it.
+    /// `None` if it has not decayed after a reasonable number of nodes.
     fn along(list: &[Draws], side: Side, c: f64, step: f64, blur: f64) -> Option<Self> {
         let mut count = 256;
         while count <= MOST_NODES {
             let mut values: Vec<Complex<f64>> = (0..count)
                 .map(|index| {
                     let z = Complex::new(c, step * index as f64);
-                    // Blurring raises M(c) itself by e^{(s·c)²/2}, which is taken out again.
+                    // Blurring raises M(c) itself by e^{(s·c)²/2}, which is divided out again.
                     let blurred = (z * z - c * c) * (0.5 * blur * blur);
                     blurred.exp() / (z * (z + 1.0))
                 })
@@ -372,7 +371,7 @@ impl Line {
         log_moment - self.c * epsilon + (sum * self.step / std::f64::consts::PI).ln()
     }
 
-    /// `None` where the integral is lost in rounding.
+    /// `None` if the integral is lost in rounding.
     fn epsilon(&self, delta: f64, log_moment: f64, most: f64) -> Option<f64> {
         let target = delta.ln();
         if self.log_delta(0.0, log_moment) <= target {

@@ -7,7 +7,7 @@ use super::curve;
 use super::loss::{CheckedLoss, Draws};
 use crate::error::{Error, Result};
 
-/// Draws beyond this are no plan.
+/// More draws than this cannot be a plan.
 const MOST: f64 = 1e15;
 
 fn odd(name: &str, what: &str) -> Error {
@@ -52,7 +52,7 @@ pub fn target(value: &Value) -> Result<(f64, f64)> {
     Ok((within(value, "epsilon", 0.0, 1e300)?, within(value, "delta", 0.0, 1.0)?))
 }
 
-/// The draws of the events of one run; `counts` instead of their own, where they are given.
+/// The draws of the events of one run; with `counts` instead of their own, if given.
 pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
     let mut all = Vec::new();
     // μ² of Gaussian noise on held-out records, and on all others: a record is in one of them.
@@ -86,12 +86,12 @@ pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
     Ok(all)
 }
 
-/// Not on a sample, be it of all records.
+/// Whether it is not on a sample, not even one of all records.
 fn is_full(event: &Value) -> bool {
     event.get("mechanism").is_some_and(|mechanism| mechanism.get("gaussian").is_some())
 }
 
-/// What an event reveals at most in one draw; `None` if that is nothing.
+/// The most that an event reveals in one draw; `None` if it reveals nothing.
 fn kind(event: &Value) -> Result<Option<CheckedLoss>> {
     let replaced = match text(event, "adjacency")? {
         "replace_one" => true,

@@ -13,14 +13,14 @@ use super::json::{count, draws, field, list, number, target, text};
 use super::loss::{Draws, merged};
 use crate::error::{Error, Result};
 
-/// A run as the lines tell it.
+/// A run, recounted from the lines.
 struct RecountedRun {
     account: String,
     events: Vec<Value>,
     announced: Vec<u64>,
     used: Option<Vec<u64>>,
     known_noise: bool,
-    /// Drawn elsewhere, as another trainer says.
+    /// Whether it was drawn elsewhere, as another trainer claims.
     claimed: bool,
 }
 
@@ -38,7 +38,7 @@ impl RecountedRun {
         })
     }
 
-    /// What counts as spent: what was used, and everything as long as that is not settled.
+    /// The draws that count as spent: those used, or everything until the run is settled.
     fn charged(&self) -> Result<Vec<Draws>> {
         draws(&self.events, self.used.as_deref())
     }
@@ -49,7 +49,7 @@ struct RecountedBook {
     runs: BTreeMap<String, RecountedRun>,
     order: Vec<String>,
     budgets: BTreeMap<String, (f64, f64)>,
-    /// Accounts that were found to be another one.
+    /// Accounts that were tied to another one.
     tied: BTreeMap<String, String>,
     unknown: BTreeMap<String, u64>,
 }
@@ -109,7 +109,7 @@ fn split(line: &[u8]) -> std::result::Result<(String, Vec<u8>), &'static str> {
     Ok((hash, [body, b"}"].concat()))
 }
 
-/// The file beside it names the last line that was confirmed.
+/// The file beside it names the last confirmed line.
 fn head(file: &Path, lines: u64, last: &str, report: &mut FileReport) {
     let Ok(text) = std::fs::read_to_string(file.with_file_name("ledger.head")) else {
         report.notes.push("there is no ledger.head beside it: its end may be missing".to_owned());
@@ -132,7 +132,7 @@ fn head(file: &Path, lines: u64, last: &str, report: &mut FileReport) {
 impl RecountedBook {
     fn account(&self, name: &str) -> String {
         let mut name = name;
-        // No longer than there are ties: they could be edited into a circle.
+        // At most as many rounds as there are ties, because they could be edited into a circle.
         for _ in 0..=self.tied.len() {
             match self.tied.get(name) {
                 Some(into) => name = into,
@@ -240,7 +240,7 @@ impl RecountedBook {
         Ok(())
     }
 
-    /// The last line of a training has all of it, and no fewer draws than the one before.
+    /// The last line of a training has all its draws, and no fewer than the one before.
     fn claim(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
         let (name, run) = claimed(entry)?;
         match self.runs.insert(name.clone(), run) {
@@ -251,7 +251,7 @@ impl RecountedBook {
         Ok(())
     }
 
-    /// What is charged for a training, as the curator changed it.
+    /// The charge for a training, as changed by the curator.
     fn correct(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
         let (name, run) = claimed(field(entry, "claim")?)?;
         let why = text(entry, "why")?;
@@ -269,7 +269,7 @@ impl RecountedBook {
         Ok(())
     }
 
-    /// What every account has spent, at the δ of its budget.
+    /// The spending of every account, at the δ of its budget.
     fn totals(&self, report: &mut FileReport) -> Result<()> {
         let mut accounts: BTreeMap<String, Vec<&String>> = BTreeMap::new();
         for name in &self.order {
@@ -303,8 +303,8 @@ impl RecountedBook {
                 all.extend(drawn);
             }
             let all = merged(all);
-            // One run is a plan; several may have been chosen by what earlier ones put out, and the
-            // steps of other trainers, too.
+            // One run is a plan; several may have been chosen by the outputs of earlier ones, and
+            // so may the steps of other trainers.
             let choices = spending > 1 || claimed;
             let name = format!("the budget of account {account}");
             let claim = FileClaim::check(name, epsilon, delta, &all, choices);
@@ -313,7 +313,7 @@ impl RecountedBook {
             report.notes.push(format!(
                 "account {account}: all runs that spent ({spending}) together: ε = {total:.6} at δ = {delta:e}, of a budget of ε = {epsilon}"
             ));
-            // What is left of a budget is no fault of it.
+            // An unused part of a budget is not a fault.
             report.claims.push(FileClaim {
                 verdict: match claim.verdict {
                     super::claim::ClaimVerdict::Loose => super::claim::ClaimVerdict::Holds,

@@ -12,9 +12,9 @@
 
 use realfft::num_complex::Complex;
 
-/// How far out a normal density is followed, in standard deviations.
+/// How far out a normal density is integrated, in standard deviations.
 const FAR: f64 = 10.0;
-/// Nodes of one integral; more would take too long.
+/// The most nodes of one integral; more would take too long.
 const MOST_NODES: f64 = 60_000.0;
 
 /// Nodes times places on the line: about a second.
@@ -82,7 +82,7 @@ impl CheckedLoss {
         }
     }
 
-    /// The largest loss: what it guarantees with δ = 0.
+    /// The largest loss: its guarantee with δ = 0.
     pub fn pure(self) -> f64 {
         match self {
             Self::Gaussian { .. } | Self::Sampled { .. } | Self::Repeated { .. } => f64::INFINITY,
@@ -98,7 +98,7 @@ impl CheckedLoss {
         }
     }
 
-    /// The μ of the Gaussian mechanism that is left if everybody knows the sample.
+    /// The μ of the Gaussian mechanism that remains if everybody knows the sample.
     pub fn gaussian(self) -> Option<f64> {
         match self {
             Self::Gaussian { mu } => Some(mu),
@@ -134,12 +134,12 @@ impl CheckedLoss {
         }
     }
 
-    /// The same as far as it is proven of the mechanism: the exponential mechanism is
-    /// ε₀²/8-concentrated, which bounded range alone is not.
+    /// The same for the mechanism itself, as far as proven: the exponential mechanism is
+    /// ε₀²/8-concentrated, but bounded range alone is not.
     pub fn proven_log_moment(self, x: f64, side: Side) -> f64 {
         match self {
             Self::Range { epsilon } => (x * (x + 1.0) * epsilon * epsilon / 8.0).min(x * epsilon),
-            // Divergences never fall with the order, so no order has more than a larger one.
+            // Divergences never fall with the order, so a larger order bounds a smaller one.
             Self::Repeated { mu, log_factor, .. } => {
                 let larger = x.max((2.0 * log_factor).sqrt() / mu);
                 x / larger * self.log_moment(larger, side)
@@ -203,7 +203,7 @@ impl Integral {
             (false, Side::With) => (mixture(z), mixture(z)),
             (false, Side::Without) => (0.0, -mixture(z)),
         };
-        // No more than 2x + 1 shifts of μ pull the weight away from 0.
+        // At most 2x + 1 shifts of μ pull the weight away from 0.
         let pull = (2.0 * x + 1.0) * mu;
         let (low, high) = match (replaced, side) {
             (false, Side::With) => (-FAR, FAR + (x + 1.0) * mu),

@@ -29,7 +29,7 @@ use serde_json::Value;
 use self::claim::FileReport;
 use crate::error::{Error, Result};
 
-/// Checks the certificate or the ledger in this file; of a directory, the one in it.
+/// Checks the certificate or the ledger in this file, or in this directory.
 pub fn verify(path: &Path) -> Result<FileReport> {
     let inside = ["certificate.json", "ledger.jsonl", ".halflight/ledger.jsonl"];
     let found = inside.iter().map(|name| path.join(name)).find(|file| file.is_file());

@@ -5,14 +5,14 @@
 //! probabilities p and 1 − p. Here t runs only over a lattice, so the value is never too large, and
 //! with fine lattices hardly too small.
 
-/// Steps of ε₀ at least and at most.
+/// The least and the most steps of ε₀.
 const STEPS: (f64, f64) = (4.0, 24.0);
 const MOST_WORK: f64 = 4e7;
 
-/// ε of `count` draws of range ε₀ at δ; `None` where it would take too long. `most` is known to
-/// be enough.
+/// ε of `count` draws of range ε₀ at δ; `None` if it would take too long. `most` is known to be
+/// enough.
 pub fn epsilon(range: f64, count: f64, delta: f64, most: f64) -> Option<f64> {
-    // Twice as far as the answer: what is farther has a much smaller δ.
+    // Twice as far as the answer: anything further has a much smaller δ.
     let reach = (2.0 * most + range).min(range * count);
     let steps = (MOST_WORK * range / (2.0 * reach * count)).sqrt().floor().min(STEPS.1);
     if steps < STEPS.0 || reach > 300.0 {
@@ -38,7 +38,7 @@ pub fn epsilon(range: f64, count: f64, delta: f64, most: f64) -> Option<f64> {
     if after == 0 || at(after) <= 0.0 {
         return Some(0.0);
     }
-    // The curve is convex in e^ε, and here drawn as a line in it.
+    // The curve is convex in e^ε, and here interpolated linearly in it.
     let (left, right) = (at(after - 1).exp(), at(after).exp());
     let part = (now[after - 1] - delta) / (now[after - 1] - now[after]);
     Some((left + part * (right - left)).ln().max(0.0))

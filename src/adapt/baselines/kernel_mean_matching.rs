@@ -10,7 +10,7 @@
 
 use crate::numeric::{Matrix, Vector};
 
-/// What restricts the weights.
+/// The constraints on the weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// B
@@ -20,7 +20,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The usual ones for m public records: ε = (√m − 1)/√m.
+    /// The usual limits for m public records: ε = (√m − 1)/√m.
     pub fn usual(largest: f64, records: usize) -> Self {
         let root = (records as f64).sqrt();
         Self { largest, slack: (root - 1.0) / root }

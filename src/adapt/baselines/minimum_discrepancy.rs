@@ -65,7 +65,7 @@ impl MinimumDiscrepancy {
         &self.search.point
     }
 
-    /// Stationarity gap at this temperature. `None` if the moment is not made of numbers.
+    /// Stationarity gap at this temperature. `None` if the moment is not finite.
     pub fn gap(&self, moment: &Matrix) -> Option<f64> {
         let q = self.weights();
         let smoothed = Smoothed::of(&difference(moment, &self.features, q), self.temperature)?;

@@ -10,22 +10,22 @@ use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Ridge of plain least squares on prepared data, whose mean square norm is at most r² ≈ 1.
 ///
-/// It makes collinear designs (one-hots next to an intercept) solvable with ten digits
-/// to spare, and moves only directions that carry less than 10⁻⁵ of the features'
-/// second moment, where a few thousand public records say nothing anyway.
+/// It makes collinear designs (one-hots next to an intercept) solvable with ten digits to spare,
+/// and affects only directions with less than 10⁻⁵ of the features' second moment, about which a
+/// few thousand public records say nothing anyway.
 pub const DEFAULT_RIDGE: f64 = 1e-5;
 
-/// Multiplications that the reference of a classification may cost: a second or two.
+/// The most multiplications for the reference of a classification: a second or two.
 const WORK: usize = 20_000_000_000;
 const FEWEST_ITERATIONS: usize = 30;
 const MOST_ITERATIONS: usize = 300;
 
-/// Multiplications that a comparison may cost in all: some ten seconds of two threads, most of which
-/// it has while the run takes its steps.
+/// The most multiplications for a whole comparison: about ten seconds of two threads, mostly while
+/// the run takes its steps.
 const MOST_WORK: f64 = 2e11;
 
-/// Whether a reference of so many records and features, with this many outputs, is made in time:
-/// a comparison must hold up nobody.
+/// Whether a reference for this many records, features and outputs is quick enough: a comparison
+/// must not delay anything.
 pub fn is_quick(records: usize, dimension: usize, outputs: usize) -> bool {
     let (n, d) = (records as f64, dimension as f64);
     let shorter = records.min(dimension);
@@ -42,8 +42,8 @@ pub fn source_only(public: &Dataset, ridge: f64) -> Result<LinearModel> {
     weights.map(LinearModel::from).ok_or_else(|| undetermined(public))
 }
 
-/// What any method is compared with: the ridge solution of a regression, softmax regression
-/// for classes.
+/// The model that any method is compared with: the ridge solution of a regression, softmax
+/// regression for classes.
 pub fn reference(data: &Dataset, ridge: f64) -> Result<Model> {
     match &data.classes {
         Some(classes) => softmax_regression(data, classes).map(Model::Classifier),
@@ -66,7 +66,8 @@ pub fn target_only(
 }
 
 /// argmin of the mean logistic loss, nearly: Nesterov's accelerated descent from zero. The
-/// loss is no more curved than half the features' second moment, the biases' 1 included.
+/// curvature of the loss is at most half the features' second moment, including the 1 of the
+/// biases.
 fn softmax_regression(data: &Dataset, classes: &Classes) -> Result<Classifier> {
     if classes.of.len() != data.len() || data.is_empty() {
         return Err(Error::failed(format!("dataset '{}' has no classes to fit", data.name))
@@ -110,7 +111,7 @@ fn largest_moment(features: &Matrix) -> f64 {
         direction = sum / features.ncols() as f64;
         found = direction.norm();
     }
-    // Never more than the mean squared length, which holds where the iteration starts badly.
+    // Never more than the mean squared length, which also holds if the iteration starts badly.
     let trace = features.norm_squared() / features.ncols() as f64;
     if found == 0.0 { trace } else { (1.1 * found).min(trace) }
 }

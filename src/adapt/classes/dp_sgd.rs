@@ -108,7 +108,7 @@ fn projected(shape: &ProblemShape, wanted: usize) -> Result<usize> {
     Ok(wanted)
 }
 
-/// A network, after a random projection where it takes fewer features than there are.
+/// A network, after a random projection if it takes fewer features than there are.
 fn design(problem: &Problem, network: Architecture) -> Result<Design> {
     let Problem { shape, public, seed, .. } = problem;
     let frozen = (network.inputs() < shape.dimension)
@@ -125,7 +125,7 @@ fn design(problem: &Problem, network: Architecture) -> Result<Design> {
     })
 }
 
-/// The run of one clipped sum in each step, whatever the design.
+/// The run with one clipped sum in each step, for any design.
 pub fn train(
     problem: &Problem,
     private: &Private<Bounded>,
@@ -163,7 +163,7 @@ mod tests {
         numbers.chain([text]).collect()
     }
 
-    /// The same steps written out: no clipping, no noise, the samples of the same seed.
+    /// The same steps written out: no clipping, no noise, samples from the same seed.
     fn plain_descent(
         (public, private): (&Dataset, &Dataset),
         settings: &DpSgdSettings,
@@ -194,7 +194,7 @@ mod tests {
                 )
                 .unwrap();
             let members = members.into_inner().unwrap();
-            // Blank examples fill the batch to eights, as they do in the run.
+            // Blank examples fill the batch to a multiple of eight, as in the run.
             let width = members.len().next_multiple_of(8);
             let mut batch = crate::numeric::Matrix::zeros(features.nrows(), width);
             let mut classes = vec![u32::MAX; width];

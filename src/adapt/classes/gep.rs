@@ -44,14 +44,14 @@ use crate::privacy::{
 };
 use rand::RngExt;
 
-/// Directions and anchors where nothing else is said.
+/// The default number of directions and anchors.
 const USUAL_BASIS: usize = 100;
 const USUAL_ANCHORS: usize = 400;
 
 const POWER_ITERATIONS: usize = 8;
 /// Directions with less than this share of the largest one's energy are left out of the basis.
 const LEAST_ENERGY: f64 = 1e-10;
-/// What ‖rᵢ‖² may be off, as a share of ‖gᵢ‖², at least: see [`residual_slack`].
+/// The least allowance for errors of ‖rᵢ‖², as a share of ‖gᵢ‖²: see [`residual_slack`].
 const RESIDUAL_SLACK: f64 = 1e-10;
 /// Gradients longer than this many times S₁ + S₂ are shortened before they are split.
 const LONGEST: f64 = 100.0;
@@ -215,7 +215,7 @@ fn design(problem: &Problem, network: Architecture) -> Result<Design> {
     })
 }
 
-/// How many directions the subspace has, and how many public records anchor it.
+/// The number of directions of the subspace, and of public records that anchor it.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     directions: usize,
@@ -254,7 +254,7 @@ fn sizes(
     Ok(Sizes { directions, anchors })
 }
 
-/// Where the anchors have their own labels, these must be of the private classes.
+/// If the anchors have their own labels, these must be private classes.
 fn check_labels(labels: AnchorLabels, shape: &ProblemShape, public: &Dataset) -> Result<()> {
     let same = public.classes.as_ref().is_some_and(|classes| classes.names == shape.classes);
     if labels == AnchorLabels::Random || same {
@@ -343,9 +343,10 @@ struct ContributionSplit {
 }
 
 /// How far ‖gᵢ‖² − ‖wᵢ‖², as computed, may lie below the squared length of gᵢ − Vwᵢ, as a share of
-/// ‖gᵢ‖². With γ for sums over the p numbers of a gradient, every entry of w is off by γ‖g‖, so
-/// ‖w‖² by 2√k·γ; VᵀV was made a projection by two products of that rounding, so each of its k²
-/// entries is off by 3γ and the matrix by 3k·γ; the squares themselves are off by 2γ.
+/// ‖gᵢ‖². With γ for sums over the p numbers of a gradient, every entry of w has an error of γ‖g‖,
+/// so ‖w‖² has one of 2√k·γ. VᵀV became a projection by two products with that rounding, so each of
+/// its k² entries has an error of 3γ and the matrix one of 3k·γ. The squares themselves have an
+/// error of 2γ.
 fn residual_slack(directions: usize, parameters: usize) -> f64 {
     let k = directions as f64;
     let terms = 3.0 * k + 2.0 * k.sqrt() + 2.0;
@@ -363,7 +364,7 @@ impl ContributionSplit {
         Self { embedding, residual, embedding_unit, residual_unit, slack: RESIDUAL_SLACK }
     }
 
-    /// For so many directions of gradients of so many numbers.
+    /// For this many directions and gradients of this many numbers.
     fn of_sizes(self, directions: usize, parameters: usize) -> Self {
         Self { slack: residual_slack(directions, parameters), ..self }
     }
@@ -372,9 +373,9 @@ impl ContributionSplit {
         LONGEST * (self.embedding + self.residual)
     }
 
-    /// What rounding adds to the sensitivity of a sum over so many records. An embedding is one
-    /// sum. A residual Σfg − V·(Σfw) is two, and a product with V, which is off by √k·γ of the
-    /// length, as V has a Frobenius norm of √k at most.
+    /// The amount that rounding adds to the sensitivity of a sum over this many records. An
+    /// embedding is one sum. A residual Σfg − V·(Σfw) is two sums and a product with V, whose error
+    /// is √k·γ of the length, as V has a Frobenius norm of at most √k.
     fn rounding(&self, records: usize, directions: usize, parameters: usize) -> f64 {
         let sums = rounding(records, directions + parameters);
         let product =
@@ -382,7 +383,7 @@ impl ContributionSplit {
         self.longest() * (self.embedding_unit * sums + self.residual_unit * (2.0 * sums + product))
     }
 
-    /// Root mean square length of what unit noise on every number does to a gradient.
+    /// Root mean square length of the effect on a gradient of unit noise on every number.
     fn noise_length(&self, directions: usize, parameters: usize) -> f64 {
         let part =
             |count: usize, unit: f64| if unit > 0.0 { count as f64 / (unit * unit) } else { 0.0 };
@@ -457,7 +458,7 @@ impl Contributions for Embeddings<'_> {
 struct Anchor {
     /// V, with columns of zeros where the public gradients have too few directions.
     basis: Matrix,
-    /// The combinations of the anchors' gradients that it began from the last time.
+    /// The combinations of the anchors' gradients from which it started last time.
     combinations: Matrix,
     /// Its share of the public gradients' energy.
     energy: f64,
@@ -471,15 +472,15 @@ impl Default for Anchor {
 }
 
 impl Anchor {
-    /// The subspace of `gradients`, searched from where it was before. Power iteration on the
-    /// Gram matrix finds the combinations of gradients with the most energy; no matrix of
-    /// gradients is formed until the basis is.
+    /// The subspace of `gradients`, searched from its earlier place. Power iteration on the Gram
+    /// matrix finds the combinations of gradients with the most energy; no matrix of gradients is
+    /// formed until the basis is.
     fn of(gradients: &Gradients, directions: usize, before: Self) -> Result<Self> {
         let gram = gradients.gram();
         let count = gradients.examples();
         let mut combinations = before.combinations;
         if combinations.shape() != (count, directions) {
-            // Any start that is orthogonal to nothing.
+            // Any start that is not orthogonal to the solution.
             combinations = Matrix::from_fn(count, directions, |i, j| {
                 ((i * directions + j) as f64 * 0.754_877_666).fract() - 0.5
             });
@@ -512,8 +513,7 @@ impl Anchor {
     }
 }
 
-/// A basis that is orthonormal already, except for rounding, without that: V(VᵀV)^−½. Columns
-/// of zeros stay.
+/// Removes the rounding error of an almost orthonormal basis: V(VᵀV)^−½. Columns of zeros stay.
 fn orthonormal(basis: &Matrix) -> Option<Matrix> {
     let (values, vectors) = symmetric::eigen(&inner_products(basis, basis))?;
     let root = Matrix::from_diagonal(
@@ -530,7 +530,7 @@ struct Embedded {
     split: ContributionSplit,
     directions: usize,
     refresh: u64,
-    /// Records that a sample has on average.
+    /// The average number of records in a sample.
     batch: f64,
     drawn: u64,
     basis: Anchor,
@@ -556,7 +556,7 @@ impl GradientSource for Embedded {
             self.release,
             Examples::protected,
             |records, sample, sum| {
-                // That shapes fit was checked at the start; chunks that do not add nothing.
+                // Shapes were checked at the start; chunks that do not fit add nothing.
                 let _ = objective.over_sample(model, records, sample.members(), |g, count| {
                     sum.add(&split.embed(basis, g), count, f64::INFINITY);
                 });
@@ -589,7 +589,7 @@ impl GradientSource for Embedded {
         }
     }
 
-    /// From public records at a released model.
+    /// Computed from public records at a released model.
     fn public_measures(&self) -> Vec<(Series, f64)> {
         vec![(Series::SubspaceEnergy, self.basis.energy)]
     }
@@ -626,7 +626,7 @@ mod tests {
             (of_rows(&golden.rows("subspace.A")), of_rows(&golden.rows("subspace.B")));
         let mut anchor = Anchor::default();
         for _ in 0..10 {
-            // Each time it goes on from where it was.
+            // Each time it continues from its earlier place.
             anchor = Anchor::of(&public, 2, anchor).unwrap();
         }
         let projector = &anchor.basis * anchor.basis.transpose();
@@ -679,7 +679,7 @@ mod tests {
                 let split = ContributionSplit::new(0.8, residual, 0.5);
                 for i in 0..40 {
                     let one = of_rows(&rows.rows(i, 1).into_owned());
-                    // The mechanism clips at 1 in a run; here nothing does but the method.
+                    // In a run the mechanism clips at 1; here only the method clips.
                     let mut sum =
                         ClippedSum::new(if residual > 0.0 { 36 } else { 6 }, f64::INFINITY);
                     let embeddings = split.embed(&anchor.basis, &one);
@@ -687,7 +687,7 @@ mod tests {
                     let length = Vector::from_vec(sum.finish()).norm();
                     let rounding = split.rounding(1, 6, 30);
                     assert!(length <= 1.0 + rounding, "{scale} {i}: {length}");
-                    // The norm that the mechanism clips by is the vector's, but for the slack.
+                    // The norm by which the mechanism clips is the vector's, up to the slack.
                     let claimed = Contributions::squared_norms(&embeddings)[0].sqrt();
                     assert!((claimed - length).abs() < 1e-5, "{scale} {i}: {claimed} {length}");
                     assert!(scale < 1.0 || length > 0.99, "{scale} {i}: {length}");
@@ -696,7 +696,7 @@ mod tests {
         }
     }
 
-    /// Neighbours: a sample with a record, and the same with the record blank. Those that are
+    /// Neighbours: a sample with a record, and the same with the record blank. Records that are
     /// clipped in both parts attain the sensitivity.
     #[test]
     fn leaving_a_record_blank_moves_a_step_by_the_sensitivity_and_no_further() {
@@ -755,8 +755,8 @@ mod tests {
         let own = || Value::Text("own".to_owned());
         let common = [("steps", 15.0), ("batch", 60.0), ("learning_rate", 0.7)];
         let mut ours = settings(&common);
-        // Five features and two classes: gradients live in five directions, for the slopes of
-        // two scores add up to zero.
+        // Five features and two classes: gradients have five directions, because the slopes of two
+        // scores add up to zero.
         ours.extend(settings(&[("basis", 10.0), ("clip_embedding", 0.3), ("clip_residual", 0.0)]));
         ours.insert("anchor_labels".to_owned(), own());
         let mut theirs = settings(&common);
@@ -770,7 +770,7 @@ mod tests {
         let energy = gep.series(Series::ExactSubspaceEnergy);
         assert!(energy.iter().all(|(_, share)| (share - 1.0).abs() < 1e-9), "{energy:?}");
         golden::assert_near(&parameters(gep), &parameters(rehearse("dp_sgd", theirs, noise)), 1e-9);
-        // The noise is the same, too: as many numbers, the same σ relative to the clip norm.
+        // The noise is also the same: as many numbers, the same σ relative to the clip norm.
         let target = Target { epsilon: 1.0, delta: 1e-5 };
         let sigma = |method, settings| {
             let done: crate::rehearsal::Tried =

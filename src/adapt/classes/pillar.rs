@@ -25,11 +25,11 @@ use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::Target;
 
-/// Directions where nothing else is said.
+/// The default number of directions.
 const USUAL_COMPONENTS: usize = 40;
 
-/// The rate for the hinge loss is that for the logistic times this, ζ² and the number of classes: its scores
-/// have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
+/// The rate for the hinge loss is that for the logistic loss times this, ζ² and the number of
+/// classes: its scores have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
 const HINGE_RATE: f64 = 0.1;
 
 choices! {
@@ -145,7 +145,7 @@ impl Method for Pillar {
             };
             let pace = StepLengths::of(&head).times(factor);
             let (mean, principal) = directions(&problem.public, components, settings.centre)?;
-            // Public records that do not vary enough leave the last directions empty.
+            // If public records do not vary enough, the last directions are empty.
             let directions = principal.directions.resize_horizontally(components, 0.0);
             let design = Design {
                 scale: 1.0,
@@ -180,8 +180,8 @@ fn components(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
     Ok(wanted)
 }
 
-/// Softmax regression needs no bias on centred records; one class against the rest does, for
-/// there are fewer of the class.
+/// Softmax regression needs no bias on centred records. One class against the rest does, because
+/// the class has fewer records.
 fn head(inputs: usize, shape: &ProblemShape, loss: SampledLoss) -> Result<Architecture> {
     let classes = design::classes(shape)?;
     match loss {
@@ -209,7 +209,7 @@ fn projection(directions: &Matrix, mean: &Vector) -> Result<Classifier> {
     let (inputs, outputs) = directions.shape();
     let dense = Layer::Dense(Dense { inputs, outputs });
     let architecture = Architecture::new(vec![dense, Layer::Normalise(outputs)])?;
-    // Row by row, the weights are the directions one after the other.
+    // Row by row, the weights are the directions one after another.
     let weights = directions.as_slice().iter().copied();
     let biases = directions.column_iter().map(|direction| -direction.dot(mean));
     Classifier::new(architecture, weights.chain(biases).collect())

@@ -160,8 +160,8 @@ fn public_classes(public: &Dataset) -> Result<&Classes> {
     })
 }
 
-/// The network that is fine-tuned: the chosen one, or that of the model to start from with as
-/// many outputs as there are classes.
+/// The network to fine-tune: the chosen one, or that of the starting model with one output per
+/// class.
 fn network(shape: &ProblemShape, chosen: NetworkSettings) -> Result<Architecture> {
     let Some(start) = &shape.start else {
         return design::network(shape, chosen, shape.dimension);
@@ -191,7 +191,7 @@ fn network(shape: &ProblemShape, chosen: NetworkSettings) -> Result<Architecture
     Architecture::new(layers)
 }
 
-/// The same scores of features that are multiplied by `scale` before.
+/// A model with the same scores on features that were multiplied by `scale`.
 fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
     let architecture = model.architecture().without_margins();
     let mut model = Classifier::new(architecture, model.parameters().to_vec())?;
@@ -212,7 +212,7 @@ fn planned(network: &Architecture, part: TrainedPart) -> PlannedDesign {
     PlannedDesign { trained, remarks: remarks(network) }
 }
 
-/// What the public records teach.
+/// The design after training on the public records.
 fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
     let Problem { shape, public, seed, .. } = problem;
     let names = public_classes(public)?.names.clone();
@@ -251,8 +251,8 @@ fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classi
 const EVERYTHING: SampledObjective =
     SampledObjective { loss: SampledLoss::CrossEntropy, trained: TrainedParameters::Everything };
 
-/// The layers that `known` and `network` have in common, which is all but the last, with what
-/// was learned, and a last layer that knows nothing.
+/// The layers that `known` and `network` share, which are all but the last, with their learned
+/// parameters, and a new last layer.
 fn with_new_head(known: &Classifier, network: Architecture) -> Result<Classifier> {
     let mut parameters = vec![0.0; network.parameters()];
     let last = network.layers().last().map_or(0, Layer::parameters);
@@ -282,7 +282,7 @@ fn freeze(model: Classifier, part: TrainedPart, scale: f64) -> Result<Design> {
     })
 }
 
-/// A last layer by itself sees what the frozen ones make of records, and that has some length.
+/// A last layer by itself gets the outputs of the frozen ones, whose length must be known.
 fn pace(design: &Design, public: &PublicRecords) -> Result<StepLengths> {
     let pace = StepLengths::of(design.model.architecture());
     if design.frozen.is_none() {
@@ -377,7 +377,7 @@ mod tests {
             let mut spender = crate::privacy::Spender::rehearsal(&noise, 1);
             run.step(&mut spender, &crate::privacy::Watch::sealed()).unwrap();
             let Model::Classifier(tuned) = run.finish().unwrap().into_inner() else { panic!() };
-            // One tiny step: all but a new head is still there.
+            // After one tiny step everything but the new head is unchanged.
             let moved = known.parameters().iter().zip(tuned.parameters());
             let far = moved.filter(|(a, b)| (*a - *b).abs() > 0.01).count();
             assert!(if same { far == 0 } else { far > 0 && far <= 18 }, "{same} {far}");

@@ -117,11 +117,11 @@ settings! {
 /// The method of this module.
 pub struct CnvxAdap;
 
-/// Λ: by public data alone, where it is not given.
+/// Λ: computed from public data, if it is not given.
 ///
-/// The published bounds hold for a ball that has the private solution in it, which on real
-/// data is up to one and a half times as long as the public one. Noise grows with Λ, though,
-/// so a run that starts at the public solution does better with the least ball that holds it.
+/// The published bounds hold for a ball that contains the private solution, which on real data is
+/// up to one and a half times as long as the public one. But noise grows with Λ, so a run that
+/// starts at the public solution does better with the smallest ball that contains this one.
 fn radius(shape: &ProblemShape, public: &PublicRecords, settings: CnvxAdapSettings) -> Result<f64> {
     if let Some(given) = settings.lambda {
         return Ok(given);
@@ -133,7 +133,8 @@ fn radius(shape: &ProblemShape, public: &PublicRecords, settings: CnvxAdapSettin
     let norm = public.once("length of the ridge solution", DEFAULT_RIDGE, |public, ridge| {
         Ok(ridge_solution(public, ridge)?.norm())
     })?;
-    // Public labels that are all but zero leave what predicts the largest label.
+    // If public labels are almost zero, the ball must still contain a model that predicts the
+    // largest label.
     Ok((lengths * norm).max(shape.bounds.label / shape.bounds.feature_norm))
 }
 
@@ -211,8 +212,8 @@ impl Method for CnvxAdap {
     }
 }
 
-/// The printed step sizes, those of the weights in units of v. `noise` is that of an entry of the
-/// gradient, of which there are d, and of a slope in v, which is σ₂/c.
+/// The printed step sizes, with those of the weights in units of v. `noise` holds the noise of an
+/// entry of the gradient, which has d entries, and of a slope in v, which is σ₂/c.
 pub(super) fn printed_pace(
     largest: Largest,
     pulls: Pulls,
@@ -277,7 +278,7 @@ mod tests {
         assert!(proven > 0.0 && proven < 1.0, "{proven}");
     }
 
-    /// The formulas as they stand in the paper, in u, for one finite ε.
+    /// The formulas of the paper, in u, for one finite ε.
     #[test]
     fn the_printed_steps_are_those_of_the_paper() {
         let (alpha, m, n, d, steps) = (0.3, 50.0_f64, 20.0_f64, 4.0, 7.0_f64);
@@ -334,7 +335,7 @@ mod tests {
         assert_eq!(of(&public, "as_printed", 0.0), 2.0 * norm);
         assert_eq!(of(&public, "rigorous", 0.0), norm.max(1.0));
         assert_eq!(of(&public, "rigorous", 0.3), 0.3);
-        // Labels that say nothing leave a ball that predicts all labels within the bounds.
+        // Labels without information give a ball that can predict all labels within the bounds.
         public.target = Some(vec![0.0; public.len()]);
         assert_eq!(of(&public, "as_printed", 0.0), 1.0);
     }

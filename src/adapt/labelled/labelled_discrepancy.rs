@@ -19,7 +19,7 @@ use crate::numeric::rounding::summation_error;
 use crate::numeric::trust_region::maximum;
 use crate::numeric::{Matrix, Vector};
 
-/// What the eigen-decomposition may lose, in units of B.
+/// The possible error of the eigendecomposition, in units of B.
 const SOLVER_ROUNDING: f64 = 1e-11;
 
 /// The mean squared loss of a dataset as a function of the weights: wᵀCw − 2b·w + c.
@@ -32,13 +32,12 @@ pub struct Risk {
 }
 
 impl Risk {
-    /// `None` of data without labels.
+    /// `None` for data without labels.
     pub fn of(data: &Dataset) -> Option<Self> {
         Self::bounded(data, Bounds { feature_norm: f64::INFINITY, label: f64::INFINITY })
     }
 
-    /// With every record brought into `bounds`; one that is not made of numbers counts
-    /// for nothing.
+    /// With every record brought into `bounds`; one that is not finite is ignored.
     pub(super) fn bounded(data: &Dataset, bounds: Bounds) -> Option<Self> {
         let target = data.target.as_ref().filter(|target| target.len() == data.len())?;
         let share = 1.0 / data.len() as f64;
@@ -71,8 +70,8 @@ impl Risk {
     }
 }
 
-/// sup over ‖w − centre‖ ≤ radius of L_ours(w) − L_theirs(w), and where it is taken.
-/// `None` where a number of the data is none.
+/// sup over ‖w − centre‖ ≤ radius of L_ours(w) − L_theirs(w), and the point where it is attained.
+/// `None` if the data contain NaN.
 pub fn excess(ours: &Risk, theirs: &Risk, centre: &Vector, radius: f64) -> Option<(f64, Vector)> {
     let curvature: Matrix = &ours.equations.gram - &theirs.equations.gram;
     let pull = &curvature * centre - (&ours.equations.moment - &theirs.equations.moment);
@@ -93,7 +92,7 @@ pub(super) fn largest_loss(bounds: Bounds, centre: &Vector, radius: f64) -> f64 
     (bounds.feature_norm * (centre.norm() + radius) + bounds.label).powi(2)
 }
 
-/// Of the discrepancy *as it is computed*, under either neighbour.
+/// The sensitivity of the discrepancy *as it is computed*, under either neighbour.
 pub(super) fn sensitivity(shape: &ProblemShape, centre: &Vector, radius: f64) -> f64 {
     let n = shape.private_records;
     let rounding = summation_error(n + shape.dimension + 16) + SOLVER_ROUNDING;
@@ -122,7 +121,7 @@ mod tests {
             ("discrepancy_Lambda_1.0", 1.0),
             ("discrepancy_Lambda_3.0", 3.0),
         ] {
-            // Keys of this file hold dots, so it is not `path` that finds them.
+            // Keys of this file contain dots, so `path` cannot find them.
             let case = golden::Golden(golden.0.get(case).unwrap().clone());
             let nested = golden::Golden(serde_json::json!({ "case": case.0 }));
             let (ours, theirs) = (risk(&nested, "case", "priv"), risk(&nested, "case", "pub"));

@@ -29,10 +29,10 @@ use crate::privacy::Target;
 /// Ridge of the public logistic solution that a linear run starts from.
 const RIDGE: f64 = 1e-4;
 
-/// The stream of the seed that names the step which as_printed delivers.
+/// The stream of the seed that chooses the step that as_printed delivers.
 const DRAWN_STEP: u64 = 1;
 
-/// Public gradient steps that a network starts with.
+/// The number of public gradient steps at the start of a network.
 const WARM_UP: usize = 200;
 
 choices! {
@@ -244,8 +244,8 @@ fn pace(
     }
 }
 
-/// β̄ of Lemma 5.1, as its proof has it: the logistic loss of a linear score has a curvature of
-/// r²/4 at most, and the other terms are those of the weights, in u.
+/// β̄ of Lemma 5.1, from its proof: the logistic loss of a linear score has a curvature of at most
+/// r²/4, and the other terms are those of the weights, in u.
 fn printed_smoothness(settings: NcnvxAdapSettings, largest: Largest, caps: Caps, norm: f64) -> f64 {
     let NcnvxAdapSettings { alpha, lambda_1, lambda_2, lambda_inf, sharpness, .. } = settings;
     let (m, n) = (caps.public_records as f64, caps.private_records as f64);
@@ -346,7 +346,7 @@ mod tests {
         assert!(proven > 0.0 && proven < 1.0, "{proven}");
     }
 
-    /// Written down once more from the terms of the proof.
+    /// Written again from the terms of the proof.
     #[test]
     fn the_printed_step_is_one_over_the_smoothness_of_the_paper() {
         let given = BTreeMap::from(

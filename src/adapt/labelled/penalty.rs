@@ -12,7 +12,7 @@ use crate::privacy::{
 
 const DISCREPANCY: &str = "discrepancy";
 
-/// Where a method takes the penalty d̂ of public records from.
+/// The source of a method's penalty d̂ on public records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum PenaltySource {
     /// Known without looking at the private data.
@@ -87,7 +87,7 @@ impl PenaltySource {
         Ok(Some((announced, ReleasedPenalty { release, radius })))
     }
 
-    /// What of the budget is left for the method's other releases.
+    /// The share of the budget for the method's other releases.
     pub(super) fn remaining_share(self) -> f64 {
         match self {
             Self::Declared(_) => 1.0,

@@ -106,7 +106,7 @@ choices! {
     pub enum Weighting { Learned = "learned", Pooled = "pooled" }
 }
 
-/// Also of the logistic method.
+/// Also used by the logistic method.
 pub(super) const WEIGHTING_FIELD: Setting<Weighting> = Setting {
     name: "weights",
     unit: "",
@@ -122,7 +122,7 @@ pub(super) const DAMPING_FIELD: Setting<f64> = Setting {
     kind: real(0.0, 10.0, 0.06),
 };
 
-/// The largest α that is taken where nothing is said.
+/// The largest default α.
 const MOST_USUAL_SHARE: f64 = 0.1;
 
 /// The method of this module.
@@ -220,16 +220,15 @@ fn few_public_records(shape: &ProblemShape) -> Option<String> {
 }
 
 /// λ of λ/2·‖w − w_pub‖², for a gradient that has noise of scale σ in every step and of energy
-/// `noise` on the average of all. The ridge that is right for an unknown shift is in
-/// proportion to this energy over the public residual variance, which stands for what there
-/// is to be learned. The term in σ is for targets near the source, where the first is too
-/// weak at a large ε.
+/// `noise` on the average of all. For an unknown shift the right ridge is proportional to this
+/// energy over the public residual variance, which stands for the size of the possible gain. The
+/// term in σ is for targets near the source, where the first term is too weak at a large ε.
 fn usual_pull(sigma: f64, noise: f64, residual: f64) -> f64 {
     sigma / 4.0 + 10.0 * noise / residual.powi(2)
 }
 
-/// tr H(H + δI)⁻¹ of the public curvature H: along how many directions the steps, which δ
-/// damps, follow the noise.
+/// tr H(H + δI)⁻¹ of the public curvature H: the number of directions along which the steps, damped
+/// by δ, follow the noise.
 fn degrees_of_freedom(curvature: &Matrix, damping: f64) -> f64 {
     let dimension = curvature.nrows();
     let damped = curvature + damping * &Matrix::identity(dimension, dimension);
@@ -237,12 +236,12 @@ fn degrees_of_freedom(curvature: &Matrix, damping: f64) -> f64 {
     dimension as f64 - damping * trace
 }
 
-/// Less noise pays for more steps, which come closer to the minimum.
+/// Less noise allows more steps, which come closer to the minimum.
 fn automatic_steps(target: Target) -> u64 {
     (60.0 * target.epsilon.sqrt().clamp(1.0, 2.0)).round() as u64
 }
 
-/// The size of a usual residual of the public solution: about zero, not about its mean.
+/// The typical size of a residual of the public solution, around zero and not around its mean.
 fn public_residual(public: &Dataset, start: &Vector) -> Result<f64> {
     let residual = LinearModel::from(start.clone())
         .mean_squared_error(&public.features, public.target.as_deref().unwrap_or_default())
@@ -405,7 +404,7 @@ mod tests {
             let weights = part.weights(&w);
             near(pass.weight, weights.iter().sum());
             near(pass.effective_sample, crate::adapt::effective_sample(weights.iter().copied()));
-            // Some lose weight and some do not.
+            // Some records lose weight and some do not.
             assert!(pass.weight < 0.4 && weights.contains(&part.weight));
             let mut gradient = Vector::zeros(dimension);
             for ((x, score), (y, q)) in
@@ -549,7 +548,7 @@ mod tests {
         let curvature = Matrix::from_diagonal(&Vector::from_vec(vec![3.0, 1.0, 0.0]));
         assert!((degrees_of_freedom(&curvature, 1.0) - 1.25).abs() < 1e-14);
         assert!((degrees_of_freedom(&curvature, 1e-9) - 2.0).abs() < 1e-8);
-        // What cannot be factored has all directions, as far as we know.
+        // A matrix that cannot be factored counts with all directions.
         assert_eq!(degrees_of_freedom(&curvature, 0.0), 3.0);
         assert_eq!(usual_pull(0.0, 0.0, 0.5), 0.0);
         assert!((usual_pull(0.2, 0.01, 0.5) - (0.05 + 0.4)).abs() < 1e-15);
@@ -612,7 +611,7 @@ mod tests {
             kappa in 1e-4..4.0_f64,
             penalty in 0.0..1.0_f64,
         ) {
-            // Features up to five times the declared norm: bad bounds must not break it.
+            // Features up to five times the declared norm: wrong bounds must not break it.
             let (n, w) = (20, Vector::from_vec(w));
             let profile = profile(alpha, kappa, penalty, 1.0);
             let ours = example::shifted(3, 10, n, 5).2;

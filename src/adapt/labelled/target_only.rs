@@ -95,7 +95,7 @@ settings! {
     }
 }
 
-/// One of the two: numbers, or classes.
+/// One of two methods: for numbers, or for classes.
 pub struct TargetOnly(&'static Spec);
 
 /// For labels that are numbers.
@@ -122,7 +122,7 @@ impl Method for TargetOnly {
         problem: Problem,
         _target: Target,
     ) -> Result<(Plan, Start)> {
-        // The two differ in their defaults alone.
+        // The two differ only in their defaults.
         let settings = TargetOnlySettings::of(settings)?;
         let loss = match self.0.task {
             Task::Regression => ScoreLoss::Squared,
@@ -132,7 +132,7 @@ impl Method for TargetOnly {
             two_classes(&problem.public)?;
         }
         let shape = &problem.shape;
-        // All weight on the private records, none learned.
+        // All weight is on the private records, and none is learned.
         let profile = Profile {
             loss,
             alpha: 0.0,

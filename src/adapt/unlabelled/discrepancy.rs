@@ -62,7 +62,7 @@ pub struct Smoothed {
 }
 
 impl Smoothed {
-    /// `None` for a matrix that holds something else than numbers.
+    /// `None` for a matrix that is not finite.
     pub fn of(matrix: &Matrix, temperature: f64) -> Option<Self> {
         let (values, axes) = eigen(matrix)?;
         let norm = values.amax();
@@ -109,23 +109,23 @@ pub fn largest_square(features: &Matrix) -> Result<f64> {
     }
 }
 
-/// The same, worked out once.
+/// The same, computed once.
 pub fn largest_square_of(public: &PublicRecords) -> Result<f64> {
     public.once("largest square", 0.0, |public, _| largest_square(&public.features))
 }
 
-/// How far a neighbour moves E, and scores made of it, *as they are computed*.
+/// How far a neighbour moves E, and scores computed from it, *as they are computed*.
 #[derive(Debug, Clone, Copy)]
 pub struct Sensitivity {
-    /// Of E in Frobenius norm.
+    /// The sensitivity of E in Frobenius norm.
     pub slope: f64,
     /// R
     pub range: f64,
-    /// What rounding moves every score by.
+    /// The rounding error of every score.
     pub score_rounding: f64,
-    /// What bounds c₁ + c₂: the range's share of what it would be if M could be anything.
+    /// The bound on c₁ + c₂: the range, relative to the range for arbitrary M.
     pub concentration: f64,
-    /// What bounds ‖E‖₂.
+    /// The bound on ‖E‖₂.
     pub largest_slope: f64,
 }
 
@@ -139,9 +139,9 @@ impl Sensitivity {
         let largest = share_of_largest(1, d, exponent);
         let concentration = share_of_largest(2, d, exponent);
         let moved = temperature * r2 / n as f64;
-        // The computed eigenvalues and vectors are those of a matrix that differs from M by
-        // a modest multiple of d roundings; the sum that M₀ is, by n of them. The products
-        // and sums that make E and the scores of them round again. Either neighbour errs.
+        // The computed eigenvalues and vectors are those of a matrix that differs from M by a
+        // modest multiple of d roundings; the sum M₀ has an error of n of them. The products and
+        // sums that give E and the scores round again. Either neighbour has these errors.
         let summed = n * shape.most_records;
         let moment = summation_error(summed + 100 * d + 100) * (r2 + square);
         let products = summation_error(100 * d + 100);
@@ -158,8 +158,8 @@ impl Sensitivity {
     }
 }
 
-/// The most that the `count` largest of `dimension` numbers, all between 1 and
-/// cosh(`exponent`), can be of their sum.
+/// The largest share that the `count` largest of `dimension` numbers, all between 1 and
+/// cosh(`exponent`), can have in their sum.
 fn share_of_largest(count: usize, dimension: usize, exponent: f64) -> f64 {
     let others = dimension.saturating_sub(count) as f64;
     // The reciprocal does not overflow.
@@ -216,8 +216,8 @@ mod tests {
         assert!(error.to_string().contains("zero"), "{error}");
     }
 
-    /// How far two scores move apart, and E in Frobenius norm, when a private record along
-    /// axis `from` becomes one along axis `to`; what is left of M₀ is `rest`, of P nothing.
+    /// How far two scores move apart, and E in Frobenius norm, when a private record along axis
+    /// `from` becomes one along axis `to`; the rest of M₀ is `rest`, and P is zero.
     fn moved(rest: &[f64], from: usize, to: usize, n: usize, temperature: f64) -> (f64, f64) {
         let d = rest.len();
         let slope = |axis: usize| {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn shape(n: usize, d: usize) -> ProblemShape {
-        // Only the numbers matter, not the records.
+        // Only the sizes matter, not the records.
         let (shape, _, _) = example::shifted(2, 5, 5, 1);
         ProblemShape { private_records: n, dimension: d, ..shape }
     }
@@ -297,7 +297,8 @@ mod tests {
             seed in 0_u64..10_000, dimension in 1_usize..9, log_temperature in -4.0..3.0_f64,
             log_ratio in -3.0..3.0_f64,
         ) {
-            // Few records on either side: extreme moments. Half the time nearly equal axes.
+            // Few records on either side give extreme moments. Half the time the axes are nearly
+            // equal.
             let mut generator = example::generator(seed);
             let mut record = |near: Option<&Vector>| {
                 let x = example::normals(&mut generator, dimension);

@@ -189,7 +189,7 @@ impl Method for TwoStageFrankWolfe {
         settings.mode.fixes(&TWO_STAGE, given, &["schedule", "returned"])?;
         let TwoStageFrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
         let TwoStageFrankWolfeSettings { weight_ridge, returned, lambda, ridge, .. } = settings;
-        // The model is fitted in the end.
+        // The model is fitted at the end.
         let model_step = ModelStep::FrankWolfe;
         let settings = FrankWolfeSettings {
             mode,
@@ -206,7 +206,7 @@ impl Method for TwoStageFrankWolfe {
     }
 }
 
-/// K for a target: see the module.
+/// K for a target: see the module's text.
 fn automatic_rounds(shape: &ProblemShape, sensitivity: Sensitivity, target: Target) -> u64 {
     let budget = gaussian::mu(target.epsilon, target.delta);
     let candidates = (shape.public_records.max(3) as f64).ln();
@@ -232,8 +232,8 @@ fn plan(
     let suitable = automatic_rounds(shape, sensitivity, target);
     let rounds = settings.rounds.unwrap_or(if printed { PRINTED_ROUNDS } else { suitable });
     let weight = objective.weight(radius);
-    // Scores are weighted, and the slope of the public part is subtracted: two roundings, on
-    // either side. A gap is a sum of m of them, and of the gap of the model.
+    // Scores are weighted, and the slope of the public part is subtracted: two roundings, on either
+    // side. A gap is a sum of m scores, and of the gap of the model.
     let largest = weight * square + objective.largest_public_slope(public, square, radius);
     let range = weight * sensitivity.range + summation_error(8) * largest;
     let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
@@ -290,7 +290,7 @@ fn plan(
     let plan = Plan {
         releases,
         steps: rounds + u64::from(best.is_some()),
-        // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
+        // Scores differ by at most this; the largest of many noisy ones is too high by ln m scales.
         signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
         warnings,
         explained: None,
@@ -323,9 +323,9 @@ fn plan(
 enum StepSizes {
     Equal,
     Classic,
-    /// Those of algorithm 2.
+    /// The step sizes of algorithm 2.
     Printed,
-    /// Those of algorithm 1.
+    /// The step size of algorithm 1.
     Constant(f64),
 }
 
@@ -342,8 +342,8 @@ impl StepSizes {
     }
 }
 
-/// The step of algorithm 1, with the constants that the paper finds for its objective. `square` is
-/// r̂² and `label` is Y.
+/// The step of algorithm 1, with the constants of the paper for its objective. `square` is r̂² and
+/// `label` is Y.
 fn printed_step(square: f64, temperature: f64, radius: f64, label: f64, rounds: u64) -> f64 {
     let norm = square.sqrt();
     let (weights, models) = (2.0, 2.0 * radius);
@@ -361,22 +361,22 @@ struct FrankWolfeSearch {
     rounds: u64,
     printed: bool,
     steps: StepSizes,
-    /// The model is fitted again instead of moved.
+    /// Whether the model is fitted again instead of moved.
     best_model: bool,
     vertex: Release<Selection>,
-    /// Of the iterate with the least gap, where that is what is delivered.
+    /// The release of the iterate with the least gap, if that one is delivered.
     best: Option<Release<Selection>>,
     average: bool,
-    /// By how much a chosen record's score is expected to fall short of the best.
+    /// The expected distance of a chosen record's score from the best.
     shortfall: f64,
     index: u64,
     /// Starts at public values and moves by released choices.
     state: Reweighted,
-    /// Earlier states, where the best of them is sought.
+    /// Earlier states, if the best of them is delivered.
     iterates: Vec<Reweighted>,
-    /// Sums of q and w, where their average is sought.
+    /// Sums of q and w, if their average is delivered.
     sum: Option<Reweighted>,
-    /// What a stopped run delivers.
+    /// The result of a stopped run.
     result: Option<Released<Reweighted>>,
 }
 
@@ -387,7 +387,7 @@ impl FrankWolfeSearch {
         let state = &self.state;
         let reach = problem.reach(&-&public);
         let vertex = problem.moment.select(spender, self.vertex, &reach, |moment| {
-            // A bounded moment has no entry that is not a number, and then there are scores.
+            // A bounded moment is finite, so there are scores.
             let scores = problem.scores(moment, state, &public);
             scores.unwrap_or_else(|| -&public).as_slice().to_vec()
         })?;
@@ -487,8 +487,8 @@ mod tests {
 
     #[test]
     fn scores_that_are_mostly_public_stay_within_the_range_rounding_included() {
-        // Next to large losses the discrepancy is lost in rounding: the model hardly may move,
-        // and a private record hardly moves the moment.
+        // Beside large losses the discrepancy is lost in rounding: the model can hardly move, and a
+        // private record hardly moves the moment.
         let (radius, length, n) = (1e-3, 0.01, 10_000_000);
         let (mut shape, mut public, _) = example::shifted(2, 60, 20, 3);
         public.features = Matrix::from_fn(1, 60, |_, i| length * (0.4 + 0.01 * i as f64));

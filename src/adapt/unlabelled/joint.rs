@@ -33,7 +33,7 @@ impl Joint {
         Some(Vector::from_iterator(labels.len(), residuals.map(|residual| residual * residual)))
     }
 
-    /// Not a number where the objective has none.
+    /// NaN if the objective has no value.
     pub fn value(&self, matching: &Matching, labels: &[f64], moment: &Matrix, q: &Vector) -> f64 {
         let difference = difference(moment, &matching.public.features, q);
         let loss = self.losses(&matching.public.features, labels, q);
@@ -73,7 +73,7 @@ mod tests {
         let labels = public.target.clone().unwrap();
         let moment = bounded_moment(&private.features, 1.0);
         let matching = Matching { public: public.clone().into(), regularisation: 0.1 };
-        // Inside the ball and on its edge, without a ridge that the loss would not contain.
+        // Inside the ball and on its edge, without a ridge, which the loss does not contain.
         for radius in [10.0, 0.4] {
             let joint = Joint { temperature: 8.0, radius, ridge: 0.0 };
             let mut generator = example::generator(3);

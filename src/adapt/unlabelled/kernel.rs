@@ -31,10 +31,10 @@ use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::quadratic_forms;
 use crate::numeric::{Matrix, Vector};
 
-/// j over the mean diagonal entry of G.
+/// j relative to the mean diagonal entry of G.
 const JITTER: f64 = 1e-6;
 
-/// Most public records for which the kernel form is chosen by itself: G is factored once,
+/// The most public records for which the kernel form is chosen automatically: G is factored once,
 /// at a cost of m³/3.
 const MOST_RECORDS: usize = 3000;
 
@@ -79,14 +79,14 @@ impl Kernel {
         Ok(Self { gram, factor: factor.unpack() })
     }
 
-    /// a, of any moment: what is released.
+    /// a, for any moment: the released vector.
     pub fn coordinates(&self, features: &Matrix, moment: &Matrix) -> Vec<f64> {
         let forms = quadratic_forms(features, moment);
         // The diagonal of a Cholesky factor is positive, so there is a solution.
         self.factor.solve_lower_triangular(&forms).unwrap_or(forms).as_slice().to_vec()
     }
 
-    /// b, of coordinates.
+    /// b, from coordinates.
     fn forms(&self, coordinates: Vec<f64>) -> Vector {
         &self.factor * Vector::from_vec(coordinates)
     }
@@ -102,7 +102,7 @@ impl Kernel {
 }
 
 impl FormSearch {
-    /// At most `moves` of them.
+    /// Makes at most `moves` moves.
     pub fn advance(&mut self, moves: u64) {
         for _ in 0..moves {
             if !self.descent.advance(&self.kernel.gram) {
@@ -111,14 +111,14 @@ impl FormSearch {
         }
     }
 
-    /// Up to a constant: ½⟨q, ∇ − b̃⟩, whatever the regularisation is.
+    /// The objective up to a constant: ½⟨q, ∇ − b̃⟩, for any regularisation.
     pub fn objective(&self) -> f64 {
         0.5 * self.descent.point.dot(&(&self.descent.gradient - &self.forms))
     }
 }
 
-/// Replace-one ℓ₂ sensitivity of the coordinates *as they are computed*. ‖b‖ errs by at
-/// most γr²·√tr G and the triangular solution by as much again, both magnified by 1/√j.
+/// Replace-one ℓ₂ sensitivity of the coordinates *as they are computed*. ‖b‖ has an error of at
+/// most γr²·√tr G and the triangular solution as much again, both magnified by 1/√j.
 pub(super) fn sensitivity(shape: &ProblemShape) -> f64 {
     let square = shape.bounds.feature_norm.powi(2);
     let m = shape.public_records;

@@ -12,7 +12,7 @@ use crate::data::Dataset;
 use crate::numeric::symmetric::{quadratic_forms, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
 
-/// Least coefficient of ‖q − u‖²: with next to no noise it keeps the weights unique.
+/// Least coefficient of ‖q − u‖²: with almost no noise it keeps the weights unique.
 const LEAST_REGULARISATION: f64 = 1e-3;
 
 /// c·m·σ
@@ -64,9 +64,9 @@ impl Matching {
 
 /// An upper bound on the largest eigenvalue of G, G_ij = (xᵢ·xⱼ)².
 ///
-/// G has no negative entry, so max (Gv)ᵢ/vᵢ bounds it for any positive v
-/// (Collatz–Wielandt), and power iteration makes the bound sharp. Gv is the quadratic
-/// forms of Σ vⱼxⱼxⱼᵀ, so G itself is never formed.
+/// G has no negative entry, so max (Gv)ᵢ/vᵢ bounds it for any positive v (Collatz–Wielandt), and
+/// power iteration makes the bound sharp. Gv consists of quadratic forms of Σ vⱼxⱼxⱼᵀ, so G itself
+/// is never formed.
 pub(super) fn gram_curvature(features: &Matrix) -> f64 {
     const ROUNDS: usize = 20;
     let mut v = Vector::from_element(features.ncols(), 1.0);

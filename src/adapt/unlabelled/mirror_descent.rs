@@ -45,11 +45,11 @@ use crate::privacy::{
 
 const SLOPE: &str = "slope";
 
-/// The regret bound's step is made for the worst of gradients. In the papers' setup, with 3
-/// and 10 features, steps this much longer ended lower wherever noise was not all there was.
+/// The regret bound's step is for the worst gradients. In the papers' setup, with 3 and 10
+/// features, steps this much longer ended lower, unless noise dominated.
 const LONGER: f64 = 15.0;
 
-/// Least and most rounds that are chosen automatically: more would cost time and gain little.
+/// The least and the most automatic rounds: more would cost time and gain little.
 const ROUNDS_BETWEEN: (f64, f64) = (20.0, 400.0);
 
 choices! {
@@ -182,7 +182,7 @@ impl Method for MirrorDescent {
     }
 }
 
-/// K for a target: see the module.
+/// K for a target: see the module's text.
 fn automatic_rounds(
     shape: &ProblemShape,
     public: &Dataset,
@@ -210,7 +210,7 @@ fn printed_release(
     let tau = 2.0 * temperature * norm.powi(2) * square / shape.private_records as f64;
     let sigma =
         2.0 * tau * (2.0 * m * rounds as f64 * (1.0 / target.delta).ln()).sqrt() / target.epsilon;
-    // Every entry errs by its own rounding, which the range counts.
+    // Every entry has its own rounding error, which the range counts.
     let curvature = gram_curvature(&public.features) * (1.0 + 1e-9);
     let together = (m * square.powi(2)).min(curvature).sqrt() * sensitivity.slope
         + m.sqrt() * sensitivity.score_rounding;
@@ -229,18 +229,18 @@ struct Descent {
     step_size: f64,
     index: u64,
     state: Reweighted,
-    /// Of the q that are averaged so far, and their number.
+    /// The sum of the q averaged so far, and their number.
     sum: Option<(Vector, u32)>,
-    /// What a stopped run delivers.
+    /// The result of a stopped run.
     result: Option<Released<Reweighted>>,
 }
 
 impl Descent {
-    /// xᵢᵀẼxᵢ, noise and all.
+    /// xᵢᵀẼxᵢ, including noise.
     fn scores(&self, spender: &mut Spender) -> Result<Released<Vector>> {
         let problem = &self.reweighting;
         let d = problem.public.features.nrows();
-        // A bounded moment has no entry that is not a number, and then there is a slope.
+        // A bounded moment is finite, so there is a slope.
         let slope = |moment: &Matrix| {
             let smoothed = Smoothed::of(&(moment - &self.state.sum), problem.temperature);
             smoothed.map_or_else(|| Matrix::zeros(d, d), |smoothed| smoothed.slope)
@@ -254,7 +254,7 @@ impl Descent {
                 })?;
             Ok(released.map(Vector::from_vec))
         } else {
-            // The absolute eigenvalues of E add up to 1 at most.
+            // The absolute eigenvalues of E add up to at most 1.
             let released = problem.moment.release_gaussian(
                 spender,
                 self.release,
@@ -280,8 +280,8 @@ impl Run for Descent {
             bregman(q, &gradient, self.step_size)
         };
         self.state = problem.state(next, Vector::zeros(problem.public.features.nrows()));
-        // Until the second half has begun, the last iterate stands for it. The printed average has
-        // the iterates at which gradients were taken, from the start on.
+        // Until the second half has begun, the last iterate is used. The printed average uses the
+        // iterates at which gradients were taken, from the start on.
         let delivered = if self.printed || self.average && self.index >= self.rounds / 2 {
             let added = before.unwrap_or_else(|| self.state.q.clone());
             let (sum, count) = match self.sum.take() {
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn both_releases_attain_their_sensitivity() {
-        // Public records along the two axes that a private one is moved between, M = 0 beside.
+        // Public records along the two axes between which a private one moves, and M = 0 otherwise.
         let (n, d, m) = (1000, 6, 20);
         let (mut shape, mut public, _) = example::shifted(2, m, n, 1);
         shape.dimension = d;

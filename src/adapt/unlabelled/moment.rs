@@ -24,17 +24,16 @@ pub(super) fn frobenius_sensitivity(shape: &ProblemShape) -> f64 {
     orthogonal * square / n as f64 + 2.0 * rounding
 }
 
-/// A record shrunk to less of itself has left what is not lost in rounding.
+/// A record shrunk by more than this is lost in rounding.
 const LEAST_SHRINKING: f64 = 1e-100;
 
-/// (1/n)Σ xᵢxᵢᵀ with every xᵢ clipped to `norm`, which changes nothing for records within
-/// the declared bounds. A record that is not made of numbers, or of absurdly large ones,
-/// counts for nothing.
+/// (1/n)Σ xᵢxᵢᵀ with every xᵢ clipped to `norm`, which changes nothing for records within the
+/// declared bounds. A record that is not finite, or has absurdly large numbers, is ignored.
 pub fn bounded_moment(features: &Matrix, norm: f64) -> Matrix {
     weighted_moment(features, norm, &vec![1.0; features.ncols()], features.ncols())
 }
 
-/// The same of persons, whose moments are the means of their records'.
+/// The same for persons, whose moments are the means over their records.
 pub fn moment_of(data: &Dataset, norm: f64) -> Matrix {
     match data.shares() {
         Some(shares) => weighted_moment(&data.features, norm, &shares, data.protected()),
@@ -87,7 +86,7 @@ mod tests {
         let golden = golden::discrepancy();
         let moment = bounded_moment(&golden.records("inputs.T_raw"), golden.number("inputs.r"));
         golden::assert_close(&moment, &golden.rows("M0"), 1e-12);
-        // Row by row through the upper triangle is the order of the packed vector.
+        // The packed vector goes row by row through the upper triangle.
         let sigma = golden.number("release.sigma_analytic");
         let normals = golden.vector("release.std_normals_upper_rowmajor");
         let noisy = Vector::from_vec(pack(&moment)) + sigma * normals;
@@ -120,7 +119,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY] {
             let mut broken = data.features.clone();
             broken[(2, 3)] = bad;
-            // Left out or added as zeros: but for the order of summation the same.
+            // Left out or added as zeros: the same, up to the order of summation.
             assert!((bounded_moment(&broken, 1.0) - &without).amax() < 1e-15);
         }
     }

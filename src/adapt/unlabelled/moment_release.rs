@@ -40,11 +40,11 @@ use crate::privacy::{
 
 const MOMENT: &str = "moment";
 
-/// Iterations per step of the run: few enough that charts move and a pause takes hold at
-/// once, enough that measuring does not cost more than searching.
+/// Iterations per step of the run: few enough for charts to move and a pause to take effect at
+/// once, and enough for measuring to cost less than searching.
 pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
 
-/// An iteration of the kernel form is a move of weight for so many public records.
+/// An iteration of the kernel form makes one move of weight per this many public records.
 const RECORDS_PER_MOVE: u64 = 100;
 
 choices! {
@@ -187,7 +187,7 @@ impl Method for MomentRelease {
     }
 }
 
-/// What is released.
+/// The form of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReleasedForm {
     Dense,
@@ -243,7 +243,7 @@ fn plan(shape: &ProblemShape, form: ReleasedForm, iterations: u64) -> (Plan, Rel
     (plan, release)
 }
 
-/// Everything in it comes from the released moment and public data.
+/// The search; everything in it comes from the released moment and public data.
 #[derive(Debug, Clone)]
 enum Search {
     /// With M̃₀.
@@ -272,13 +272,13 @@ struct MomentRun {
     norm: f64,
     ridge: f64,
     matching: Matching,
-    /// Where the kernel form is released.
+    /// The kernel, if the kernel form is released.
     kernel: Option<Arc<Kernel>>,
-    /// The joint objective instead of the matching alone.
+    /// The joint objective, if it replaces matching alone.
     joint: Option<Joint>,
     /// M₀
     moment: Private<Matrix>,
-    /// With its first gap; `None` before the release.
+    /// The search with its first gap; `None` before the release.
     search: Option<(Released<Search>, f64)>,
     index: u64,
 }
@@ -287,7 +287,7 @@ impl MomentRun {
     fn release(&self, spender: &mut Spender) -> Result<Released<Search>> {
         let Matching { public, regularisation } = &self.matching;
         let features = &public.features;
-        // A mean of matrices xxᵀ, as such or seen through an orthonormal basis.
+        // A mean of matrices xxᵀ, either itself or in coordinates of an orthonormal basis.
         let reach = Reach::Ball(self.norm.powi(2));
         if let Some(kernel) = &self.kernel {
             let released =

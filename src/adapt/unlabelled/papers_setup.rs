@@ -92,7 +92,7 @@ fn words(pairs: &[(&'static str, &str)]) -> Vec<(&'static str, Value)> {
     pairs.iter().map(|(key, word)| (*key, Value::Text((*word).to_owned()))).collect()
 }
 
-/// All pairs, and the first and last for what takes longer.
+/// All pairs, and the first and last for slower methods.
 const ALL: &[usize] = &[0, 1, 2, 3, 4, 5];
 const CORNERS: &[usize] = &[0, 5];
 
@@ -129,8 +129,8 @@ fn two_stage_frank_wolfe_reaches_the_goals_by_itself() {
     assert_norms(&means, &[0.17, 0.10, 0.062, 0.065, 0.043, 0.028]);
 }
 
-/// The numbers of algorithms 1 and 2 are those of `assets/printed.py`, means of 32 seeds, where the
-/// gaps have noise of their own, as ours; those of algorithm 3 are of another such program.
+/// The numbers for algorithms 1 and 2 come from `assets/printed.py`, as means of 32 seeds, where
+/// the gaps have noise of their own, as here. Those for algorithm 3 come from another such program.
 #[test]
 fn the_printed_algorithms_give_what_an_independent_program_gives() {
     let printed = words(&[("mode", "as_printed")]);
@@ -173,7 +173,7 @@ fn a_printed_mode_refuses_what_it_has_its_own_answer_to() {
 #[test]
 fn single_stage_frank_wolfe_reaches_the_goals_and_mirror_descent_lower_ones() {
     let single = means(&super::frank_wolfe::FrankWolfe, &[], ALL);
-    // The goals, and few seeds, so some room.
+    // The goals, with some tolerance for few seeds.
     assert_norms(&single, &[0.15, 0.085, 0.032, 0.042, 0.019, 0.012].map(|bound| 1.25 * bound));
     let mirror = means(&super::mirror_descent::MirrorDescent, &[], CORNERS);
     assert_norms(&mirror, &[0.025, 0.0035]);
@@ -183,7 +183,7 @@ fn single_stage_frank_wolfe_reaches_the_goals_and_mirror_descent_lower_ones() {
 fn moment_release_reaches_the_goals_and_its_joint_form_comes_close_to_the_oracle() {
     let radius = ("lambda", Value::Number(1.0));
     let matched = means(&super::moment_release::MomentRelease, std::slice::from_ref(&radius), ALL);
-    // The goals, and few seeds, so some room.
+    // The goals, with some tolerance for few seeds.
     assert_norms(&matched, &[0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011].map(|it| 1.1 * it));
     let mut given = words(&[("goal", "joint")]);
     given.push(radius);
@@ -253,7 +253,7 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let noise = plan.calibrate(target).unwrap();
     let [rounds, choice] = noise.events.as_slice() else { panic!("{:?}", noise.events) };
     assert_eq!((rounds.count, choice.count, plan.steps), (30, 1, 31));
-    // The same scale for twice the range, up to what rounding is given.
+    // The same scale for twice the range, up to the allowance for rounding.
     let scales = (rounds.mechanism.noise.scale, choice.mechanism.noise.scale);
     assert!((scales.0 / scales.1 - 1.0).abs() < 1e-6, "{scales:?}");
     let ranges = (rounds.mechanism.query.sensitivity, choice.mechanism.query.sensitivity);

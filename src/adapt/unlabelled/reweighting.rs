@@ -21,10 +21,10 @@ use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{CuratorOnly, Private, Reach, Released, Watch};
 
-/// Rounds that the papers print.
+/// The number of rounds in the papers.
 pub(super) const PRINTED_ROUNDS: u64 = 1000;
 
-/// Most features: every step takes matrices of that side apart, which takes a tenth of a second
+/// The most features: every step decomposes matrices of this size, which takes a tenth of a second
 /// at this width and thirty times as long at 3000.
 pub(super) const MOST_FEATURES: usize = 1_000;
 
@@ -113,10 +113,10 @@ pub(super) const RETURNED: Setting<Returned> = Setting {
     kind: Returned::or(Returned::Last),
 };
 
-/// Which of the two objectives.
+/// One of the two objectives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Objective {
-    /// With the loss; the discrepancy weighs 4Λ².
+    /// With the loss; the discrepancy has the weight 4Λ².
     SingleStage,
     TwoStage {
         /// λ
@@ -125,7 +125,7 @@ pub(super) enum Objective {
 }
 
 impl Objective {
-    /// What F̃ weighs.
+    /// The weight of F̃.
     pub fn weight(self, radius: f64) -> f64 {
         match self {
             Self::SingleStage => 4.0 * radius.powi(2),
@@ -133,8 +133,8 @@ impl Objective {
         }
     }
 
-    /// What no entry of [`Reweighting::public_slope`] is larger than, nor the gap of the model
-    /// by more than four times. `square` is r̂².
+    /// A bound on every entry of [`Reweighting::public_slope`]; four times this bounds the gap of
+    /// the model. `square` is r̂².
     pub fn largest_public_slope(self, public: &Dataset, square: f64, radius: f64) -> f64 {
         match self {
             Self::SingleStage => {
@@ -147,9 +147,9 @@ impl Objective {
     }
 }
 
-/// μ in absolute units, of the methods that look at the slope in every round. Where it is
-/// automatic, noise asks for a small one (see [`super::discrepancy`]) and a loss beside F̃
-/// for one that makes F̃ steeper.
+/// μ in absolute units, for the methods that use the slope in every round. If it is automatic,
+/// noise favours a small one (see [`super::discrepancy`]), and a loss beside F̃ favours one that
+/// makes F̃ steeper.
 pub(super) fn temperature(mode: Mode, given: Option<f64>, norm: f64, objective: Objective) -> f64 {
     let automatic = match (mode, objective) {
         (Mode::AsPrinted, _) => PRINTED_TEMPERATURE,
@@ -172,7 +172,7 @@ pub(super) struct Reweighting {
     pub ridge: f64,
 }
 
-/// Weights and model: made of public data and released choices.
+/// Weights and model, computed from public data and released choices.
 #[derive(Debug, Clone)]
 pub(super) struct Reweighted {
     pub q: Vector,
@@ -181,7 +181,7 @@ pub(super) struct Reweighted {
     pub w: Vector,
 }
 
-/// What the exact moment says of a state: for the curator.
+/// Exact measures of a state, for the curator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exact {
     pub objective: f64,
@@ -226,7 +226,7 @@ impl Reweighting {
         Reweighted { sum: weighted_outer_sum(&self.public.features, q.as_slice()), q, w }
     }
 
-    /// What F̃ weighs in the objective.
+    /// The weight of F̃ in the objective.
     pub fn weight(&self) -> f64 {
         self.objective.weight(self.radius)
     }
@@ -253,7 +253,7 @@ impl Reweighting {
         }
     }
 
-    /// −∂L/∂qᵢ: how much weight record i deserves. `public` is [`Self::public_slope`].
+    /// −∂L/∂qᵢ: how much record i deserves more weight. `public` is [`Self::public_slope`].
     pub fn scores(&self, moment: &Matrix, state: &Reweighted, public: &Vector) -> Option<Vector> {
         let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
         let mut scores = smoothed.scores(&self.public.features);
@@ -262,15 +262,15 @@ impl Reweighting {
         Some(scores)
     }
 
-    /// Where scores around this public centre can be: |xᵢᵀExᵢ| ≤ r̂², whatever the moment is.
+    /// The reach of scores around this public centre: |xᵢᵀExᵢ| ≤ r̂², for any moment.
     pub fn reach(&self, centre: &Vector) -> Reach {
         let square =
             self.public.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
         Reach::Around { centre: centre.as_slice().to_vec(), radius: self.weight() * square }
     }
 
-    /// Where minus the gaps of these states can be: beside the model's gap, which is public,
-    /// no two scores are further apart than twice the largest.
+    /// The reach of minus the gaps of these states: apart from the model's gap, which is public, no
+    /// two scores are further apart than twice the largest.
     pub fn gap_reach(&self, states: &[Reweighted]) -> Reach {
         let square =
             self.public.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
@@ -304,7 +304,7 @@ impl Reweighting {
         slope
     }
 
-    /// max ⟨−∇_w, v − w⟩ over the ball. Zero where there is no model yet: in two stages.
+    /// max ⟨−∇_w, v − w⟩ over the ball. Zero if there is no model yet, as in two stages.
     pub fn model_gap(&self, state: &Reweighted) -> f64 {
         match self.objective {
             Objective::SingleStage => {
@@ -315,7 +315,7 @@ impl Reweighting {
         }
     }
 
-    /// The point of the ball that the model's slope points away from most.
+    /// The point of the ball farthest against the model's slope.
     pub fn model_vertex(&self, state: &Reweighted) -> Vector {
         let slope = self.model_slope(state);
         let norm = slope.norm();
@@ -332,7 +332,7 @@ impl Reweighting {
             })
     }
 
-    /// The model that `state` stands for.
+    /// The model of `state`.
     pub fn model(&self, state: &Reweighted) -> Option<Model> {
         match self.objective {
             Objective::SingleStage => Some(state.w.clone().into()),
@@ -340,8 +340,8 @@ impl Reweighting {
         }
     }
 
-    /// The series of a step. `noise` is what the score of a chosen record is expected to fall
-    /// short of the best by, if records were chosen by noisy scores.
+    /// The series of a step. `noise` is the expected distance of a chosen record's score from the
+    /// best, if records were chosen by noisy scores.
     pub fn measures(
         &self,
         released: &Released<Reweighted>,

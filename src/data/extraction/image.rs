@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// What the eye sees of red, green and blue (ITU-R BT.601).
+/// The brightness of red, green and blue (ITU-R BT.601).
 const BRIGHTNESS: [f32; 3] = [0.299, 0.587, 0.114];
 
 /// The sizes of an image.
@@ -22,7 +22,7 @@ pub struct ImageSizes {
 }
 
 impl ImageSizes {
-    /// How many numbers an image is.
+    /// The number of numbers in an image.
     pub fn size(self) -> usize {
         self.channels.saturating_mul(self.height).saturating_mul(self.width)
     }
@@ -75,7 +75,7 @@ pub(super) fn adapt(
     };
     let mut last = Vec::new();
     for of in 0..input.channels {
-        // Grey made coloured: the same three times.
+        // From grey to colour: the same values three times.
         if of == 0 || image.channels == input.channels {
             last = resize(&channel(of), image, input);
         }
@@ -83,13 +83,12 @@ pub(super) fn adapt(
     }
 }
 
-/// Bilinear interpolation between the centres of pixels; beyond the outermost ones their
-/// value.
+/// Bilinear interpolation between the centres of pixels; constant beyond the outermost ones.
 fn resize(pixels: &[f32], from: ImageSizes, to: ImageSizes) -> Vec<f32> {
     if (from.height, from.width) == (to.height, to.width) {
         return pixels.to_vec();
     }
-    // The two pixels that a place lies between, and how far it is from the first.
+    // The two pixels around a place, and its distance from the first.
     let places = |from: usize, to: usize| -> Vec<(usize, usize, f32)> {
         let scale = from as f32 / to as f32;
         let place = |at: usize| {

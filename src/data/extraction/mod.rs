@@ -30,33 +30,33 @@ use crate::numeric::parallel;
 /// Records that go through the network together.
 const BATCH: usize = 16;
 
-/// How a dataset's features are extracted, as it stands in a session.
+/// The extraction of a dataset's features, as given in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extraction {
     /// An ONNX file, relative to the session.
     pub network: String,
-    /// The column of images or vectors; none takes the only one.
+    /// The column of images or vectors; by default the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// Channels, height and width of the images that the vectors of that column are; none
-    /// gives the vectors to the network as they are.
+    /// Channels, height and width of the images in that column; without it the network gets the
+    /// vectors unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageSizes>,
-    /// The colours of a pixel stand together in the file, not each colour by itself.
+    /// Whether the colours of a pixel are together in the file, not each colour by itself.
     #[serde(default, skip_serializing_if = "is_default")]
     pub channels_last: bool,
-    /// The images that the network takes; none: the same as in the file. Grey images become
-    /// coloured or the other way, and sizes are changed by bilinear interpolation.
+    /// The images that the network takes; by default the same as in the file. Grey images become
+    /// coloured or vice versa, and sizes are changed by bilinear interpolation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<ImageSizes>,
-    /// The network sees (x − subtract)/divide.
+    /// The network gets (x − subtract)/divide.
     #[serde(default, skip_serializing_if = "is_default")]
     pub subtract: f32,
-    /// By which pixels are divided before the network sees them.
+    /// The divisor of pixels before the network.
     #[serde(default = "one")]
     pub divide: f32,
-    /// Which of the network's outputs; none takes the first.
+    /// The name of the network's output; by default the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
@@ -71,7 +71,7 @@ fn one() -> f32 {
 
 /// A network that is ready to run.
 trait RunnableNetwork: Sync {
-    /// The outputs for [`BATCH`] inputs that stand one after the other.
+    /// The outputs for [`BATCH`] inputs, one after another.
     fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>>;
 }
 
@@ -101,7 +101,7 @@ impl Extraction {
         }
     }
 
-    /// Numbers that the network takes of one record, and their shape.
+    /// The shape of the numbers that the network takes for one record.
     fn taken(&self, width: usize) -> Result<Vec<usize>> {
         if self.divide == 0.0 || !self.divide.is_finite() || !self.subtract.is_finite() {
             return Err(Error::usage(format!(
@@ -131,7 +131,7 @@ impl Extraction {
         Ok(vec![input.channels, input.height, input.width])
     }
 
-    /// What the network sees of a record.
+    /// Prepares a record for the network.
     fn prepare(&self, vector: &[f32], ready: &mut Vec<f32>) {
         let seen = vector.iter().map(|x| (x - self.subtract) / self.divide);
         match self.image {
@@ -144,7 +144,7 @@ impl Extraction {
         }
     }
 
-    /// A name for the features of these vectors by this network: whatever changes them
+    /// A name for the features of these vectors by this network: anything that changes the features
     /// changes it.
     pub fn key(&self, network: &[u8], table: &Table) -> Result<String> {
         let (_, vectors) = self.column_of(table)?;
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// Sum and first number of what it sees.
+    /// The sum and the first number of its input.
     struct ByteSummary(usize);
 
     impl RunnableNetwork for ByteSummary {

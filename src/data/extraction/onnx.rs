@@ -16,7 +16,7 @@ pub(super) struct OnnxNetwork {
     origin: String,
 }
 
-/// A damaged file can make the library panic: that is an error like any other.
+/// A damaged file can make the library panic, which is treated like any other error.
 fn unless_it_panics<T>(work: impl FnOnce() -> TractResult<T>) -> TractResult<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(TractError::msg("the file makes no sense to the ONNX library")))
@@ -28,7 +28,7 @@ impl OnnxNetwork {
         let origin = path.display().to_string();
         let shape: Vec<usize> = [BATCH].iter().chain(shape).copied().collect();
         let broken = |what: &str, error: &TractError| {
-            // The innermost reason is the telling one.
+            // The innermost reason is the most informative one.
             let reason = error.chain().last().map(ToString::to_string).unwrap_or_default();
             Error::failed(format!("{what}: {reason}")).at(path.display().to_string())
         };
@@ -103,7 +103,7 @@ mod tests {
         vec![field << 3, value]
     }
 
-    /// A tensor's name, element type and shape; `None` is a dimension that is open.
+    /// A tensor's name, element type and shape; `None` is an open dimension.
     fn value(name: &str, shape: [Option<u8>; 2]) -> Vec<u8> {
         let dimensions = shape.map(|dimension| {
             let inside = dimension.map_or_else(|| field(2, b"n"), |size| number(1, size));

@@ -17,7 +17,7 @@ pub(super) enum Condition {
     Missing(NamedColumn),
 }
 
-/// A column's name and where it stands in the filter.
+/// A column's name and its position in the filter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NamedColumn {
     pub text: String,
@@ -48,8 +48,8 @@ pub(super) enum Literal {
     Text(String),
 }
 
-/// What a condition says of a row. Nothing is known of a comparison with a
-/// missing number, and so nothing of its negation (Kleene's logic, as in SQL).
+/// The result of a condition for a row. A comparison with a missing number is unknown, and so is
+/// its negation (Kleene's logic, as in SQL).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Truth {
     False,
@@ -73,7 +73,7 @@ impl From<bool> for Truth {
     }
 }
 
-/// Whether a column of the wrong kind is a mistake, or a matter of each of its cells.
+/// Whether a column of the wrong kind is an error, or each cell is tested by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Types {
     Checked,
@@ -81,7 +81,7 @@ pub(super) enum Types {
 }
 
 impl Condition {
-    /// Adds the names of the columns that it looks at.
+    /// Adds the names of the columns that it uses.
     pub fn name_columns<'a>(&'a self, named: &mut BTreeSet<&'a str>) {
         match self {
             Self::Any(parts) | Self::All(parts) => {
@@ -99,7 +99,7 @@ impl Condition {
         }
     }
 
-    /// What it says of every row.
+    /// Its result for every row.
     pub fn holds(&self, table: &Table, types: Types) -> Result<Vec<Truth>> {
         match self {
             Self::Any(parts) => combine(parts, table, types, Truth::max),
@@ -116,7 +116,7 @@ impl Condition {
     }
 }
 
-/// Every part is looked at, so that a mistake in any of them shows.
+/// Every part is evaluated, so that an error in any of them shows.
 fn combine(
     parts: &[Condition],
     table: &Table,
@@ -173,7 +173,7 @@ impl CellComparison {
                 let is_text = |cell: &String| matches!(Cell::parse(cell), Cell::Text(_));
                 let what = format!("text, but is compared with the number {number}");
                 match cells.iter().position(is_text) {
-                    // Numbers with a few gaps are no text in the eyes of the user.
+                    // Users do not see numbers with a few gaps as text.
                     Some(row) if !cells.iter().all(is_text) => {
                         let place = table.place(row);
                         let cure = format!("{place} is not a number: clean the file, or {quoted}");
@@ -185,7 +185,7 @@ impl CellComparison {
         }
     }
 
-    /// The same of each cell by itself, whatever kind the others make their column.
+    /// The same for each cell by itself, whatever kind the others give their column.
     fn holds_of_cells(&self, table: &Table) -> Result<Vec<Truth>> {
         let column = self.column.column(table)?;
         if let Column::Vectors(_) = column {
@@ -196,7 +196,7 @@ impl CellComparison {
                 self.operator.holds(&cell, number).into()
             }
             (Literal::Number(_), _) => Truth::Unknown,
-            // Whether a number is kept as one or as text depends on the other cells.
+            // Whether a number is stored as a number or as text depends on the other cells.
             (Literal::Text(text), cell) => match self.operator {
                 Operator::Equal => (cell == Cell::parse(text)).into(),
                 Operator::Unequal => (cell != Cell::parse(text)).into(),

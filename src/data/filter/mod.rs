@@ -41,7 +41,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Reads a filter as people write it.
+    /// Reads a filter from its text.
     pub fn parse(text: &str) -> Result<Self> {
         Ok(Self { text: text.trim().to_owned(), condition: parser::parse(text)? })
     }

@@ -9,7 +9,7 @@ use super::condition::{
 };
 use crate::error::{Error, Result};
 
-/// Deeper nesting is refused rather than risking the stack.
+/// Deeper nesting is refused, to protect the stack.
 const DEEPEST: usize = 50;
 
 /// The condition that `text` writes.
@@ -30,7 +30,7 @@ fn expected(what: &str, found: Option<&Token>, at: usize) -> Error {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
-    /// A bare name; `and`, `or` and `not` among them.
+    /// A bare word, including `and`, `or` and `not`.
     Word(String),
     /// A name in backquotes.
     Quoted(String),
@@ -70,7 +70,7 @@ impl fmt::Display for Token {
 /// Reads characters and counts them.
 struct Scanner<'a> {
     rest: Peekable<Chars<'a>>,
-    /// Of the next character, from 1.
+    /// The position of the next character, from 1.
     at: usize,
 }
 
@@ -99,7 +99,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// What stands between `quote` and its next single occurrence.
+    /// The text between `quote` and its next single occurrence.
     fn quoted(&mut self, quote: char, start: usize) -> Result<String> {
         let mut text = String::new();
         loop {
@@ -251,7 +251,7 @@ impl Parser {
         }
     }
 
-    /// What is said of a column.
+    /// A claim about a column.
     fn claim(&mut self, column: NamedColumn) -> Result<Condition> {
         if self.take_keyword("is") {
             let negated = self.take_keyword("not");

@@ -124,7 +124,7 @@ fn no_comparison_with_a_missing_number_holds_and_no_negation_of_one() {
     assert_eq!(lines("not height > 1.65"), [2]);
     assert_eq!(lines("height != 1.6"), [4, 5]);
     assert_eq!(lines("height not in [1.6]"), [4, 5]);
-    // What is known of the row decides where it can.
+    // The known part of a row decides where it can.
     assert_eq!(lines("height > 1.65 or age == 41"), [3, 4, 5]);
     assert_eq!(lines("not (height > 1.65 and age == 30)"), [2, 3, 4]);
     assert_eq!(lines("height > 1.65 or height is missing"), [3, 4, 5]);
@@ -184,8 +184,7 @@ fn bikeshare_splits_into_winter_and_the_rest() {
     assert_eq!(rows("weathersit == 'heavy rain/snow'"), 1);
 }
 
-/// A condition on `people()` written down, and what it says of each of the rows:
-/// 1 true, 0 false, ½ unknown.
+/// The text of a condition on `people()`, and its result for each row: 1 true, 0 false, ½ unknown.
 fn said() -> impl Strategy<Value = (String, [f64; 4])> {
     let ages = [30.0, 41.0, 29.0, 30.0];
     let heights = [1.6, f64::NAN, 1.7, 1.8];

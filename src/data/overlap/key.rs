@@ -5,7 +5,8 @@ use sha2::{Digest, Sha256};
 use super::{CLASSES, HALVES};
 use crate::data::column::{Cell, is_missing};
 
-/// Columns go into so many groups, by their names; a class has a column if it has its group.
+/// The number of groups into which columns are divided by their names. A class has a column if it
+/// has its group.
 pub(super) const GROUPS: usize = 32;
 
 /// The key of all digests of one user.
@@ -13,7 +14,7 @@ pub(super) const GROUPS: usize = 32;
 pub struct DigestKey {
     cells: [u64; 4],
     names: [u64; 4],
-    /// Which groups are in a class that takes about half of the columns.
+    /// The groups in each class that takes about half of the columns.
     pub(super) halves: [u32; HALVES],
     pub(super) classes: [[u64; 2]; CLASSES],
 }
@@ -38,14 +39,14 @@ impl DigestKey {
         Self { cells, names, halves, classes }
     }
 
-    /// The digest of a number. Numbers that agree in single precision are the same, so that a copy with
-    /// fewer digits is a copy.
+    /// The digest of a number. Numbers that agree in single precision count as the same, so a copy
+    /// with fewer digits is still a copy.
     #[inline]
     pub(super) fn number(&self, number: f64) -> u64 {
         mix(&self.cells, word(number))
     }
 
-    /// The digest of a cell's value, whatever its column is called.
+    /// The digest of a cell's value, for any name of its column.
     pub(super) fn cell(&self, cell: Cell<'_>) -> u64 {
         match cell {
             Cell::Number(number) => self.number(number),
@@ -71,7 +72,7 @@ impl DigestKey {
 
 const MISSING: u64 = 1 << 33;
 
-/// What of a number counts.
+/// The part of a number that counts.
 #[inline]
 pub(super) fn word(number: f64) -> u64 {
     // Adding zero makes −0 a 0.
@@ -84,7 +85,7 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Fast, and only good enough to be summed up: nothing of it leaves without [`siphash`].
+/// Fast, and only good enough for sums: nothing of it leaves without [`siphash`].
 #[inline]
 fn mix(key: &[u64; 4], word: u64) -> u64 {
     fold(fold(word ^ key[0], key[1]) ^ key[2], key[3])
@@ -100,8 +101,7 @@ fn bytes(key: &[u64; 4], bytes: &[u8]) -> u64 {
     mix(key, state)
 }
 
-/// SipHash-2-4 of one word, for as many words as there are. It is the only thing of a row
-/// that is written down.
+/// SipHash-2-4 of each word. Only this is ever written about a row.
 #[inline]
 pub(super) fn siphash(key: [u64; 2], words: &mut [u64]) {
     for word in words {

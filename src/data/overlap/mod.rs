@@ -44,29 +44,29 @@ const CLASSES: usize = 3 + HALVES;
 const ALL: usize = 0;
 const NAMED: usize = 1;
 const PLACE: usize = 2;
-/// Digests of a class that are written.
+/// The number of written digests per class.
 const KEPT: usize = 128;
-/// Digests of a class that a table in memory has.
+/// The number of digests per class for a table in memory.
 const GATHERED: usize = 4096;
 /// Bits of a digest, and the bytes that they take.
 const BITS: u32 = 48;
 const BYTES: usize = 6;
 const VERSION: u8 = 1;
 
-/// From this share of the smaller table on two tables are of the same people.
+/// Two tables that share at least this part of the smaller one hold the same people.
 pub const SHARED: f64 = 0.1;
-/// A class in which chance may bring more of the rows together than this does not count.
+/// A class in which more rows than this may match by chance does not count.
 const COARSE: f64 = 0.4;
-/// Where chance brings fewer of the rows together, even one that agrees is told.
+/// If fewer rows than this match by chance, even a single match is reported.
 const RARE: f64 = 0.03;
-/// What chance may do once in some ten thousand comparisons.
+/// The deviation that chance reaches about once in ten thousand comparisons.
 const DEVIATIONS: f64 = 4.0;
 /// Rows that must be seen in both before a share is believed.
 const EVIDENCE: usize = 3;
-/// Half classes that must agree: one by itself may hold nothing but a date and a place.
+/// The number of half classes that must agree: a single one may hold only a date and a place.
 const AGREEING: usize = 2;
 
-/// What is known of a table's rows. Two are equal if the same is written of them.
+/// A summary of a table's rows. Two are equal if their written forms are.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Sketch {
@@ -76,34 +76,34 @@ pub struct Sketch {
 
 #[derive(Debug, Clone)]
 struct Class {
-    /// The smallest, in order, each once.
+    /// The smallest digests, in order, each once.
     digests: Vec<u64>,
-    /// There are no others.
+    /// Whether there are no others.
     whole: bool,
-    /// Share of the rows that no other row of the table agrees with.
+    /// Share of the rows that agree with no other row of the table.
     unique: f64,
-    /// Bits of information in a row, were its columns independent.
+    /// Bits of information in a row, if its columns were independent.
     spread: f64,
 }
 
-/// What two tables have in common.
+/// The overlap of two tables.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overlap {
-    /// Of the rows of the smaller one, about.
+    /// The estimated share of the smaller one's rows.
     pub share: f64,
-    /// About how many rows there are.
+    /// The estimated number of rows.
     pub rows: u64,
-    /// It is too much for chance: the tables hold records of the same people.
+    /// Whether it is too much for chance, so that the tables hold records of the same people.
     pub shared: bool,
 }
 
 impl Sketch {
-    /// How many rows were looked at.
+    /// The number of rows in the summary.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// What the two have in common; `None` where nothing is seen.
+    /// The overlap of the two; `None` if there is none.
     pub fn overlap(&self, other: &Self) -> Option<Overlap> {
         let classes = self.classes.iter().zip(other.classes.iter()).enumerate();
         let mut wholes = Vec::new();
@@ -115,7 +115,7 @@ impl Sketch {
                 if at > PLACE { &mut halves } else { &mut wholes }.push(meeting);
             }
         }
-        // The halves count as many as agree, without the one that agrees most.
+        // The halves count together, without the one that agrees most.
         halves.sort_by(|a, b| b.beyond_chance().total_cmp(&a.beyond_chance()));
         let of = |meetings: &[Meeting]| {
             let agreeing = meetings.iter().filter(|it| it.beyond_chance() >= SHARED);
@@ -136,12 +136,12 @@ impl Sketch {
             let seen: usize = agreeing.iter().map(|it| it.of).sum();
             return Some(overlap(common as f64 / seen as f64, true));
         }
-        // A few rows that agree in everything, where chance hardly makes any.
+        // A few rows that agree completely, where this is hardly chance.
         let few = wholes.iter().filter(|it| it.chance <= RARE).map(Meeting::share);
         few.reduce(f64::max).map(|share| overlap(share, false))
     }
 
-    /// As it is written.
+    /// Its written form.
     fn encoded(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend(self.rows.to_le_bytes());
@@ -193,9 +193,9 @@ fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Meeting {
     common: usize,
-    /// Of the one that has fewer.
+    /// The number of digests of the smaller table.
     of: usize,
-    /// The share that chance may have brought together.
+    /// The share that may match by chance.
     chance: f64,
 }
 
@@ -214,7 +214,7 @@ impl Meeting {
 }
 
 impl Class {
-    /// Up to the lesser of the thresholds all digests of both tables are known.
+    /// Up to the smaller of the thresholds all digests of both tables are known.
     fn meet(&self, other: &Self, chance: f64) -> Meeting {
         let threshold = self.threshold().min(other.threshold());
         let below = |class: &Self| class.digests.partition_point(|digest| *digest <= threshold);
@@ -233,13 +233,13 @@ impl Class {
         if self.whole { u64::MAX } else { self.digests.last().copied().unwrap_or(0) }
     }
 
-    /// A bound on the share of the smaller table's rows that chance finds in the other, as the
-    /// clearer of the two tables shows it: who doubles all rows does not make them coarse.
+    /// A bound on the share of the smaller table's rows that are in the other by chance, from the
+    /// more distinct of the two tables: doubling all rows does not make them coarse.
     fn chance(&self, mine: &Sketch, other: &Self, theirs: &Sketch) -> f64 {
         let by = |class: &Self, table: &Sketch, other: &Sketch| {
             let (rows, others) = (table.rows.max(1) as f64, other.rows.max(1) as f64);
-            // Rows that coincide within one table coincide as often between two; of few rows
-            // that do not, half a row might have.
+            // Rows that coincide within one table coincide as often between two. If only a few rows
+            // were compared, half a row might have.
             let within = (1.0 - class.unique + 0.5 / rows) * (others / rows).max(1.0);
             // Columns are seldom quite independent.
             within.max(2.0 * (-class.spread).exp2() * others)
@@ -256,7 +256,7 @@ impl PartialEq for Sketch {
 
 impl Eq for Sketch {}
 
-/// It says about rows what may be said: how many there are.
+/// Shows only the number of rows, which may be shown.
 impl fmt::Debug for Sketch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sketch({} rows)", self.rows)
@@ -281,7 +281,7 @@ impl TryFrom<String> for Sketch {
 }
 
 impl Overlap {
-    /// The one that says more.
+    /// The larger of the two overlaps.
     pub fn or(self, other: Self) -> Self {
         let order = (self.shared, other.shared);
         let greater = order.0.cmp(&order.1).then(self.share.total_cmp(&other.share));

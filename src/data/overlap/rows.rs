@@ -7,13 +7,13 @@ use crate::data::table::Table;
 use crate::data::vectors::Vectors;
 use crate::numeric::parallel;
 
-/// Rows that are hashed together.
+/// The number of rows that are hashed together.
 const BLOCK: usize = 64;
 /// Fewer cells than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 18;
-/// Rows whose cells say how much a column tells.
+/// The number of rows that determine the information in a column.
 const SAMPLE: usize = 256;
-/// A class with so few digests after some thousand rows identifies nobody.
+/// A class with so few digests after thousands of rows identifies nobody.
 const HOPELESS: usize = GATHERED / 16;
 
 impl Sketch {
@@ -42,7 +42,7 @@ impl Sketch {
                 (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
             let mut all = share(0);
             for (at, other) in others.into_iter().enumerate() {
-                // A thread that failed is made up for.
+                // If a thread failed, its part is computed here.
                 let other = other.join().unwrap_or_else(|_| share(at + 1));
                 all.iter_mut().zip(other).for_each(|(one, other)| one.join(other));
             }
@@ -54,7 +54,7 @@ impl Sketch {
     }
 }
 
-/// What a column is to its rows.
+/// The role of a column for its rows.
 #[derive(Clone, Copy, PartialEq)]
 enum HashedKind {
     Varying,
@@ -71,14 +71,14 @@ struct ColumnPlace {
     kind: HashedKind,
 }
 
-/// What is known of the columns before the rows are hashed.
+/// Facts about the columns before the rows are hashed.
 struct HashPlan {
     /// The places of each column; a column of vectors has one for each position.
     places: Vec<Vec<ColumnPlace>>,
     cells: usize,
     /// Groups that have a varying column.
     used: Vec<usize>,
-    /// What constant columns add to a class.
+    /// The contribution of constant columns to a class.
     constants: [u64; CLASSES],
     spreads: [f64; CLASSES],
 }
@@ -88,7 +88,7 @@ fn is_bound(half: usize) -> bool {
     half % 2 == 1
 }
 
-/// The halves that have the columns of a group.
+/// The halves that contain the columns of a group.
 fn halves(key: &DigestKey, group: usize) -> impl Iterator<Item = usize> + '_ {
     (0..HALVES).filter(move |half| key.halves[*half] >> group & 1 == 1)
 }
@@ -139,7 +139,7 @@ impl HashPlan {
     }
 
     fn add_spread(&mut self, key: &DigestKey, group: usize, kind: HashedKind, bits: f64) {
-        // A place is a place by itself.
+        // A place by itself is unique.
         self.spreads[PLACE] = 1000.0;
         if kind == HashedKind::Counter {
             return;
@@ -163,7 +163,7 @@ fn kinds(column: &Column) -> Vec<HashedKind> {
     }
 }
 
-/// Which positions hold the same number in every row.
+/// Which positions have the same number in every row.
 fn constants(vectors: &Vectors) -> Vec<bool> {
     let mut same = vec![true; vectors.width()];
     if vectors.is_empty() {
@@ -198,7 +198,7 @@ fn is_counter(cells: &[f64]) -> bool {
     seen.iter().filter(|seen| **seen).count() as f64 >= 0.98 * rows
 }
 
-/// Bits of information in a cell: how seldom two cells of a sample agree.
+/// Bits of information in a cell, from how rarely two cells of a sample agree.
 fn spread(column: &Column, position: usize) -> f64 {
     let rows = column.len();
     let at = (0..rows).step_by(rows.div_ceil(SAMPLE).max(1));
@@ -225,10 +225,10 @@ fn spread(column: &Column, position: usize) -> f64 {
 /// Sums of some rows.
 struct RowSums {
     rows: usize,
-    /// By group, of varying columns: of the cells by themselves, and bound to their columns.
+    /// By group, for varying columns: sums of the cells by themselves, and bound to their columns.
     free: Vec<[u64; BLOCK]>,
     bound: Vec<[u64; BLOCK]>,
-    /// What stands for the row's place, numbers of rows included.
+    /// The digest of the row's place, including columns that number the rows.
     place: [u64; BLOCK],
     cells: [u64; BLOCK],
 }
@@ -280,7 +280,7 @@ impl RowSums {
         }
     }
 
-    /// The cells of one column to their sums.
+    /// Adds the cells of one column to their sums.
     fn add(&mut self, ColumnPlace { group, factor, kind }: ColumnPlace) {
         let cells = &self.cells;
         if kind == HashedKind::Counter {
@@ -292,7 +292,7 @@ impl RowSums {
         }
     }
 
-    /// The digests of every class to those gathered before.
+    /// Adds the digests of every class to those gathered before.
     fn digest(&self, key: &DigestKey, plan: &HashPlan, gathered: &mut [Lowest; CLASSES]) {
         let mut sums = [[0; BLOCK]; CLASSES];
         for group in &plan.used {
@@ -328,14 +328,14 @@ fn add(sums: &mut [u64; BLOCK], more: &[u64; BLOCK]) {
     }
 }
 
-/// The smallest digests of a class, and how often each was met.
+/// The smallest digests of a class, and how often each occurred.
 struct Lowest {
     /// In order.
     kept: Vec<(u64, u32)>,
     fresh: Vec<u64>,
     /// Larger ones are not needed.
     limit: u64,
-    /// Too few different ones among many rows.
+    /// Whether there are too few different ones among many rows.
     hopeless: bool,
 }
 

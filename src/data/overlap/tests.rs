@@ -5,7 +5,7 @@ fn key() -> DigestKey {
     DigestKey::new([5; 32])
 }
 
-/// Another number for every pair.
+/// A different number for every pair.
 fn number(row: usize, column: usize) -> f64 {
     let mixed = (row as u64 * 0x9E37_79B9 + column as u64 * 0x85EB_CA6B + 1)
         .wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -34,7 +34,7 @@ fn written(sketch: &Sketch) -> Sketch {
     Sketch::try_from(String::from(sketch.clone())).unwrap()
 }
 
-/// Share and rows that the ledger sees of the first in the second.
+/// Share and number of the first table's rows that the ledger finds in the second.
 fn seen(one: &Sketch, other: &Sketch) -> (f64, u64) {
     let overlap = written(one).overlap(other).unwrap();
     assert!(overlap.shared, "{overlap:?}");
@@ -117,7 +117,7 @@ fn one_or_two_other_columns_do_not_hide_the_rows() {
     }
 }
 
-/// Two files that number their rows, and say little else, have no people in common for that.
+/// Two files that number their rows and contain little else do not share people for that reason.
 #[test]
 fn row_numbers_and_coarse_columns_are_no_evidence() {
     let file = |from: usize| {
@@ -134,7 +134,7 @@ fn row_numbers_and_coarse_columns_are_no_evidence() {
     assert!(overlap.is_none_or(|overlap| !overlap.shared), "{overlap:?}");
 }
 
-/// Rows without anything of their own are told apart by their place in the file.
+/// Rows without distinct values are told apart by their place in the file.
 #[test]
 fn rows_of_one_file_are_known_by_their_place_however_coarse() {
     let cells = (0..600).map(|row| f64::from(row % 3)).collect();
@@ -179,8 +179,8 @@ fn missing_cells_and_several_threads_agree() {
     assert!(one == two);
 }
 
-/// A few rows of a table whose columns are mostly coarse: some classes have coarse columns alone,
-/// and which ones is a matter of the key.
+/// A few rows of a table whose columns are mostly coarse: some classes have only coarse columns,
+/// and the key decides which ones.
 #[test]
 fn no_key_finds_strangers_in_a_small_table_of_coarse_columns() {
     let of = |rows: std::ops::Range<usize>| {

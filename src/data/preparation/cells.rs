@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Gaps {
     Refused,
-    /// They are NaN.
+    /// Allowed; they become NaN.
     Allowed,
 }
 
-/// A column as numbers, or its first cell that is none.
+/// A column as numbers, or an error with its first cell that is not a number.
 pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<Cow<'a, [f64]>> {
     let flawed = |row, cell: &str| {
         let error = Error::failed(flaw(cell));
@@ -72,7 +72,7 @@ fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> 
         .cure("use features from the same extractor, or leave the column out")
 }
 
-/// What is wrong with a cell that is no finite number; not what stands in it.
+/// The error of a cell that is not a finite number, without its contents.
 fn flaw(cell: &str) -> &'static str {
     if is_missing(cell) {
         "expected a number, found a missing value"

@@ -14,8 +14,8 @@ use crate::data::table::Table;
 use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 
-/// An undeclared text column with more values than this is taken for a mistake:
-/// names, dates, identifiers.
+/// An undeclared text column with more values than this is considered an error: names, dates,
+/// identifiers.
 pub(in crate::data) const MOST_VALUES: usize = 200;
 
 /// How one column becomes features.
@@ -30,7 +30,7 @@ pub(super) enum Encoding {
         column: String,
         /// Canonical texts of the known values.
         values: Vec<String>,
-        /// One per known value, then one for all others.
+        /// One scale per known value, then one for all others.
         scales: Vec<Standardisation>,
     },
     /// A column of vectors; one scale per number of the vector.
@@ -40,10 +40,10 @@ pub(super) enum Encoding {
     },
 }
 
-/// A column's cells as its encoding sees them.
+/// A column's cells in the form that its encoding uses.
 pub(super) enum Coded<'a> {
     Numbers(Cow<'a, [f64]>),
-    /// For every row which of the 0/1 features is 1.
+    /// For every row, the index of the 0/1 feature that is 1.
     Codes(Vec<usize>),
     Vectors(&'a Vectors),
 }
@@ -72,7 +72,7 @@ impl Encoding {
         }
     }
 
-    /// Texts that are values here, even where they look as if one were missing.
+    /// Texts that are values here, even if they look missing.
     pub fn values(&self) -> &[String] {
         match self {
             Self::Category { values, .. } => values,
@@ -103,7 +103,7 @@ impl Encoding {
             Self::Category { column, values, .. } => {
                 let named = values.iter().map(|value| match value.as_str() {
                     "" => format!("{column}=(empty)"),
-                    // Not to be taken for the feature of all other values.
+                    // Must not be confused with the feature of all other values.
                     "other" => format!("{column}='other'"),
                     value => format!("{column}={value}"),
                 });
@@ -135,7 +135,7 @@ const FEATURE_CURE: &str = "correct the cell, filter such rows out, leave the co
                             features, or declare it as a category; `missing` says what to do \
                             with gaps";
 
-/// A number or a category, as declared or as the public cells suggest.
+/// A number or a category, as declared or as suggested by the public cells.
 pub(super) fn choose(
     public: &Table,
     definition: &DatasetDefinition,
@@ -158,8 +158,8 @@ pub(super) fn choose(
             .at(format!("{}, column '{column}'", public.origin))
             .cure("leave it out of the features"));
     }
-    // Text with some number in it is a numeric column with flaws, until
-    // somebody declares it a category: better to ask than to guess.
+    // Text with some numbers counts as a numeric column with errors, until somebody declares it a
+    // category: better to ask than to guess.
     let is_number = |cell| matches!(cell, Cell::Number(_));
     if matches!(cells, Column::Numbers(_)) || cells.cells().any(is_number) {
         return Ok(Encoding::Number {

@@ -31,7 +31,7 @@ const NUMBER_CURE: &str = "correct the cell, filter such rows out, or choose ano
 pub(super) enum LabelColumn {
     Number {
         column: String,
-        /// Takes the label range to ±1.
+        /// Maps the label range to ±1.
         scale: Standardisation,
     },
     Class {
@@ -79,7 +79,7 @@ impl LabelColumn {
         }
     }
 
-    /// What may have been edited in a model file and must hold.
+    /// Checks values that may have been edited in a model file.
     pub fn is_sound(&self) -> bool {
         match self {
             Self::Number { scale, .. } => scale.is_sound(),
@@ -111,7 +111,7 @@ impl LabelColumn {
 }
 
 impl LabelColumn {
-    /// Of every row whether its label is one.
+    /// For every row, whether its label is usable.
     pub fn usable(&self, table: &Table) -> Result<Vec<bool>> {
         let column = table.column(self.column())?;
         Ok(match self {
@@ -210,7 +210,7 @@ fn no_label(table: &Table, label: &str) -> Error {
         .cure(names::list("columns", &table.names))
 }
 
-/// A label column that is there.
+/// The label column, or an error if it does not exist.
 fn label_column(public: &Table, definition: &DatasetDefinition) -> Result<String> {
     let label = named_label(public, definition)?;
     if !public.has(&label) {

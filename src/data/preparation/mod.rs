@@ -49,28 +49,28 @@ pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 /// The share of public rows whose norm becomes at most 1.
 const UNCLIPPED_SHARE: f64 = 0.95;
 
-/// How much further than usual the features of a wide preparation may reach.
+/// How much larger than usual the features of a wide preparation may be.
 const WIDE: f64 = 1e3;
 
-/// How much smaller than usual the intercept of a wide preparation is. It only tells a record
-/// from an empty one: a larger one would count in the norm, by which methods bound records.
+/// How much smaller than usual the intercept of a wide preparation is. It only distinguishes a
+/// record from an empty one; a larger one would count in the norm, by which methods bound records.
 const FAINT: f64 = 30.0;
 
-/// Rows of a large table that are prepared at a time.
+/// The number of rows of a large table that are prepared at a time.
 const PART: usize = 1 << 14;
 
-/// Of how many missing columns a message says what they may be called.
+/// For how many missing columns a message suggests names.
 const HINTS: usize = 8;
 
-/// No standardised number is larger, so that squares cannot overflow.
+/// The largest standardised number, so that squares cannot overflow.
 const LARGEST: f64 = 1e100;
 
-/// Clipping goes this far (relatively) below the bound, so that rounding does
-/// not carry a record over it.
+/// Clipping goes this far (relatively) below the bound, so that rounding does not push a record
+/// above it.
 const SLACK: f64 = 1e-12;
 
-/// Everything that turns a raw row into model input. Fitted on public data;
-/// travels with the model.
+/// Everything that turns a raw row into model input. It is fitted on public data and stored with
+/// the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preparation {
@@ -82,7 +82,7 @@ pub struct Preparation {
     intercept: bool,
     missing: Missing,
     labels: LabelColumn,
-    /// Features may be this many times longer than the intercept; 1 in older files.
+    /// Features may be this many times as long as the intercept; 1 in older files.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     room: f64,
 }
@@ -124,7 +124,7 @@ impl Preparation {
         Ok(Self { encodings, unit, feature_norm, intercept, missing, labels, room: 1.0 })
     }
 
-    /// For a dataset with its own rules for what is missing or unknown.
+    /// The same for a dataset with its own rules for missing and unknown values.
     pub fn under(&self, definition: &DatasetDefinition) -> Self {
         let mut preparation = self.clone();
         preparation.missing = definition.missing;
@@ -134,15 +134,15 @@ impl Preparation {
         preparation
     }
 
-    /// For methods that bound what they make of a record themselves, and have an intercept of
-    /// their own: features are hardly clipped.
+    /// The same for methods that bound their own features of a record and have their own intercept:
+    /// features are hardly clipped.
     #[must_use]
     pub fn wide(&self) -> Self {
         let (feature_norm, room) = (WIDE * self.feature_norm, FAINT * WIDE * self.room);
         Self { feature_norm, room, ..self.clone() }
     }
 
-    /// Its own labels, and features as another preparation makes them.
+    /// Its own labels, and the features of another preparation.
     pub fn with_features_of(&self, other: &Self) -> Result<Self> {
         let (ours, theirs) = (self.feature_names(), other.feature_names());
         if ours != theirs {
@@ -173,8 +173,7 @@ impl Preparation {
         Ok(spread(dataset, &complete, table.rows()))
     }
 
-    /// The same of private rows: one that cannot be used stops nothing, but is an empty
-    /// record.
+    /// The same for private rows: an unusable one stops nothing and becomes an empty record.
     pub fn apply_private(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         self.fits(table, with_label)?;
         let Some(usable) = self.usable_rows(table, with_label)? else {
@@ -184,7 +183,7 @@ impl Preparation {
         Ok(spread(dataset, &usable, table.rows()))
     }
 
-    /// The same of some rows, without a copy of them all at once.
+    /// The same for some rows, without copying all of them at once.
     pub fn apply_to_private_rows(
         &self,
         table: &Table,
@@ -195,8 +194,7 @@ impl Preparation {
         in_parts(table, rows, PART, |part| self.apply_private(part, name, with_label))
     }
 
-    /// [`Self::apply_for_evaluation`] of some private rows, of which those that cannot be
-    /// used are left out.
+    /// [`Self::apply_for_evaluation`] of some private rows, without the unusable ones.
     pub fn apply_to_private_rows_for_evaluation(
         &self,
         table: &Table,
@@ -212,10 +210,9 @@ impl Preparation {
         })
     }
 
-    /// Bounded features, but labels in original units, unclipped: for evaluation.
-    /// The label bound of a regression is therefore infinite. Incomplete records
-    /// are left out where the policy is to drop them: a sum over what is here,
-    /// divided by the number of *rows*, is the one to release.
+    /// Bounded features, but labels in original units, unclipped: for evaluation. The label bound
+    /// of a regression is therefore infinite. Incomplete records are left out if the policy is to
+    /// drop them. A released mean must divide the sum over these records by the number of *rows*.
     pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
         self.fits(table, true)?;
         let complete = self.dropping(table, true)?.map(|rows| table.excerpt(&rows));
@@ -234,7 +231,7 @@ impl Preparation {
         Ok(dataset)
     }
 
-    /// Every row is complete, or its gaps are filled.
+    /// For rows that are complete, or whose gaps are filled.
     fn bounded(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         let (mut dataset, mut clipped) = self.unlabelled(table, name)?;
         if with_label {
@@ -254,7 +251,7 @@ impl Preparation {
         Ok(dataset)
     }
 
-    /// The complete rows, where others are to be dropped and there are any.
+    /// The complete rows, if others exist and should be dropped.
     fn dropping(&self, table: &Table, with_label: bool) -> Result<Option<Vec<usize>>> {
         if self.missing != Missing::Drop {
             return Ok(None);
@@ -290,23 +287,23 @@ impl Preparation {
         }
     }
 
-    /// What every prepared record obeys.
+    /// The bounds that every prepared record obeys.
     pub fn bounds(&self) -> Bounds {
         Bounds { feature_norm: self.feature_norm, label: 1.0 }
     }
 
-    /// The column that is predicted.
+    /// The column to predict.
     pub fn label_name(&self) -> &str {
         self.labels.column()
     }
 
-    /// What each feature is, after encoding.
+    /// The name of each feature, after encoding.
     pub fn feature_names(&self) -> Vec<String> {
         let intercept = self.intercept.then(|| "(intercept)".to_owned());
         self.encodings.iter().flat_map(Encoding::feature_names).chain(intercept).collect()
     }
 
-    /// How many features a prepared record has.
+    /// The number of features of a prepared record.
     pub fn dimension(&self) -> usize {
         self.scales().count() + usize::from(self.intercept)
     }
@@ -343,7 +340,7 @@ impl Preparation {
         Ok((features, clipped))
     }
 
-    /// The columns of a table as their encodings see them.
+    /// The columns of a table in the form that their encodings use.
     fn coded<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a [Standardisation], Coded<'a>)>> {
         let gaps = gaps(self.missing);
         let coded = self
@@ -353,8 +350,8 @@ impl Preparation {
         coded.collect()
     }
 
-    /// Fills the columns of `features` with the rows from `first` on; which of them had
-    /// to be clipped.
+    /// Fills the columns of `features` with the rows from `first` on. Returns which of them had to
+    /// be clipped.
     fn fill(
         &self,
         coded: &[(&[Standardisation], Coded<'_>)],
@@ -375,7 +372,7 @@ impl Preparation {
         clipped.collect()
     }
 
-    /// Clips one example and sets its intercept; whether it had to be clipped.
+    /// Clips one example and sets its intercept. Returns whether it had to be clipped.
     fn bound(&self, example: &mut [f64]) -> bool {
         let Some((intercept, features)) = example.split_last_mut().filter(|_| self.intercept)
         else {
@@ -389,7 +386,7 @@ impl Preparation {
         clipped
     }
 
-    /// Sound itself, and all its columns are there.
+    /// Checks that the preparation is sound and that the table has all its columns.
     fn fits(&self, table: &Table, with_label: bool) -> Result<()> {
         self.check()?;
         self.check_columns(table)?;
@@ -435,7 +432,7 @@ impl Preparation {
     }
 }
 
-/// Shortens `features` to the bound where they are longer; whether they were.
+/// Shortens `features` to the bound if they are longer. Returns whether they were.
 fn clip(features: &mut [f64], bound: f64) -> bool {
     let norm = norm(features.iter().copied());
     let allowed = bound * (1.0 - SLACK);
@@ -451,7 +448,7 @@ fn norm(values: impl Iterator<Item = f64>) -> f64 {
     values.map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// The records of the `complete` rows among `rows` of which the others are empty.
+/// The records of the `complete` rows among `rows` records, the others empty.
 fn spread(dataset: Dataset, complete: &[usize], rows: usize) -> Dataset {
     let mut features = Matrix::zeros(dataset.dimension(), rows);
     for (from, &to) in complete.iter().enumerate() {
@@ -469,8 +466,7 @@ fn spread(dataset: Dataset, complete: &[usize], rows: usize) -> Dataset {
     Dataset { features, target, classes, ..dataset }
 }
 
-/// Prepares `size` rows after the other: selected all at once they would take as much memory
-/// as the table.
+/// Prepares `size` rows at a time: all at once would take as much memory as the table.
 fn in_parts(
     table: &Table,
     rows: &[usize],
@@ -521,7 +517,7 @@ fn standardise(public: &Table, encodings: &mut [Encoding], gaps: Gaps) -> Result
     }
     squares.sort_unstable_by(f64::total_cmp);
     let quantile = ((rows as f64 * UNCLIPPED_SHARE).ceil() as usize).saturating_sub(1);
-    // Rows that hardly vary have a quantile of 0: then the largest, then 1.
+    // Rows that hardly vary have a quantile of 0; then the largest value is used, then 1.
     let unit = [squares.get(quantile), squares.last()]
         .into_iter()
         .flatten()

@@ -14,7 +14,7 @@ use crate::data::vectors::{Values, Vectors};
 use crate::error::Result;
 use crate::numeric::Matrix;
 
-/// The labels that a table gives, to compare predictions with.
+/// The labels of a table, for comparison with predictions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TrueLabels {
     /// In original units.
@@ -24,7 +24,7 @@ pub enum TrueLabels {
 }
 
 impl Preparation {
-    /// What a raw row must have, as a table without rows. `origin` names the model in
+    /// The required columns of a raw row, as a table without rows. `origin` names the model in
     /// messages.
     pub fn expected(&self, origin: &str) -> Result<Table> {
         let column = |encoding: &Encoding| match encoding {
@@ -41,15 +41,15 @@ impl Preparation {
         Table::of_rows(origin, names, columns)
     }
 
-    /// Refuses a table that lacks a column of the model or has it in a shape that does
-    /// not go with it; others may be there.
+    /// Refuses a table that lacks a column of the model or has it in an incompatible shape; further
+    /// columns are allowed.
     pub fn refuse_others(&self, table: &Table, origin: &str) -> Result<()> {
         self.check()?;
         let expected = self.expected(origin)?;
         Compatibility::between(&expected, table).check_for(|name| expected.has(name))
     }
 
-    /// What becomes of incomplete rows.
+    /// The treatment of incomplete rows.
     pub fn missing(&self) -> Missing {
         self.missing
     }
@@ -59,7 +59,7 @@ impl Preparation {
         Self { missing, ..self }
     }
 
-    /// The width of vectors in this column, where it holds vectors.
+    /// The width of vectors in this column, if it holds vectors.
     pub fn vector_width(&self, column: &str) -> Option<usize> {
         self.encodings.iter().find_map(|encoding| match encoding {
             Encoding::Vector { column: name, scales } if name == column => Some(scales.len()),
@@ -67,8 +67,7 @@ impl Preparation {
         })
     }
 
-    /// The rows that have a value in each column that is needed, where others are to be
-    /// left out and there are any.
+    /// The rows with a value in each needed column, if others exist and should be left out.
     pub fn complete_rows(&self, table: &Table, with_label: bool) -> Result<Option<Vec<usize>>> {
         self.dropping(table, with_label)
     }
@@ -94,8 +93,8 @@ impl Preparation {
         Ok(clipped)
     }
 
-    /// Per column of categories, how many rows hold a value that the model does not know
-    /// and takes for "other"; columns where there are none are left out.
+    /// For each column of categories, the number of rows with a value that the model does not know
+    /// and treats as "other"; columns without such rows are left out.
     pub fn unknown_values(&self, table: &Table) -> Result<Vec<(String, usize)>> {
         let mut found = Vec::new();
         for encoding in &self.encodings {

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// The steps of a preparation, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
-    /// Features stand in the order of these columns.
+    /// The columns; features are in their order.
     pub columns: Vec<RecipeColumn>,
     /// Whether a number that is missing becomes the public mean. Otherwise its row has no features.
     pub fills_gaps: bool,
@@ -27,7 +27,7 @@ pub struct Recipe {
     pub divisor: f64,
 }
 
-/// A column of a raw table and what it becomes.
+/// A column of a raw table and its features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecipeColumn {
     pub name: String,
@@ -39,13 +39,13 @@ pub struct RecipeColumn {
 pub enum Features {
     /// x ↦ (x − centre) / width for each of its numbers.
     Numbers { centre: Vec<f64>, width: Vec<f64>, fill: Vec<f64> },
-    /// For each known text a row of features, which are divided by the unit already, and one more
-    /// for all other texts.
+    /// For each known text a row of features, already divided by the unit, and one more for all
+    /// other texts.
     Texts { known: Vec<String>, rows: Vec<Vec<f64>> },
 }
 
 impl Preparation {
-    /// Fails where a file that it came from was damaged.
+    /// Fails if its file was damaged.
     pub fn recipe(&self) -> Result<Recipe> {
         self.check()?;
         let columns = self.encodings.iter().map(|encoding| RecipeColumn {
@@ -87,7 +87,7 @@ impl Preparation {
         })
     }
 
-    /// A prediction p stands for the label centre + width·p; `None` of classes.
+    /// A prediction p means the label centre + width·p; `None` for classes.
     pub fn label_scale(&self) -> Option<(f64, f64)> {
         match &self.labels {
             LabelColumn::Number { scale, .. } => Some((scale.centre, scale.width)),

@@ -20,8 +20,8 @@ impl Standardisation {
         (x - self.centre) / self.width
     }
 
-    /// Mean and standard deviation of those values that are not missing; a
-    /// constant is moved to 0 and not divided.
+    /// Mean and standard deviation of the values that are not missing; a constant is moved to 0 and
+    /// not scaled.
     pub fn standard(values: impl Iterator<Item = f64> + Clone) -> Self {
         let present = values.filter(|x| !x.is_nan());
         // In units of the largest value nothing overflows.

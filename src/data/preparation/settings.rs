@@ -20,7 +20,7 @@ pub struct PreparationSettings {
 pub enum FeatureScaling {
     /// Public mean and standard deviation, divided by the public 95 % norm quantile, clipped to norm 1.
     Public,
-    /// Taken as they are; rows are clipped to this declared norm.
+    /// Used unchanged; rows are clipped to this declared norm.
     Declared(f64),
 }
 

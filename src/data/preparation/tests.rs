@@ -314,7 +314,7 @@ fn bikeshare_is_prepared_with_the_constants_of_the_public_part() {
     assert_eq!(prepared.len(), 2068);
     assert!(prepared.features.column_iter().all(|x| x.norm() <= 1.0));
     let fitted = preparation.apply(&public, "rest", true).unwrap();
-    // A twentieth has too large a norm; a few more have a label above 3 deviations.
+    // A twentieth have too large a norm; a few more have a label above 3 deviations.
     let share = fitted.clipped as f64 / fitted.len() as f64;
     assert!((0.05..0.08).contains(&share), "{share}");
 }
@@ -355,7 +355,7 @@ fn declared_classes_keep_their_order_and_need_not_all_occur() {
     let preparation = fit(public, &classified(&["yes", "maybe", "no"]), &raw());
     assert_eq!(classes(&preparation, public), [0, 2]);
     assert_eq!(classes(&preparation, "x,y\n5,maybe\n"), [1]);
-    // A declared class is a class even where its name looks like nothing.
+    // A declared class is a class even if its name looks like a missing value.
     let preparation = fit("x,y\n1,none\n2,some\n", &classified(&["some", "none"]), &raw());
     assert_eq!(classes(&preparation, "x,y\n1,none\n1,some\n"), [1, 0]);
 }
@@ -374,7 +374,7 @@ fn an_unknown_class_is_refused_unless_a_rule_says_what_it_counts_as() {
     assert_eq!(ruled("yes").apply(&other, "d", true).unwrap().classes.unwrap().of, [0, 1]);
     let error = ruled("perhaps").apply(&other, "d", true).unwrap_err().to_string();
     assert!(error.contains("which is not a class"), "{error}");
-    // A missing label is no unknown class.
+    // A missing label is not an unknown class.
     let gap = table("x,y\n1,?\n");
     let error = ruled("yes").apply(&gap, "d", true).unwrap_err().to_string();
     assert!(error.starts_with("t.csv:2, column 'y': expected a class, found a missing"), "{error}");

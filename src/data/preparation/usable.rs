@@ -19,19 +19,19 @@ use crate::data::missing::lacks_value;
 use crate::data::table::Table;
 use crate::error::Result;
 
-/// What stands in one column of a record.
+/// The kind of cell in one column of a record.
 #[derive(Clone, Copy, PartialEq)]
 enum FoundCell {
     Value,
     /// Some numbers of a vector are missing.
     Gaps,
     Nothing,
-    /// No number where one is needed.
+    /// Not a number where one is needed.
     Useless,
 }
 
 impl Preparation {
-    /// The rows that can be used, where there are others.
+    /// The usable rows, if there are others.
     pub(super) fn usable_rows(
         &self,
         table: &Table,
@@ -58,13 +58,13 @@ impl Preparation {
 }
 
 impl Encoding {
-    /// Whether a missing value is one like any other.
+    /// Whether a missing value counts like any other value.
     fn takes_gaps(&self, missing: Missing) -> bool {
         matches!(self, Self::Category { .. }) && missing != Missing::Drop
     }
 
-    /// Says of every row what stands there. A column of another shape is the file's fault
-    /// and is told when it is read.
+    /// Reports the kind of cell for every row. A column of another shape is an error of the file,
+    /// reported when it is read.
     fn look(&self, table: &Table, mut tell: impl FnMut(usize, FoundCell)) -> Result<()> {
         match (self, table.column(self.column())?) {
             (Self::Number { .. }, Column::Numbers(numbers)) => {

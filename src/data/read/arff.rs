@@ -12,7 +12,7 @@ pub fn is_arff(start: &str) -> bool {
     line.is_some_and(|line| keyword(line, "@relation").is_some())
 }
 
-/// What follows `keyword` on a line.
+/// The text after `keyword` on a line.
 fn keyword<'t>(line: &'t str, keyword: &str) -> Option<&'t str> {
     let (start, rest) = line.split_at_checked(keyword.len())?;
     let apart = rest.is_empty() || rest.starts_with(char::is_whitespace);
@@ -22,7 +22,7 @@ fn keyword<'t>(line: &'t str, keyword: &str) -> Option<&'t str> {
 struct Attribute {
     name: String,
     numeric: bool,
-    /// What a sparse row means by leaving it out.
+    /// The value that a sparse row leaves out.
     usual: String,
 }
 
@@ -73,7 +73,7 @@ pub fn read(input: &Input) -> Result<Table> {
     Table::new(input.origin.clone(), names, columns, lines)
 }
 
-/// A cell as its attribute declares it.
+/// A cell according to its attribute's declaration.
 enum ArffValue {
     Number(f64),
     Text(String),
@@ -230,7 +230,7 @@ fn sparse_cells(
     if inside.trim().is_empty() {
         return Ok(row);
     }
-    // A quote opens after the index, so commas are looked for by hand.
+    // A quote opens after the index, so commas are searched for by hand.
     let mut rest = inside.trim_start();
     loop {
         let end = rest.find(char::is_whitespace).ok_or_else(|| flaw("expected: index value"))?;

@@ -13,7 +13,7 @@ use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 
-/// Above this a double cannot tell neighbouring integers apart.
+/// Above this a double cannot represent every integer.
 const LARGEST_EXACT: u64 = 1 << 53;
 const BLOCK: usize = 1 << 16;
 
@@ -61,7 +61,7 @@ impl Element {
     }
 }
 
-/// What an array's header says.
+/// The contents of an array's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayLayout {
     pub element: Element,
@@ -81,12 +81,12 @@ impl ArrayLayout {
         self.shape.iter().skip(1).product()
     }
 
-    /// The file has one column of numbers after the other.
+    /// Whether the file has the numbers column by column.
     fn is_by_columns(&self) -> bool {
         self.fortran && self.shape.len() > 1
     }
 
-    /// `None` where it exceeds all bounds.
+    /// `None` on overflow.
     pub fn bytes(&self) -> Option<u64> {
         let mut bytes = self.element.size() as u64;
         for &length in &self.shape {
@@ -102,14 +102,14 @@ impl ArrayLayout {
     }
 }
 
-/// An array in a file that has several.
+/// An array in a file with several.
 pub struct ArrayEntry {
     pub name: String,
     pub layout: ArrayLayout,
 }
 
-/// Which of a file's arrays to read: those asked for, else all that have an
-/// entry per record, if that is clear.
+/// The arrays of a file to read: the requested ones, otherwise all with an entry per record, if
+/// this is clear.
 pub fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Result<Vec<usize>> {
     let all: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     let chosen: Vec<usize> = if wanted.is_empty() {
@@ -170,7 +170,7 @@ pub fn read(
             .error(format!("array '{name}' is empty ({})", layout.dimensions()))
             .cure("at least one record is needed"));
     }
-    // Numbers are reckoned with in doubles sooner or later.
+    // Numbers become doubles sooner or later.
     let doubles = size_of::<f64>().div_ceil(layout.element.size()) as u64;
     input.check_memory(needed.saturating_mul(doubles))?;
     let mut decoder = Decoder {
@@ -188,13 +188,13 @@ pub fn read(
         decoder.bytes = Some(Vec::with_capacity(needed.min(input.length()) as usize));
     } else if !layout.element.is_text() {
         let count = needed / size as u64;
-        // In another order, numbers go to their places as they come. A packed file's header
-        // is not believed that far: there they do when all have come.
+        // In another order, numbers go to their places as they arrive. The header of a packed file
+        // is not trusted for this: there they are moved when all have arrived.
         if layout.is_by_columns() && count <= input.length() {
             let rows = decoder.zeros(count as usize);
             decoder.rows = Some((Scatter::new(&layout.shape), rows));
         }
-        // No more at first than the file could hold unpacked.
+        // At first no more than the file could hold unpacked.
         let count = if decoder.rows.is_some() { BLOCK as u64 } else { count.min(input.length()) };
         decoder.values = if layout.element.is_single() {
             Values::F32(Vec::with_capacity(count as usize))
@@ -214,17 +214,17 @@ pub fn read(
     decoder.finish()
 }
 
-/// Numbers as they come.
+/// Decodes numbers as they arrive.
 struct Decoder<'i, 'a> {
     input: &'i Input<'a>,
     name: &'i str,
     layout: &'i ArrayLayout,
     values: Values,
-    /// Where they go, of an array in Fortran's order …
+    /// The places of the numbers of an array in Fortran's order … …
     rows: Option<(Scatter, Values)>,
-    /// … and how many have gone there.
+    /// … and how many have been placed.
     scattered: usize,
-    /// In place of `values`, where rows of bytes can stay what they are.
+    /// Replaces `values` if rows of bytes can stay bytes.
     bytes: Option<Vec<u8>>,
     texts: Vec<String>,
 }
@@ -232,9 +232,9 @@ struct Decoder<'i, 'a> {
 /// The way from Fortran's order (first axis fastest) to ours (last axis fastest).
 struct Scatter {
     shape: Vec<usize>,
-    /// How far apart neighbours along an axis are in our order.
+    /// The distance of neighbours along an axis in our order.
     steps: Vec<usize>,
-    /// Of the next number …
+    /// The index of the next number … …
     index: Vec<usize>,
     /// … and its place.
     at: usize,
@@ -261,7 +261,7 @@ impl Scatter {
         }
     }
 
-    /// Goes on along the first axis, and where it ends along the next ones.
+    /// Advances along the first axis, and at its end along the next ones.
     fn advance(&mut self, by: usize) {
         self.index[0] += by;
         self.at += by * self.steps[0];
@@ -380,7 +380,7 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Numbers of the kind that the array is kept in.
+    /// Zeros of the type in which the array is stored.
     fn zeros(&self, count: usize) -> Values {
         if self.layout.element.is_single() {
             Values::F32(vec![0.0; count])
@@ -389,7 +389,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Takes what has come to its place, if that is elsewhere.
+    /// Moves arrived numbers to their places, if these are elsewhere.
     fn scatter(&mut self) {
         let Some((scatter, rows)) = &mut self.rows else { return };
         match (&mut self.values, rows) {
@@ -407,7 +407,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Something is wrong in this row.
+    /// An error in this row.
     fn flaw(&self, row: usize, what: &str) -> Error {
         let place = format!("{}, array '{}', row {}", self.input.origin, self.name, row + 1);
         Error::failed(what).at(place)

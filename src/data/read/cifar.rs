@@ -14,7 +14,7 @@ const PIXELS: usize = 3 * 32 * 32;
 /// Records read at a time.
 const BLOCK: usize = 64;
 
-/// How many label bytes a record has, where the length fits.
+/// The number of label bytes of a record, if the length fits.
 fn labels(length: u64) -> Option<usize> {
     let fits = |labels: &usize| length > 0 && length.is_multiple_of((labels + PIXELS) as u64);
     [1, 2].into_iter().find(fits)

@@ -18,13 +18,13 @@ use crate::data::missing::lacks_value;
 use crate::data::table::{FileEnding, Table};
 use crate::error::{Error, Result};
 
-/// What can be found to separate cells, the likeliest first.
+/// The delimiters that can be detected, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// What the user says about a text table that does not explain itself.
+/// The user's description of a text table that is not self-explanatory.
 #[derive(Debug, Clone, Default)]
 pub struct Dialect {
-    /// What stands between cells; found out where nobody says.
+    /// The separator of cells; detected if not given.
     pub delimiter: Option<char>,
     /// The columns of a file without a header; empty if it has one.
     pub names: Vec<String>,
@@ -83,8 +83,8 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     Ok(table)
 }
 
-/// How many comment lines stand before the table, as in the files of UCI
-/// (`|1x3 Cross validator`), and the text from the line after them.
+/// The number of comment lines before the table, as in the files of UCI (`|1x3 Cross validator`),
+/// and the text after them.
 fn opening(start: &[u8]) -> (usize, &[u8]) {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let has_delimiter = |line: &[u8]| DELIMITERS.iter().any(|by| memchr(*by, line).is_some());
@@ -95,7 +95,7 @@ fn opening(start: &[u8]) -> (usize, &[u8]) {
         let line = &rest[..end];
         match line {
             [b'|' | b'#' | b'%', text @ ..] if !has_delimiter(text) => comments += 1,
-            // With one column nothing tells a comment from a cell.
+            // With one column a comment cannot be told from a cell.
             _ if has_delimiter(line) => return (comments, rest),
             _ => return (0, start),
         }
@@ -103,7 +103,7 @@ fn opening(start: &[u8]) -> (usize, &[u8]) {
     }
 }
 
-/// Whichever of the delimiters the first line of `text` has most of, outside quotes.
+/// The delimiter that is most frequent in the first line of `text`, outside quotes.
 fn delimiter(text: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = DELIMITERS.map(|delimiter| (delimiter, 0));
@@ -119,11 +119,11 @@ fn delimiter(text: &[u8]) -> u8 {
             }
         }
     }
-    // `rev`, because of equals `max_by_key` takes the last and the comma shall win.
+    // `rev`, because `max_by_key` takes the last of equals and the comma should win.
     counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(best, _)| best)
 }
 
-/// A file that is to become a table.
+/// A file that becomes a table.
 struct CsvFile<'i, 'a> {
     input: &'i Input<'a>,
     delimiter: u8,
@@ -131,25 +131,25 @@ struct CsvFile<'i, 'a> {
     preamble: usize,
 }
 
-/// A column that turned out to be text after some cells had been taken for
-/// numbers: these have to be read again as they stand.
+/// A column that turned out to be text after some cells had been read as numbers: these have to be
+/// read again as text.
 struct LateText {
     column: usize,
     rows: usize,
 }
 
-/// Bytes of a text in memory, and of what is kept for each row: its line and its fingerprint.
+/// Bytes of a text in memory, and of the data kept for each row: its line and its fingerprint.
 const TEXT: usize = 56;
 const ROW: usize = 40;
 
-/// A block and what was made of it; or of all blocks so far.
+/// A block and its result, or the result of all blocks so far.
 struct CsvPiece {
     block: RecordBlock,
     columns: Vec<Column>,
     lines: Vec<u64>,
-    /// Of these rows.
+    /// The fingerprint of these rows.
     content: Fingerprint,
-    /// Some cells were taken for numbers at first.
+    /// Whether some cells were read as numbers at first.
     reread: bool,
 }
 
@@ -166,11 +166,11 @@ impl Default for CsvPiece {
 }
 
 impl CsvPiece {
-    /// Makes room for as many rows as the whole file will probably have: to double
-    /// whenever it is full would take twice the memory.
+    /// Makes room for as many rows as the whole file will probably have: doubling when full would
+    /// take twice the memory.
     fn reserve(&mut self, rows: f64, input: &Input) -> Result<()> {
         let here = self.lines.len();
-        // Every cell takes a byte that separates it, at least.
+        // Every cell takes at least one byte for its separator.
         let most = input.most_bytes() / self.columns.len().max(1) as u64;
         let more = ((rows * 1.02) as usize).min(most as usize).saturating_sub(here);
         let more = more.max(here / 16);
@@ -215,11 +215,11 @@ struct RecordCells<'r> {
     rest: Option<&'r [u8]>,
     delimiter: u8,
     quoted: bool,
-    /// A quote is not closed before the record ends, which only a private one may.
+    /// A quote is not closed before the record ends, which is allowed only in a private record.
     left_open: bool,
 }
 
-/// A cell as it stands, or what its quotes enclosed.
+/// A plain cell, or the text inside its quotes.
 enum CellText<'r> {
     Plain(&'r [u8]),
     Unquoted(Vec<u8>),
@@ -280,7 +280,7 @@ impl<'r> RecordCells<'r> {
             self.rest = None;
             return CellText::Unquoted(cell);
         }
-        // Whatever follows the closing quote belongs to the cell too.
+        // Text after the closing quote also belongs to the cell.
         let rest = &bytes[at..];
         if let Some(end) = memchr(self.delimiter, rest) {
             cell.extend_from_slice(&rest[..end]);
@@ -299,12 +299,12 @@ impl<'a> CsvFile<'_, 'a> {
         RecordCells { rest: Some(record.bytes), delimiter, quoted, left_open: false }
     }
 
-    /// A private record is a line: whatever stands in it, the next ones are not touched.
+    /// A private record is a line, so its contents cannot affect the next ones.
     fn records(&self) -> FileRecords<'_, 'a> {
         FileRecords::new(self.input, (!self.input.forgiving).then_some(self.delimiter))
     }
 
-    /// Whether nothing can be made of a record, which is then a row without values.
+    /// Whether a record is unreadable, so that it becomes a row without values.
     fn is_unreadable(&self, record: &FileRecord, width: usize) -> bool {
         let mut cells = self.cells(record);
         let mut count = 0;
@@ -397,7 +397,8 @@ impl<'a> CsvFile<'_, 'a> {
         }
         self.restore_all(&late, has_header, &mut all.columns)?;
         if all.reread {
-            // What stands for a missing number is nothing, but in a text it is itself.
+            // The text for a missing number means nothing in a column of numbers, but in text it
+            // stays itself.
             all.content = known.fingerprint(&all.columns);
         }
         Ok(all)
@@ -432,13 +433,13 @@ impl<'a> CsvFile<'_, 'a> {
             lines.push(record.line);
         }
         self.restore(&late, block, 0, columns)?;
-        // Now, while the cells are in the cache.
+        // Done now, while the cells are in the cache.
         *content = names.fingerprint(columns);
         Ok(())
     }
 
-    /// Adds a record's cells; whether it has one for each column. `turn` makes a column of
-    /// numbers one of text.
+    /// Adds a record's cells. Returns whether it has one for each column. `turn` changes a column
+    /// of numbers to text.
     fn row(
         &self,
         record: &FileRecord,
@@ -459,7 +460,7 @@ impl<'a> CsvFile<'_, 'a> {
         Ok(cells.rest.is_none() && !cells.left_open)
     }
 
-    /// Adds a cell; `turn` makes a column of numbers one of text.
+    /// Adds a cell; `turn` changes a column of numbers to text.
     fn push(
         &self,
         column: &mut Column,
@@ -520,8 +521,8 @@ impl<'a> CsvFile<'_, 'a> {
         Ok(())
     }
 
-    /// Second reading of a block: cells of columns that turned into text, as they stand,
-    /// from row `first` of the columns on. Returns how many rows it has.
+    /// Second reading of a block: restores the texts of columns that turned into text, from row
+    /// `first` of the columns on. Returns the number of its rows.
     fn restore(
         &self,
         late: &[LateText],
@@ -614,7 +615,7 @@ fn check_names(names: &[String], place: &str) -> Result<()> {
     }
     let mut seen = HashMap::new();
     for (at, name) in names.iter().enumerate() {
-        // A file without a header has a record here: no name is quoted.
+        // A file without a header has a record here, so no name is quoted.
         if let Some(first) = seen.insert(name, at) {
             return refused(
                 format!("columns {} and {} have the same name", first + 1, at + 1),
@@ -626,10 +627,9 @@ fn check_names(names: &[String], place: &str) -> Result<()> {
     Ok(())
 }
 
-/// The plain decimal number of few digits that `text` starts with, and its
-/// length, if the cell ends there. It is exact: the digits are an integer below
-/// 2⁵³ and the power of ten is exact, so that one rounding remains, the
-/// division's. `None` for anything longer or stranger, number or not.
+/// The plain decimal number of few digits that `text` starts with, and its length, if the cell ends
+/// there. It is exact: the digits are an integer below 2⁵³ and the power of ten is exact, so only
+/// the division rounds. `None` for anything longer or more unusual, number or not.
 fn leading_number(text: &[u8], delimiter: u8) -> Option<(f64, usize)> {
     const POWERS: [f64; 19] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
@@ -654,7 +654,7 @@ fn leading_number(text: &[u8], delimiter: u8) -> Option<(f64, usize)> {
     Some((if negative { -number } else { number }, at))
 }
 
-/// Appends the digits from `at` on to `integer`, which may overflow; where they end.
+/// Appends the digits from `at` on to `integer`, which may overflow. Returns their end.
 fn leading_digits(text: &[u8], mut at: usize, integer: &mut u64) -> usize {
     const POWERS: [u64; 9] =
         [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
@@ -673,25 +673,25 @@ fn leading_digits(text: &[u8], mut at: usize, integer: &mut u64) -> usize {
     at
 }
 
-/// The number that the digits at the start of eight bytes write, and how many they are:
-/// all at once, in the bytes of one register.
+/// The number written by the digits at the start of eight bytes, and the number of digits, computed
+/// at once in one register.
 fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
     const ONES: u64 = u64::MAX / 255;
-    // Digits become 0 to 9. Adding 118 takes anything larger to 128 and more; what that
-    // carries, it carries to later bytes only.
+    // Digits become 0 to 9. Adding 118 takes anything larger to 128 and more; carries only go to
+    // later bytes.
     let values = u64::from_le_bytes(bytes) ^ (ONES * 0x30);
     let others = (values.wrapping_add(ONES * 118) | values) & (ONES * 128);
     let count = others.trailing_zeros() as usize / 8;
     // Zeros in front of the digits.
     let values = values.checked_shl(64 - 8 * count as u32).unwrap_or(0);
-    // Neighbours are put together: digits to numbers below 100, these to such below 10⁴ …
+    // Neighbours are combined: digits to numbers below 100, these to numbers below 10⁴ … …
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & (ONES * 255 / 257);
     let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
     (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff, count)
 }
 
-/// A first line of numbers is data without a header – unless it counts 0, 1, 2
-/// (or 1, 2, 3), which is how some programs name nameless columns.
+/// A first line of numbers is data without a header – unless it counts 0, 1, 2 (or 1, 2, 3), as
+/// some programs name unnamed columns.
 fn looks_like_data(names: &[String]) -> bool {
     let numbers: Option<Vec<f64>> = names.iter().map(|name| finite(name)).collect();
     let counts = |numbers: &[f64], start: usize| {

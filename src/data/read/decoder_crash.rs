@@ -11,12 +11,12 @@ thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in a call whose crash is caught and told as an error.
+/// Whether this thread is in a call whose crash is caught and reported as an error.
 pub fn is_expected() -> bool {
     EXPECTED.get()
 }
 
-/// What `work` gives; `None` where it crashes.
+/// The result of `work`; `None` if it crashes.
 pub(super) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
     static SILENCED: Once = Once::new();
     SILENCED.call_once(|| {

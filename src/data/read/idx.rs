@@ -25,8 +25,8 @@ fn element(kind: u8) -> Option<Element> {
     }
 }
 
-/// The array is called `label` if it has one axis, `pixel` if it has more and
-/// holds bytes, else `x`.
+/// The array is called `label` if it has one axis, `pixel` if it has more and holds bytes,
+/// otherwise `x`.
 pub fn read(input: &Input) -> Result<Table> {
     let mut reader = input.plain();
     let mut number = || {

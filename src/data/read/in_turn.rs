@@ -9,19 +9,19 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::Result;
 use crate::numeric::parallel;
 
-/// More threads would wait for the one that adds.
+/// The most threads; more would wait for the one that adds.
 const MOST_THREADS: usize = 8;
 
-/// How many threads `pieces` pieces are worth on this machine.
+/// The number of threads that pay off for `pieces` pieces on this machine.
 pub fn threads(pieces: u64) -> usize {
     let pieces = usize::try_from(pieces).unwrap_or(usize::MAX);
     parallel::threads().min(MOST_THREADS).min(pieces).max(1)
 }
 
-/// `take` fills a piece and says whether there was another, `work` works on it, `add`
-/// adds it. Pieces are used again, so that they may keep their memory.
+/// `take` fills a piece and returns whether there was another, `work` works on it, `add` adds it.
+/// Pieces are reused, so that they can keep their memory.
 ///
-/// The error is the one of the earliest piece that has one; nothing is added after it.
+/// The error is that of the earliest failing piece; nothing is added after it.
 pub fn in_turn<T: Default>(
     threads: usize,
     take: impl FnMut(&mut T) -> Result<bool> + Send,
@@ -86,7 +86,7 @@ struct ReadingGoal<F> {
     add: F,
     added: u64,
     error: Option<crate::Error>,
-    /// A thread has crashed: its piece will never come.
+    /// Whether a thread has crashed, so that its piece will never arrive.
     abandoned: bool,
 }
 
@@ -96,7 +96,7 @@ impl<F> ReadingGoal<F> {
     }
 }
 
-/// Lets nobody wait for a thread that crashes.
+/// Makes sure that nobody waits for a thread that crashes.
 struct Leaving<'a, F> {
     goal: &'a Mutex<ReadingGoal<F>>,
     progress: &'a Condvar,
@@ -111,7 +111,7 @@ impl<F> Drop for Leaving<'_, F> {
     }
 }
 
-/// A lock is only ever poisoned by a crash, which is told by itself.
+/// A lock is only poisoned by a crash, which is reported separately.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::Error;
 
-    /// Squares of 0 … 99, of which `bad` fail, added one after the other.
+    /// Squares of 0 … 99, of which `bad` fail, added one after another.
     fn squares(threads: usize, bad: &[u64]) -> (Result<()>, Vec<u64>) {
         let (mut next, mut all) = (0, Vec::new());
         let take = |piece: &mut u64| {
@@ -130,7 +130,7 @@ mod tests {
             Ok(*piece < 100)
         };
         let work = |piece: &mut u64| {
-            // The earlier, the slower.
+            // Earlier pieces are slower.
             std::thread::sleep(std::time::Duration::from_micros(100 - *piece));
             if bad.contains(piece) {
                 return Err(Error::failed(format!("piece {piece}")));

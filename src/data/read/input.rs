@@ -13,16 +13,16 @@ use flate2::read::MultiGzDecoder;
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// Deflate makes at most 1032 bytes of one, so a header that promises more lies.
+/// Deflate expands a byte to at most 1032, so a header that promises more is wrong.
 const MOST_UNPACKED: u64 = 1032;
-/// How often progress is told.
+/// How often progress is reported.
 const TOLD_EVERY: u64 = 1 << 20;
 const BLOCK: usize = 1 << 18;
 
-/// Is told, now and then, how many bytes of how many have been read; `Break`
-/// stops the reading. Whichever thread has just read tells it.
+/// Gets the number of bytes read so far, from time to time; `Break` stops the reading. It is called
+/// by the thread that has just read.
 pub trait ReadingProgress: Send {
-    /// Is told how many bytes are read. `Break` stops the reading.
+    /// Gets the number of bytes read. `Break` stops the reading.
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()>;
 }
 
@@ -55,14 +55,14 @@ pub struct Input<'a> {
     /// The first bytes, unpacked.
     start: Vec<u8>,
     packed: bool,
-    /// A record that cannot be read becomes one without values (see [`super::read_private`]).
+    /// Whether an unreadable record becomes one without values (see [`super::read_private`]).
     pub forgiving: bool,
-    /// A text ended within a line.
+    /// Whether a text ended within a line.
     ends_open: AtomicBool,
     progress: Mutex<&'a mut dyn ReadingProgress>,
-    /// How far the file has been read, at the most.
+    /// The farthest position that has been read.
     reached: AtomicU64,
-    /// Bytes read from anywhere in it.
+    /// The number of bytes read, anywhere in the file.
     given: AtomicU64,
     stopped: AtomicBool,
 }
@@ -120,7 +120,7 @@ impl<'a> Input<'a> {
         input.packed = magic == b"\x1f\x8b";
         let mut start = Vec::new();
         let read = input.plain().take(START).read_to_end(&mut start);
-        // What is cut off later is for the reader to find.
+        // A later cut is left for the reader to find.
         if start.is_empty() {
             read.map_err(|error| input.io(&error))?;
         }
@@ -133,7 +133,7 @@ impl<'a> Input<'a> {
         self.ends_open.store(!matches!(last, b'\n' | b'\r'), Ordering::Relaxed);
     }
 
-    /// Whether a text that was read to its end has none behind its last line.
+    /// Whether a text that was read to its end has no line end after its last line.
     pub fn ends_open(&self) -> bool {
         self.ends_open.load(Ordering::Relaxed)
     }
@@ -147,12 +147,12 @@ impl<'a> Input<'a> {
         self.packed
     }
 
-    /// Of the file as it is.
+    /// The length of the file on disk.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// How many bytes the content has; for a packed file, the most that it can have.
+    /// The length of the content; for a packed file, the largest possible length.
     pub fn most_bytes(&self) -> u64 {
         if self.packed { self.length.saturating_mul(MOST_UNPACKED) } else { self.length }
     }
@@ -162,12 +162,12 @@ impl<'a> Input<'a> {
         packed.saturating_mul(MOST_UNPACKED).saturating_add(64)
     }
 
-    /// Refuses a table that would take so many bytes where there is no room for it.
+    /// Refuses a table that would take this many bytes if there is no room for it.
     pub fn check_memory(&self, bytes: u64) -> Result<()> {
         memory::check(bytes).map_err(|error| error.at(self.origin.clone()))
     }
 
-    /// What share of the file has been read so far.
+    /// The share of the file read so far.
     pub fn share_read(&self) -> f64 {
         self.reached.load(Ordering::Relaxed) as f64 / self.length.max(1) as f64
     }
@@ -176,8 +176,8 @@ impl<'a> Input<'a> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Tells the progress. How many bytes have been read counts, not where: some formats
-    /// begin with what stands at the end.
+    /// Reports the progress. The number of bytes read counts, not their position: some formats
+    /// start with the end of the file.
     fn advance(&self, bytes: u64, reached: u64) {
         self.reached.fetch_max(reached, Ordering::Relaxed);
         let before = self.given.fetch_add(bytes, Ordering::Relaxed);
@@ -191,12 +191,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The bytes as they are, from the start; may be read anywhere.
+    /// The raw bytes, which may be read anywhere.
     pub fn raw(&self) -> Raw<'_, 'a> {
         Raw { input: self, at: 0 }
     }
 
-    /// The bytes unpacked, one after the other.
+    /// The unpacked bytes, in order.
     pub fn plain(&self) -> Box<dyn Read + Send + '_> {
         let raw = BufReader::with_capacity(BLOCK, self.raw());
         if self.packed { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) }
@@ -222,7 +222,7 @@ impl<'a> Input<'a> {
         Error::failed(what).at(self.origin.clone())
     }
 
-    /// Expected exactly `expected` bytes of contents.
+    /// The error if the contents do not have exactly `expected` bytes.
     pub fn wrong_length(&self, what: &str, expected: u64, found: u64) -> Error {
         self.error(format!("{what} needs {expected} bytes, found {found}")).cure(
             if expected > found {
@@ -234,7 +234,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Reads anywhere in an [`Input`] and tells its progress.
+/// Reads anywhere in an [`Input`] and reports its progress.
 pub struct Raw<'i, 'a> {
     input: &'i Input<'a>,
     at: u64,
@@ -259,7 +259,7 @@ impl Read for Raw<'_, '_> {
     }
 }
 
-/// Reads without a common position in the file, which threads would fight over.
+/// Reads without a shared position in the file, over which threads would conflict.
 #[cfg(unix)]
 fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, at)

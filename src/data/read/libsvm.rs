@@ -29,17 +29,16 @@ fn parse_pair(word: &str) -> Option<(u32, f64)> {
     Some((index.parse().ok()?, finite(value)?))
 }
 
-/// `width` is how many numbers the vectors have; the largest index decides
-/// where it is not said.
+/// `width` is the length of the vectors; by default the largest index decides.
 pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     let mut records = FileRecords::new(input, None);
     let (mut labels, mut lines) = (Vec::new(), Vec::new());
-    // Records that are none of this format.
+    // Records that are not of this format.
     let mut unread = Vec::new();
     let (mut ends, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(record) = records.next()? {
         let text = match record.text(input) {
-            // Not a line of this format, whatever it is.
+            // A text that is not a line of this format.
             Err(_) if input.forgiving => "?",
             text => text?,
         };
@@ -115,7 +114,7 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     )
 }
 
-/// Puts every row's values, which end at `ends`, where they belong.
+/// Puts every row's values, which end at `ends`, into their places.
 fn scatter<T>(
     mut dense: Vec<T>,
     width: usize,

@@ -44,7 +44,7 @@ use crate::error::{Error, Result};
 
 pub use self::input::{ReadingProgress, Unwatched};
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values and their relatives.
@@ -68,7 +68,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Csv => "CSV",
@@ -84,10 +84,10 @@ impl Format {
     }
 }
 
-/// What the session says about a file beyond its name.
+/// The session's description of a file beyond its name.
 #[derive(Debug, Clone, Default)]
 pub enum Reading {
-    /// It explains itself.
+    /// A self-explanatory file.
     #[default]
     Plain,
     /// A text table.
@@ -106,23 +106,22 @@ pub fn read(path: &Path, reading: &Reading, progress: &mut dyn ReadingProgress) 
 
 /// Reads a file of private records.
 ///
-/// Nobody but the curator may learn from what happens that one of the records is unlike the
-/// others. So no single record makes the reading fail, and none changes what columns there
-/// are: one that cannot be read is a row in which every value is missing. What can be
-/// wrong with a record is, by format:
+/// Only the curator may learn that one of the records is unlike the others. So no single record
+/// makes the reading fail, and none changes the columns: an unreadable record is a row in which
+/// every value is missing. Possible errors of a record, by format:
 ///
-/// * *text tables*: too few or too many cells, text that is not UTF-8, a quote that is not
-///   closed. **A record is a line that is not empty**: a line end inside quotes ends it, or
-///   one quote that is left open would swallow the records that follow it;
-/// * *LIBSVM, ARFF*: a line that is none of the format, an index beyond the width. The width
-///   must be declared, for the largest index of the file is a record's own;
+/// * *text tables*: too few or too many cells, text that is not UTF-8, a quote that is not closed.
+///   ***A record is a line that is not empty**: a line end inside quotes ends it, because otherwise
+///   one open quote would swallow the records after it;
+/// * *LIBSVM, ARFF*: a line that is not of the format, an index beyond the width. The width must be
+///   declared, because the largest index of the file comes from a single record;
 /// * *Parquet*: text that is not UTF-8, infinite numbers, lists of another length than most;
 /// * *arrays*: infinite numbers, integers that a double cannot hold, text that is not Unicode.
 ///
-/// What concerns the file as a whole still fails: its header, its compression, its kind, a
-/// line of more than 64 MiB. In a text table without a header the first record decides what
-/// separates cells, unless `delimiter` says it, and lines before it that look like comments
-/// (`#`, `%`, `|` and nothing that separates cells) are taken for such.
+/// Errors of the file as a whole still fail: its header, its compression, its kind, a line of more
+/// than 64 MiB. In a text table without a header the first record decides the separator, unless
+/// `delimiter` gives it, and lines before it that look like comments (`#`, `%`, `|` and no
+/// separator) are treated as comments.
 pub fn read_private(
     path: &Path,
     reading: &Reading,
@@ -133,13 +132,13 @@ pub fn read_private(
     finish(&input, table(&input, &extension(path), reading))
 }
 
-/// Reads a file that explains itself.
+/// Reads a self-explanatory file.
 pub fn read_plainly(path: &Path) -> Result<Table> {
     read(path, &Reading::Plain, &mut Unwatched)
 }
 
-/// Reads a file to see its columns, before anybody has said whether it is private: a
-/// record that cannot be read is in nobody's way.
+/// Reads a file to see its columns, before it is known whether it is private: an unreadable record
+/// does not stop the reading.
 pub fn read_for_columns(path: &Path) -> Result<Table> {
     read_plainly(path)
         .or_else(|error| read_private(path, &Reading::Plain, &mut Unwatched).map_err(|_| error))
@@ -152,7 +151,7 @@ pub fn read_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table
     finish(&input, table(&input, &extension(Path::new(origin)), reading))
 }
 
-/// The same of private records (see [`read_private`]).
+/// The same for private records (see [`read_private`]).
 pub fn read_private_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
     let mut nobody = Unwatched;
     let mut input = Input::of_bytes(origin, bytes, &mut nobody)?;
@@ -160,7 +159,7 @@ pub fn read_private_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Resu
     finish(&input, table(&input, &extension(Path::new(origin)), reading))
 }
 
-/// The first bytes of a file, unpacked where it is compressed, and whether they are all of it.
+/// The first bytes of a file, unpacked if it is compressed, and whether they are the whole file.
 pub fn beginning(path: &Path, most: u64) -> Result<(Vec<u8>, bool)> {
     let mut nobody = Unwatched;
     let input = Input::open(path, &mut nobody)?;
@@ -171,7 +170,7 @@ pub fn beginning(path: &Path, most: u64) -> Result<(Vec<u8>, bool)> {
     Ok((bytes, whole))
 }
 
-/// What a file is.
+/// The kind of a file.
 pub fn format(path: &Path) -> Result<Format> {
     let mut nobody = Unwatched;
     detect(&Input::open(path, &mut nobody)?, &extension(path))
@@ -213,7 +212,7 @@ pub fn read_together(
     Table::of_rows(origins.join(" + "), names, columns)
 }
 
-/// A stopped reading fails somewhere deep down: say why.
+/// A stopped reading fails somewhere deep down; this gives the reason.
 fn finish(input: &Input, result: Result<Table>) -> Result<Table> {
     if input.was_stopped() {
         return Err(Error::interrupted("reading was stopped").at(input.origin.clone()));
@@ -230,7 +229,7 @@ fn extension(path: &Path) -> String {
 
 fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
     let format = match (detect(input, extension)?, reading) {
-        // If the session says that it is LIBSVM text, its first record need not show it.
+        // If the session declares LIBSVM text, the first record need not show it.
         (Format::Csv, Reading::Sparse(_)) => Format::Libsvm,
         (format, _) => format,
     };
@@ -341,7 +340,7 @@ fn detect(input: &Input, extension: &str) -> Result<Format> {
     Ok(Format::Csv)
 }
 
-/// NPZ files are zip archives, and so are others.
+/// NPZ files are zip archives, and so are other files.
 fn archive(input: &Input) -> Result<Format> {
     let members = numpy::members(input)?;
     let has = |wanted: &str| members.iter().any(|name| name.ends_with(wanted));
@@ -360,7 +359,7 @@ fn archive(input: &Input) -> Result<Format> {
     Err(input.error(what).cure(cure))
 }
 
-/// What is recognised but not read: what it is, and what to do.
+/// Kinds that are recognised but not read: their names, and advice.
 fn foreign(start: &[u8], extension: &str) -> Option<(&'static str, &'static str)> {
     const PANDAS: &str = "save it as Parquet or CSV, for instance with pandas";
     const UNPACK: &str = "unpack it first, or compress with gzip";

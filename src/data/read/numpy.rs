@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 /// The first bytes of an array.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
-/// No header is longer, unless it has thousands of named fields.
+/// Headers are not longer, unless they have thousands of named fields.
 const LONGEST_HEADER: usize = 1 << 16;
 
 /// One array, called `name`.
@@ -32,14 +32,14 @@ pub fn read_npy(input: &Input, name: &str) -> Result<Table> {
     array::table(input, vec![(name.to_owned(), column)])
 }
 
-/// The arrays that are asked for, else all.
+/// The requested arrays, or otherwise all.
 pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
     let mut archive = open(input)?;
     let mut entries = Vec::new();
     let mut places = Vec::new();
     for at in 0..archive.len() {
         let Some((name, available)) = member(input, &mut archive, at)? else { continue };
-        // Only what is asked for must be understood.
+        // Only requested arrays must be readable.
         if !wanted.is_empty() && !wanted.contains(&name) {
             entries.push(ArrayEntry {
                 name,
@@ -84,13 +84,13 @@ fn open<'i, 'a>(input: &'i Input<'a>) -> Result<Archive<'i, 'a>> {
     ZipArchive::new(BufReader::new(input.raw())).map_err(|error| damaged(input, &error))
 }
 
-/// Names in a zip archive, to tell what it is.
+/// Names in a zip archive, to detect its kind.
 pub fn members(input: &Input) -> Result<Vec<String>> {
     let archive = open(input)?;
     Ok(archive.file_names().flatten().map(Cow::into_owned).collect())
 }
 
-/// Name of the array at this place, and how many bytes it can have at the most.
+/// Name of the array in this place, and its largest possible length in bytes.
 fn member(input: &Input, archive: &mut Archive, at: usize) -> Result<Option<(String, u64)>> {
     let entry = archive.by_index(at).map_err(|error| damaged(input, &error))?;
     let most = Input::most_inflated(entry.compressed_size().min(input.length()));
@@ -105,7 +105,7 @@ fn damaged(input: &Input, error: &zip::result::ZipError) -> Error {
         .cure("copy or download the file again; NPZ files are zip archives of arrays")
 }
 
-/// Reads a header; how long it was.
+/// Reads a header. Returns its length, too.
 fn layout(input: &Input, name: &str, reader: &mut dyn Read) -> Result<(ArrayLayout, u64)> {
     let flaw = |what: &str| {
         input

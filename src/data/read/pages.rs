@@ -18,14 +18,14 @@ use ruzstd::decoding::StreamingDecoder;
 use super::input::{Input, Raw};
 use crate::error::{Error, Result};
 
-/// Pages that unpack to less are believed whatever their compressed size.
+/// Pages that unpack to less are accepted for any compressed size.
 const ALWAYS_ALLOWED: usize = 1 << 24;
 const MOST_UNPACKED: usize = 1024;
 /// Page headers hold a few numbers and perhaps the least and largest value.
 const LONGEST_HEADER: u64 = 1 << 20;
 const DEEPEST: usize = 8;
 
-/// A chunk's pages as they stand in the file.
+/// A chunk's pages, in the order of the file.
 pub struct Pages<'i, 'a> {
     input: &'i Input<'a>,
     column: String,
@@ -33,9 +33,9 @@ pub struct Pages<'i, 'a> {
     at: u64,
     end: u64,
     compression: Compression,
-    /// Values that the chunk still owes.
+    /// The number of values still to come.
     values_left: u64,
-    /// A dictionary has been handed out.
+    /// Whether a dictionary has been returned.
     dictionary: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'i, 'a> Pages<'i, 'a> {
         })
     }
 
-    /// Whether all values have been handed out.
+    /// Whether all values have been returned.
     pub fn finished(&self) -> bool {
         self.values_left == 0
     }
@@ -148,14 +148,14 @@ impl<'i, 'a> Pages<'i, 'a> {
                 let about =
                     fields.structure(8).ok_or_else(|| flaw("a page lacks its description"))?;
                 let (definitions, repetitions) = (count(about.number(5))?, count(about.number(6))?);
-                // Levels stand before the values and are never compressed.
+                // Levels come before the values and are never compressed.
                 let levels = definitions as usize + repetitions as usize;
                 if levels > packed || levels > unpacked {
                     return Err(flaw("a page is shorter than its levels"));
                 }
                 let mut buffer = contents[..levels].to_vec();
                 if about.flag(7).unwrap_or(true) {
-                    // A page without values may have nothing compressed at all.
+                    // A page without values may have no compressed part.
                     if packed > levels {
                         buffer.extend_from_slice(&self.unpack(
                             &contents[levels..],
@@ -261,8 +261,8 @@ fn encoding(code: i64) -> Option<Encoding> {
     })
 }
 
-/// Hands the decoder one page after the other: it wants to own its source, and
-/// the file is not to be given away.
+/// Gives the decoder one page after another: it needs to own its source, but the file must stay
+/// here.
 #[derive(Clone, Default)]
 pub struct PageTray {
     pages: Arc<Mutex<VecDeque<Page>>>,
@@ -291,7 +291,7 @@ impl PageReader for PageTray {
         Ok(self.pop())
     }
 
-    /// Asked only in order to skip, which nobody does.
+    /// Only needed for skipping, which is not used.
     fn peek_next_page(&mut self) -> parquet::errors::Result<Option<PageMetadata>> {
         Ok(None)
     }
@@ -301,7 +301,7 @@ impl PageReader for PageTray {
         Ok(())
     }
 
-    /// A list may go on in the next page.
+    /// A list may continue in the next page.
     fn at_record_boundary(&mut self) -> parquet::errors::Result<bool> {
         Ok(false)
     }

@@ -30,14 +30,14 @@ use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"PAR1";
-/// Unpacked, a file may have this many values per byte, or this many at least.
+/// Unpacked, a file may have this many values per byte, or at least this many in total.
 const MOST_DENSER: u64 = 1024;
 const ALWAYS_ALLOWED: u64 = 1 << 24;
 /// Records decoded at a time.
 const BLOCK: usize = 1 << 15;
-/// Fewer values than this are read before another thread has started.
+/// With fewer values than this, starting another thread does not pay.
 const WORTH_A_THREAD: u64 = 1 << 16;
-/// Above this a double cannot tell neighbouring integers apart.
+/// Above this a double cannot represent every integer.
 const LARGEST_EXACT: u64 = 1 << 53;
 
 /// Reads a whole file.
@@ -62,7 +62,7 @@ pub fn read(input: &Input) -> Result<Table> {
         })
         .collect();
     read_groups(input, &metadata, builders.iter_mut().enumerate().collect())?;
-    // Integers too large for a double are identifiers, most likely: text.
+    // Integers too large for a double are probably identifiers, so they become text.
     let mut identifiers = Vec::new();
     for (leaf, builder) in builders.iter_mut().enumerate().filter(|(_, it)| it.inexact) {
         *builder = Builder::text(std::mem::take(&mut builder.name), rows, input.forgiving);
@@ -149,7 +149,7 @@ fn metadata(input: &Input) -> Result<ParquetMetaData> {
         .map_err(|error| flaw(format!("its description is damaged: {error}")))
 }
 
-/// How many rows there are, if the file can hold as many.
+/// The number of rows, if the file can hold that many.
 fn rows(input: &Input, metadata: &ParquetMetaData) -> Result<usize> {
     let columns = metadata.file_metadata().schema_descr().num_columns() as u64;
     let (mut rows, mut values) = (0_u64, 0_u64);
@@ -184,7 +184,7 @@ fn rows(input: &Input, metadata: &ParquetMetaData) -> Result<usize> {
     Ok(rows as usize)
 }
 
-/// What a column's cells become.
+/// The meaning of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Meaning {
     Number,
@@ -212,11 +212,11 @@ struct Lists {
     width: Option<usize>,
     /// A row is being read …
     open: bool,
-    /// … and has so many numbers yet.
+    /// … and has this many numbers so far.
     current: usize,
     /// Rows before the first with any number.
     empty: usize,
-    /// Of private records: the length of each, of which the commonest is the width.
+    /// For private records, the length of each; the most common one is the width.
     lengths: Option<Vec<usize>>,
 }
 
@@ -224,9 +224,9 @@ struct Builder {
     name: String,
     meaning: Meaning,
     cells: ColumnCells,
-    /// Why the column cannot be taken.
+    /// Why the column cannot be used.
     left_out: Option<&'static str>,
-    /// An integer was too large for a double.
+    /// Whether an integer was too large for a double.
     inexact: bool,
     forgiving: bool,
 }
@@ -328,7 +328,7 @@ impl Builder {
                         return self.numbers(&batch, |&i| i as f64);
                     }
                     batch.cells(|cell, begins| {
-                        // Unsigned and beyond i64 is beyond a double, too.
+                        // An unsigned integer beyond i64 is also beyond a double.
                         self.inexact |= unsigned && cell.is_some_and(|&i| i < 0);
                         self.integer(cell.copied(), begins);
                     });
@@ -367,8 +367,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds cells of a numeric type: all at once where they are plain numbers and none
-    /// is missing.
+    /// Adds cells of a numeric type: all at once if they are plain numbers and none is missing.
     fn numbers<T>(&mut self, batch: &DecodedCells<'_, T>, convert: impl Fn(&T) -> f64) {
         match (&mut self.cells, batch.plain()) {
             (ColumnCells::Numbers(cells), Some(values)) if self.meaning == Meaning::Number => {
@@ -407,7 +406,7 @@ impl Builder {
             Meaning::Clock(per_second) => integer.map(|i| clock_text(i, per_second)),
             _ => {
                 let beyond = |integer: i64| integer.unsigned_abs() > LARGEST_EXACT;
-                // In a decimal or a list nothing can be an identifier.
+                // A decimal or a list cannot be an identifier.
                 self.inexact |= self.meaning == Meaning::Number && integer.is_some_and(beyond);
                 return self.number(integer.map(|integer| integer as f64), begins);
             }
@@ -498,8 +497,8 @@ impl Lists {
         self.current += 1;
     }
 
-    /// Whether the row that ends here is as long as those before it. A missing
-    /// list is one of missing numbers.
+    /// Whether the row that ends here is as long as those before it. A missing list counts as a
+    /// list of missing numbers.
     fn end_row(&mut self) -> bool {
         let length = std::mem::take(&mut self.current);
         if !std::mem::take(&mut self.open) {
@@ -516,7 +515,7 @@ impl Lists {
             }
             None => {
                 self.width = Some(length);
-                // What came first was missing: move it there.
+                // The first rows were missing: put them there.
                 let missing = self.empty;
                 let filled = self.fill();
                 match &mut self.values {
@@ -539,7 +538,7 @@ impl Lists {
     }
 }
 
-/// The length that most lists have which have any number; of equals the longest.
+/// The most common length of lists with any numbers; the longest of equals.
 fn commonest(lengths: &[usize]) -> Option<usize> {
     let mut counts = BTreeMap::new();
     for length in lengths.iter().filter(|&&length| length > 0) {
@@ -548,7 +547,7 @@ fn commonest(lengths: &[usize]) -> Option<usize> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(length, _)| length)
 }
 
-/// Lists one after the other as vectors of one width; those of another length are missing.
+/// Lists, one after another, as vectors of one width; those of another length become missing.
 fn even<T: Copy>(values: &[T], lengths: &[usize], width: usize, missing: T) -> Vec<T> {
     let mut even = Vec::with_capacity(lengths.len() * width);
     let mut rest = values;
@@ -581,7 +580,7 @@ struct Chunk<'i, 'a> {
 
 /// Cells that were decoded together.
 struct DecodedCells<'b, T> {
-    /// Of the cells that are not missing.
+    /// The values of the cells that are not missing.
     values: &'b [T],
     cells: usize,
     definitions: &'b [i16],
@@ -590,8 +589,7 @@ struct DecodedCells<'b, T> {
 }
 
 impl<T> DecodedCells<'_, T> {
-    /// Visits every cell, or `None` for one that is missing, and says whether it
-    /// begins a row.
+    /// Visits every cell, or `None` for a missing one, with whether it begins a row.
     fn cells(&self, mut visit: impl FnMut(Option<&T>, bool)) {
         let mut present = self.values.iter();
         for at in 0..self.cells {
@@ -629,7 +627,7 @@ impl Chunk<'_, '_> {
                         &mut values,
                     )
                 };
-                // The crate trusts a page's contents further than it should.
+                // The crate trusts a page's contents too much.
                 let (_, values_read, levels_read) = decoder_crash::contained(decode)
                     .ok_or_else(|| self.damaged("the decoder gave up"))?
                     .map_err(|error| self.damaged(&error.to_string()))?;

@@ -13,25 +13,25 @@ use crate::error::{Error, Result};
 
 /// Text and the numbers made of it should stay in a core's own cache.
 pub const BLOCK: usize = 1 << 19;
-/// A longer record is a binary file, or a quote that was never closed.
+/// A longer record means a binary file, or a quote that was never closed.
 const LONGEST: usize = 1 << 26;
 
 /// One record without its line end.
 pub struct FileRecord<'r> {
     pub line: u64,
     pub bytes: &'r [u8],
-    /// It has a quote somewhere.
+    /// Whether it has a quote somewhere.
     pub quoted: bool,
 }
 
-/// Whole records, one after the other.
+/// Whole records, one after another.
 #[derive(Default)]
 pub struct RecordBlock {
     bytes: Vec<u8>,
-    /// What of it has not been handed out.
+    /// The start of the part that has not been returned.
     cursor: Cursor,
     quotes_after: Option<u8>,
-    /// What share of the file ends with it, as far as can be told.
+    /// The share of the file up to its end, as far as known.
     pub share: f64,
 }
 
@@ -42,19 +42,19 @@ struct Cursor {
     line: u64,
 }
 
-/// Where a record lies in its block.
+/// The position of a record in its block.
 struct Span {
     range: Range<usize>,
     line: u64,
     quoted: bool,
 }
 
-/// Where the record at the start of some bytes ends.
+/// The end of the record at the start of some bytes.
 #[derive(Clone, Copy)]
 enum RecordEnd {
     /// Its length, and its length with the line end.
     At { length: usize, with_break: usize, quoted: bool },
-    /// Not in these bytes; whether a quote is open.
+    /// Not in these bytes, with whether a quote is open.
     Beyond { quote_open: bool, quoted: bool },
 }
 
@@ -81,7 +81,7 @@ impl Cursor {
         None
     }
 
-    /// Goes on to behind a record that ends there; its length, and whether it has quotes.
+    /// Moves behind a record with this end. Returns its length, and whether it has quotes.
     fn step(&mut self, bytes: &[u8], end: RecordEnd) -> (usize, bool) {
         let left = bytes.len() - self.at;
         let (length, with_break, quoted) = match end {
@@ -98,7 +98,7 @@ impl Cursor {
 }
 
 impl RecordBlock {
-    /// Those that have not been handed out.
+    /// The records that have not been returned.
     pub fn records(&self) -> impl Iterator<Item = FileRecord<'_>> {
         let mut cursor = self.cursor;
         std::iter::from_fn(move || {
@@ -111,14 +111,14 @@ impl RecordBlock {
 pub struct Blocks<'i, 'a> {
     input: &'i Input<'a>,
     reader: Box<dyn Read + Send + 'i>,
-    /// The start of a record of which the last block did not have the end.
+    /// The start of a record whose end was not in the last block.
     rest: Vec<u8>,
     finished: bool,
-    /// Bytes that the file has given so far.
+    /// The number of bytes read so far.
     given: u64,
     /// Line on which the next block starts.
     line: u64,
-    /// Cells may be quoted after this delimiter; `None` where quotes mean nothing.
+    /// Cells may be quoted after this delimiter; `None` if quotes have no meaning.
     quotes_after: Option<u8>,
 }
 
@@ -135,7 +135,7 @@ impl<'i, 'a> Blocks<'i, 'a> {
         }
     }
 
-    /// Puts the next records into `block`; whether there were any.
+    /// Puts the next records into `block`. Returns whether there were any.
     pub fn next(&mut self, block: &mut RecordBlock) -> Result<bool> {
         block.bytes.clear();
         block.bytes.append(&mut self.rest);
@@ -158,7 +158,7 @@ impl<'i, 'a> Blocks<'i, 'a> {
         }
     }
 
-    /// How many of the bytes are whole records, and the line after them.
+    /// The number of bytes in whole records, and the line after them.
     fn whole_records(&self, bytes: &[u8]) -> Result<Cursor> {
         let quotes = self.quotes_after.is_some() && memchr(b'"', bytes).is_some();
         if !quotes {
@@ -215,7 +215,7 @@ impl<'i, 'a> Blocks<'i, 'a> {
         }
         if let Some(at) = memchr(0, &bytes[before..]) {
             let line = self.line + line_ends(&bytes[..before + at]);
-            // Behind the first line it is one record's fault.
+            // After the first line it is the fault of a single record.
             if self.input.forgiving && line > 1 {
                 return Ok(());
             }
@@ -251,7 +251,7 @@ impl<'i, 'a> FileRecords<'i, 'a> {
         }
     }
 
-    /// The records to come: those of a block that has been begun, then further blocks.
+    /// The remaining records: those of a started block, then further blocks.
     pub fn into_blocks(self) -> (RecordBlock, Blocks<'i, 'a>) {
         (self.block, self.blocks)
     }
@@ -291,7 +291,7 @@ fn find_end(bytes: &[u8], line: u64, quotes_after: Option<u8>, whole: bool) -> R
     RecordEnd::Beyond { quote_open: false, quoted }
 }
 
-/// Where the quoted text that `bytes` start with ends; doubled quotes belong to it.
+/// The end of the quoted text at the start of `bytes`; doubled quotes belong to the text.
 fn closing_quote(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -303,7 +303,7 @@ fn closing_quote(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Behind the last line end that is one whatever follows; 0 where there is none.
+/// The position after the last line end that is certain; 0 if there is none.
 fn last_line_end(bytes: &[u8]) -> usize {
     let found = memrchr2(b'\n', b'\r', bytes);
     let cut_off = found.is_some_and(|at| bytes[at] == b'\r' && at + 1 == bytes.len());
@@ -311,7 +311,7 @@ fn last_line_end(bytes: &[u8]) -> usize {
     found.map_or(0, |at| at + 1)
 }
 
-/// How many lines end here: at `\n`, `\r\n` or a lone `\r`.
+/// The number of lines that end here: at `\n`, `\r\n` or a lone `\r`.
 fn line_ends(bytes: &[u8]) -> u64 {
     let feeds = memchr_iter(b'\n', bytes).count();
     let lone = memchr_iter(b'\r', bytes).filter(|&at| bytes.get(at + 1) != Some(&b'\n'));
@@ -367,7 +367,7 @@ mod tests {
     fn blocks_end_between_records_wherever_a_line_ends_and_quotes_hide_it() {
         for end in ["\n", "\r\n", "\r"] {
             for quoted in ["x", "\"a\nb\"", "\"\"\"\r\n\""] {
-                // Record ends fall on every place near the end of a block.
+                // Record ends occur at every place near the end of a block.
                 for shift in 0..12 {
                     let mut text = "-".repeat(shift) + end;
                     while text.len() < 2 * BLOCK + 100 {

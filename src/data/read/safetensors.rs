@@ -41,7 +41,7 @@ fn element(kind: &str) -> Option<Element> {
     })
 }
 
-/// The tensors that are asked for, else all.
+/// The requested tensors, or otherwise all.
 pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
     let flaw = |what: String| {
         input

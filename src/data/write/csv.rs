@@ -35,7 +35,7 @@ fn separate(out: &mut String, at: usize) {
     }
 }
 
-/// As short as the number can be written without losing a bit.
+/// The shortest form of the number that loses no bit.
 fn number(out: &mut String, x: f64) {
     let _ = if x.is_nan() {
         Ok(())

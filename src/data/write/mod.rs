@@ -11,7 +11,7 @@ use std::path::Path;
 use super::column::Column;
 use crate::error::{Error, Result};
 
-/// What a table can be written as.
+/// The formats in which a table can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteFormat {
     /// Comma-separated values.
@@ -21,7 +21,7 @@ pub enum WriteFormat {
 }
 
 impl WriteFormat {
-    /// What the name of a file promises.
+    /// The format according to the name of a file.
     pub fn of(path: &Path) -> Result<Self> {
         let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
         match extension.as_deref() {
@@ -57,7 +57,7 @@ mod tests {
     use crate::data::read::{self, Reading, read_bytes};
     use crate::data::vectors::{Values, Vectors};
 
-    /// What our own reader makes of what was written.
+    /// The written columns, read by our own reader.
     fn read_back(format: WriteFormat, columns: &[(String, Column)]) -> Vec<(String, Column)> {
         let name = if format == WriteFormat::Csv { "t.csv" } else { "t.parquet" };
         let written = bytes(format, columns).unwrap();
@@ -82,7 +82,7 @@ mod tests {
         assert!(bytes(WriteFormat::Csv, &[column]).unwrap_err().to_string().contains("'emb'"));
     }
 
-    /// Enough for several threads in either format.
+    /// Long enough for several threads in either format.
     #[test]
     fn a_long_table_is_read_back_whatever_thread_reads_which_part() {
         let numbers = |from: usize| (from..from + 140_000).map(|at| (at as f64).sin()).collect();
@@ -123,7 +123,7 @@ mod tests {
             rows in proptest::collection::vec(
                 (
                     proptest::option::weighted(0.8, proptest::num::f64::NORMAL),
-                    // One cell with a letter at least keeps the column text.
+                    // At least one cell with a letter keeps the column text.
                     "[a-zé][a-z ,\"\n;é]{0,6}[a-z]",
                 ),
                 1..30,

@@ -17,8 +17,8 @@ use crate::privacy::{
 /// How close, relatively, the candidates' common ε is found.
 pub(super) const CLOSE: f64 = 1e-3;
 
-/// The part of the ε that decides and scores where training covers neither: a choice by noise alone
-/// is worth nothing, so it is more than a score by itself would get.
+/// The part of the ε for decision and score where training covers neither. It is more than a score
+/// alone would get, because a choice by noise is worth nothing.
 const UNCOVERED: f64 = 0.25;
 
 pub(super) const HOW: &str = "Each plan was trained once. The first one is kept unless \
@@ -32,7 +32,7 @@ pub(super) struct AllTrained {
 }
 
 impl AllTrained {
-    /// With the events of all of it. `models` counts public data alone, where they are compared.
+    /// With all events. `models` includes public data alone, if they are compared.
     pub fn plan(
         candidates: &[ReadyPlan],
         scoring: &Scoring,
@@ -65,7 +65,7 @@ impl AllTrained {
         Ok((Self { own, sums, scoring }, Calibrated { target, events, guarantee }))
     }
 
-    /// ε of the training that gets most.
+    /// ε of the training that gets the most.
     pub fn each(&self) -> f64 {
         self.own.iter().map(|own| own.guarantee.epsilon).fold(0.0, f64::max)
     }
@@ -75,7 +75,7 @@ impl AllTrained {
         all.scale(&self.sums)
     }
 
-    /// Trains all of them and lets the held-out records decide; `None` if somebody stopped it.
+    /// Trains all candidates and lets the held-out records decide; `None` if somebody stopped it.
     pub fn decide(
         &self,
         candidates: Vec<Beginner>,
@@ -113,7 +113,7 @@ fn scope(index: usize) -> String {
 }
 
 /// The largest ε that every candidate may have, with its noise, and the events of all of them.
-/// `beside` is drawn as well.
+/// `beside` is also drawn.
 fn together(
     candidates: &[ReadyPlan],
     target: Target,

@@ -53,7 +53,7 @@ pub(super) fn decide(
         classes: &kept[place].problem.shape.classes,
         label: &labels[place],
     };
-    // What counts as the largest error is the same for all.
+    // The largest error is the same for all.
     let usual = Judges::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..scene(0) })?;
     let scoring = &Scoring {
         asked: Evaluation { largest_error: usual.largest_error(), ..scoring.asked },
@@ -100,7 +100,8 @@ pub(super) fn decide(
         public.iter().map(|other| differing(&public[0], other, rows)).collect();
     let winner = best(noisy.get(), spender.scale(sums)?, &of_records);
     let (model, of) = all[winner];
-    // Plans prepare features in different ways, so public data alone are taught in the winner's.
+    // Plans prepare features in different ways, so the public model is trained on the winner's
+    // features.
     let beside = public_alone(&of.problem, &of.plan.method);
     let scene = ScoringNeeds { public_alone: beside.as_ref(), ..scene(place(winner)) };
     let told = scoring.draw(&of.holdout, model, &scene, spender)?.into_inner();
@@ -113,10 +114,10 @@ pub(super) fn decide(
     Ok(Decision { winner, of_plan: place(winner), model, placed, told })
 }
 
-/// The candidate with the least sum; or the first one, if it is no worse than by chance: it stands
-/// first because somebody expects it to be good, and one of many is the least by chance alone.
-/// `of_records`: for each candidate the standard deviation of how much its sum and the first one's
-/// differ by which records were held out.
+/// The candidate with the least sum; or the first one, if chance can explain why it is worse: it is
+/// first because somebody expects it to be good, and by chance alone one of many is always the
+/// least. `of_records` gives, for each candidate, the standard deviation of the difference between
+/// its sum and the first one's, over the choice of held-out records.
 fn best(sums: &[f64], noise: f64, of_records: &[f64]) -> usize {
     let order = sums.iter().enumerate();
     let least = order.min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(index, _)| index);
@@ -124,9 +125,10 @@ fn best(sums: &[f64], noise: f64, of_records: &[f64]) -> usize {
     if sums.first().is_some_and(|first| first - sums[least] <= chance) { 0 } else { least }
 }
 
-/// The standard deviation of the difference of two models' summed losses on so many records, by how
-/// their losses on public ones vary. As if the two were independent: they mostly err on the same
-/// public records, on which a correction for private ones changes little, and less so on these.
+/// The standard deviation of the difference of two models' summed losses on this many records, from
+/// the variation of their losses on public ones. The two are treated as independent: they mostly
+/// err on the same public records, where a correction for private ones changes little, but less so
+/// on the private ones.
 fn differing(first: &[f64], other: &[f64], rows: usize) -> f64 {
     let variance = |losses: &[f64]| {
         let count = losses.len().max(1) as f64;
@@ -136,7 +138,7 @@ fn differing(first: &[f64], other: &[f64], rows: usize) -> f64 {
     ((variance(first) + variance(other)) * rows as f64).sqrt()
 }
 
-/// Of so many rows; those without a loss count as much as can be.
+/// The sum over this many rows; rows without a loss count with the largest one.
 fn summed(losses: &[f64], rows: usize) -> f64 {
     let unused = rows.saturating_sub(losses.len()) as f64;
     let bounded = |loss: &f64| if loss.is_nan() { 1.0 } else { loss.clamp(0.0, 1.0) };
@@ -180,7 +182,7 @@ mod tests {
         assert_eq!(best(&[10.0, 9.0, 3.0], 2.0, &alike), 2);
         assert_eq!(best(&[3.0, 9.0, 10.0], 2.0, &alike), 0);
         assert_eq!(best(&[10.0, 9.0], 0.0, &alike), 1);
-        // Other records might have said something else.
+        // Other held-out records might have decided otherwise.
         assert_eq!(best(&[13.0, 9.0, 30.0], 2.0, &[0.0, 3.0, 0.0]), 0);
         assert_eq!(best(&[13.0, 9.0, 30.0], 2.0, &[0.0, 2.0, 9.0]), 1);
     }
@@ -192,8 +194,8 @@ mod tests {
         assert_eq!(differing(&[], &[0.25, 0.25], 100), 0.0);
     }
 
-    /// The best attack there is on one release of noisy sums: how far it lies along the only
-    /// direction in which the two neighbours differ.
+    /// The best possible attack on one release of noisy sums: its position along the only direction
+    /// in which the two neighbours differ.
     #[test]
     fn the_best_attack_on_the_sums_shows_more_than_half_of_their_epsilon_and_not_more() {
         use crate::audit::canary::epsilon_shown;

@@ -54,22 +54,22 @@ use crate::session::certificate::{
 };
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, report};
 
-/// What the ledger calls it.
+/// Its name in the ledger.
 pub const METHOD: &str = "choice";
-/// What public data alone are called among the candidates.
+/// The name of public data alone among the candidates.
 pub const PUBLIC_ALONE: &str = "public data alone";
 
-/// Repeats are worth their chance to miss the best candidate where each training gets so many
-/// times the ε.
+/// Repeats may miss the best candidate. They are worth this if each training gets this many times
+/// the ε.
 const WORTH: f64 = 1.1;
 
-/// Candidates hardly differ by more: of the largest error, or of all answers, in per cent.
+/// Candidates hardly differ by more than this, in per cent of the largest error or of all answers.
 const TOO_ROUGH: f64 = 5.0;
 
 /// How the candidates are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Way {
-    /// Whichever leaves each training clearly more ε.
+    /// The way that leaves each training clearly more ε.
     #[default]
     Auto,
     /// Every one of them once.
@@ -89,12 +89,12 @@ pub struct ChoiceJob {
     pub way: Way,
     pub datasets: Vec<Arc<Loaded>>,
     pub workspace: Workspace,
-    /// Records as plans have prepared them, and what public ones have taught.
+    /// Prepared records, and predictors trained on public ones.
     pub prepared: PreparedStore,
     pub control: Control,
 }
 
-/// What a choice would cost and could tell, before anything is spent.
+/// The cost and the possible results of a choice, before anything is spent.
 #[derive(Debug, Clone)]
 pub struct Offer {
     pub plans: Vec<PlanDefinition>,
@@ -103,20 +103,20 @@ pub struct Offer {
     pub candidates: Vec<String>,
     /// ε of each training.
     pub each: f64,
-    /// Which of them are trained, and how often, is for the curator's eyes.
+    /// Whether only the curator may see which of them are trained, and how often.
     pub trains_in_secret: bool,
-    /// By how much two errors must differ for the noise not to hide it.
+    /// How much two errors must differ so that noise does not hide it.
     pub apart: String,
     pub warnings: Vec<String>,
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
 }
 
-/// What a choice tells while it works.
+/// The reports of a choice while it works.
 #[derive(Debug, Clone)]
 pub enum ChoiceMoment {
-    /// Granted: the ε of each training, and in words how candidates are trained and by how much
-    /// two errors must differ for the noise not to hide it.
+    /// Granted: the ε of each training, and in words how candidates are trained and how much two
+    /// errors must differ so that noise does not hide it.
     Granted {
         run: RunId,
         each: f64,
@@ -126,8 +126,7 @@ pub enum ChoiceMoment {
         apart: String,
         warnings: Vec<String>,
     },
-    /// A candidate took a step. Of repeats, which of them it is says more than may be told: it is
-    /// for the curator's eyes.
+    /// A candidate took a step. With repeats, only the curator may see which candidate it is.
     Stepped { name: String, step: u64, of: u64 },
 }
 
@@ -145,12 +144,12 @@ pub struct Chosen {
     pub directory: std::path::PathBuf,
     pub outcome: RunOutcome,
     pub target: Target,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     pub unit: Option<String>,
-    /// What everything that was drawn guarantees.
+    /// The guarantee of everything drawn.
     pub guarantee: Guarantee,
-    /// Candidates whose errors were released: all, as the plans stand, or of repeats the best one;
-    /// public data alone last.
+    /// Candidates whose errors were released: all in the order of the plans, or with repeats only
+    /// the best one; public data alone last.
     pub placed: Vec<Placed>,
     /// Which of them won.
     pub winner: Option<usize>,
@@ -167,25 +166,25 @@ struct ReadyPlan {
     holdout: Private<Dataset>,
 }
 
-/// Training that was arranged, and what is left of the candidates meanwhile.
+/// The arranged training, and the remaining parts of the candidates.
 enum Arranged {
     All(AllTrained),
     Repeats(Repeating),
 }
 
-/// What a choice is made of, before anything is granted.
+/// The parts of a choice, before anything is granted.
 struct PreparedChoice {
     candidates: Vec<ReadyPlan>,
     arranged: Arranged,
     all: Calibrated,
     scoring: Scoring,
-    /// What public data alone answer, where they are a candidate.
+    /// The model of public data alone, if it is a candidate.
     alone: Option<Model>,
-    /// That rehearsals expect nothing of it.
+    /// A warning if rehearsals expect no gain from it.
     idle: Option<String>,
 }
 
-/// What is known of a choice before it begins, in the words of [`Offer`].
+/// What is known about a choice before it begins, in the words of [`Offer`].
 struct OfferTerms {
     each: f64,
     how: String,
@@ -203,7 +202,7 @@ impl PreparedChoice {
         Ok(OfferTerms { each, how, trains_in_secret, apart: apart(&self.scoring, noise) })
     }
 
-    /// Each once, whichever candidates have it.
+    /// Each warning once, even if several candidates have it.
     fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.idle.iter().cloned().collect();
         for note in self.candidates.iter().flat_map(|it| &it.assembly.warnings) {
@@ -215,9 +214,9 @@ impl PreparedChoice {
     }
 }
 
-/// Who won, and what may be told.
+/// The winner, and the results that may be published.
 struct Decision {
-    /// Of the names of all candidates.
+    /// Index among the names of all candidates.
     winner: usize,
     /// The plan by which the model's features are prepared.
     of_plan: usize,
@@ -265,7 +264,8 @@ impl ChoiceJob {
             };
             let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
             let resolved = plan.resolved(&self.workspace);
-            // Variants of one plan have the same records; others would take their place.
+            // Variants of one plan share their records; other plans would replace them in the
+            // store.
             let alike = plan.method == first.method && plan.public == first.public;
             let store = if alike { self.prepared.clone() } else { PreparedStore::default() };
             let assembly = assemble(&self.session, &resolved, &loaded, &store).map_err(at)?;
@@ -320,7 +320,7 @@ impl ChoiceJob {
         Ok(PreparedChoice { candidates, arranged, all, scoring, alone, idle })
     }
 
-    /// Whether rehearsals of these plans expect that the choice brings nothing.
+    /// A warning if rehearsals of these plans expect no gain from the choice.
     fn idle(&self) -> Option<String> {
         let first = self.plans.first().filter(|_| self.plans.len() > 1)?;
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
@@ -338,7 +338,7 @@ impl ChoiceJob {
         })
     }
 
-    /// The way that was asked for, or that leaves each training more ε.
+    /// The requested way, or the one that leaves each training more ε.
     fn arrange(
         &self,
         candidates: &[ReadyPlan],
@@ -362,7 +362,7 @@ impl ChoiceJob {
         })
     }
 
-    /// What it would cost. Nothing is drawn and nothing is written.
+    /// The cost of the choice. Nothing is drawn and nothing is written.
     pub fn offer(&self) -> Result<Offer> {
         let prepared = self.prepare()?;
         let private = job::private(&self.plans[0], &self.datasets)?;
@@ -386,14 +386,14 @@ impl ChoiceJob {
         })
     }
 
-    /// Makes the choice. Errors before the grant spend nothing; later ones end in a [`CertifiedChoice`]
-    /// whose guarantee counts what was drawn.
+    /// Makes the choice. Errors before the grant spend nothing; later ones end in a
+    /// [`CertifiedChoice`] whose guarantee counts the draws.
     pub fn execute(&self, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
         self.launch(NoiseSource::Secret, tell)
     }
 
-    /// The same with noise from a seed, for studies on public data: what comes out is charged and
-    /// not private at all, and its certificate says so.
+    /// The same with noise from a seed, for studies on public data. The result is charged but not
+    /// private at all, and its certificate says so.
     pub fn execute_insecurely(
         &self,
         noise_seed: u64,
@@ -475,7 +475,7 @@ impl ChoiceJob {
         let winner = decision.as_ref().map(|it| it.winner);
         let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
         let all_names = scene.names();
-        // Noise that somebody knows hides nothing, so nothing may be told.
+        // Known noise hides nothing, so nothing may be published.
         let secret = noise.seed().is_none();
         let facts = Facts {
             run: run.clone(),
@@ -497,7 +497,7 @@ impl ChoiceJob {
             standing,
             rehearsed: None,
             told: decision.as_ref().filter(|_| secret).map(|it| it.told.clone()),
-            // Whatever came of it, all candidates were to draw.
+            // Whatever the result, all candidates were meant to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),
                 methods: kept.iter().map(|it| it.plan.method.clone()).collect(),
@@ -556,7 +556,7 @@ fn placed_of(placed: Option<&[Placed]>, name: &str) -> Option<usize> {
     placed?.iter().position(|placed| placed.name == name)
 }
 
-/// What models are judged by.
+/// The basis on which models are judged.
 struct Judging<'a> {
     kept: &'a [Kept],
     alone: Option<&'a Model>,
@@ -570,7 +570,7 @@ impl Judging<'_> {
     }
 }
 
-/// What is left of a candidate when its training has begun.
+/// The part of a candidate that is kept when its training has begun.
 struct Kept {
     plan: PlanDefinition,
     problem: crate::adapt::Problem,
@@ -601,7 +601,7 @@ impl ReadyPlan {
     }
 }
 
-/// Goes along with the training of all candidates; nobody looks.
+/// Follows the training of all candidates, with nobody watching.
 struct CandidateTraining<'a> {
     control: &'a Control,
     tell: &'a mut dyn FnMut(ChoiceMoment),
@@ -621,7 +621,7 @@ impl Companion for CandidateTraining<'_> {
     }
 }
 
-/// Who won, among whom, and how they were trained.
+/// The winner, the candidates, and how they were trained.
 fn chosen(winner: Option<usize>, candidates: &[String], how: &str) -> Winner {
     let winner = winner.and_then(|winner| candidates.get(winner)).cloned();
     let among = format!("among {} candidates ({})", candidates.len(), candidates.join(", "));

@@ -28,7 +28,7 @@ use crate::privacy::accountant::{Composition, Repeats, best_of};
 use crate::privacy::{Calibrated, Event, Released, Spender, Target};
 use crate::session::Loaded;
 
-/// How likely the best candidate is to be trained at all.
+/// The probability that the best candidate is trained at all.
 const CHANCE: f64 = 0.9;
 /// Laws with a larger shape have fewer repeats and cost more: for few candidates.
 const SHAPES: std::ops::RangeInclusive<u32> = 0..=5;
@@ -36,7 +36,7 @@ const SHAPES: std::ops::RangeInclusive<u32> = 0..=5;
 const MOST_TRAININGS: f64 = 20.0;
 const LABEL: &str = "best";
 
-/// What every repeat may draw, and how many there will be.
+/// The draws allowed to every repeat, and the number of repeats.
 pub(super) struct Repeating {
     own: Vec<Calibrated>,
     law: Repeats,
@@ -51,7 +51,7 @@ struct Best {
 }
 
 impl Repeating {
-    /// The law that leaves each training the most ε, with the account of all of it.
+    /// The law that leaves each training the most ε, with the account of the whole choice.
     pub fn plan(
         candidates: &[ReadyPlan],
         scoring: &Scoring,
@@ -108,7 +108,7 @@ impl Repeating {
             let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
             Ok((own, Calibrated { target, events, guarantee }))
         };
-        // The best repeat costs at least what one does.
+        // The best repeat costs at least as much as one.
         let (mut low, mut high) = (0.0, target.epsilon);
         let mut fitting = None;
         let mut tried = 0.5 * target.epsilon;
@@ -198,7 +198,7 @@ impl Repeating {
 }
 
 impl Best {
-    /// Public data alone win where the best model is no better.
+    /// Public data alone win if the best model is no better.
     fn against_public_data(self, judging: &Judging, alone: &[Option<Model>]) -> Decision {
         let Self { candidate, model, told } = self;
         let names = judging.names();

@@ -14,18 +14,18 @@ use crate::session::Workspace;
 use crate::session::follow::{Follower, Place};
 use crate::session::trainer::{self, Trainer};
 
-/// The clerk's end of it. The thread ends with it.
+/// The clerk's end of the thread. The thread ends with it.
 pub(super) struct Following(Sender<FollowErrand>);
 
 enum FollowErrand {
-    /// Read everything again; of this workspace from now on.
+    /// Read everything again, and follow this workspace from now on.
     Read(Workspace),
-    /// Runs of these places, too.
+    /// Also follow the runs of these places.
     Watch(Vec<PathBuf>),
 }
 
 impl Following {
-    /// Nothing is read before it is asked for.
+    /// Nothing is read before it is requested.
     pub fn start(tray: Arc<Tray>) -> Self {
         let (sender, inbox) = channel();
         thread::spawn(move || serve(&inbox, &tray));
@@ -41,11 +41,11 @@ impl Following {
     }
 }
 
-/// Between two looks at a trainer's file.
+/// The time between two looks at a trainer's file.
 const TRAINING: Duration = Duration::from_millis(500);
-/// A picture of what was read takes less.
+/// Drawing the new data takes less than this.
 const PICTURE: Duration = Duration::from_millis(60);
-/// What was wrong with a read is told once.
+/// An error of reading is reported once.
 const FOR_GOOD: Duration = Duration::from_hours(1);
 
 fn serve(inbox: &Receiver<FollowErrand>, tray: &Tray) {
@@ -63,12 +63,12 @@ fn serve(inbox: &Receiver<FollowErrand>, tray: &Tray) {
             }
             Ok(FollowErrand::Read(workspace)) => {
                 let read = follow(&workspace, &watched).and_then(|mut fresh| {
-                    // At first there is something to look at soon.
+                    // At first there should be something to see soon.
                     if follower.is_none()
                         && let Some(heads) = fresh.heads()?
                     {
                         tray.put(DeskReport::Archive(heads));
-                        // Their steps keep all processors busy: the picture comes first.
+                        // The steps keep all processors busy, so the picture comes first.
                         thread::sleep(PICTURE);
                     }
                     tray.put(DeskReport::Archive(fresh.read()?));
@@ -80,7 +80,7 @@ fn serve(inbox: &Receiver<FollowErrand>, tray: &Tray) {
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
-                // What cannot be read now may be read later.
+                // Files that cannot be read now may be readable later.
                 if let Some(Ok(news)) = follower.as_mut().map(Follower::look)
                     && !news.is_nothing()
                 {
@@ -123,7 +123,7 @@ fn trained(trainer: &Trainer, computed: &mut Vec<(f64, f64)>) -> TrainerSteps {
 
 fn follow(workspace: &Workspace, watched: &[PathBuf]) -> Result<Follower> {
     let named = watched.iter().map(|path| Place::of(path)).collect::<Result<Vec<Place>>>()?;
-    // A board has the tasks of its sweeps, and nothing else.
+    // A board shows the tasks of its sweeps, and nothing else.
     let is_board = !named.is_empty() && named.iter().all(|it| matches!(it, Place::Sweep(_)));
     let mut places = Vec::new();
     if !is_board {

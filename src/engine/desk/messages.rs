@@ -26,19 +26,19 @@ use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
 
 pub type JobId = u64;
 
-/// What an interface may ask for.
+/// The requests of an interface.
 #[derive(Debug)]
 pub enum Request {
     OpenSession(PathBuf),
-    /// Unless the file holds something else than the session that is `known`.
+    /// Save, unless the file differs from the session that is `known`.
     SaveSession {
         session: Session,
         path: PathBuf,
         known: Option<Box<Session>>,
-        /// Ledger and runs of the workspace go where the session goes.
+        /// Ledger and runs of the workspace move with the session.
         moves: bool,
     },
-    /// Read (again) what the session says under this name.
+    /// Read (again) the dataset with this definition.
     Load(DatasetDefinition),
     /// The session has no dataset of this name any more.
     Forget(String),
@@ -51,22 +51,22 @@ pub enum Request {
         dataset: String,
         watch: Watch,
     },
-    /// What lies in a directory; relative to the data of the workspace.
+    /// The contents of a directory, relative to the data of the workspace.
     Browse(PathBuf, Wanted),
-    /// Columns of a file, as far as they are quickly read, and its first cells where they
-    /// are public or somebody looks. Only the newest of several waiting is answered.
+    /// Columns of a file, if they can be read quickly, and its first cells if they are public or
+    /// somebody looks. Only the newest of several waiting requests is answered.
     Glance {
         file: PathBuf,
         look: Option<Watch>,
     },
-    /// Rows of a private dataset, for the curator's eyes.
+    /// Rows of a private dataset, only for the curator.
     Peek {
         dataset: String,
         watch: Watch,
     },
-    /// The runs of the workspace; from then on it is told what changes.
+    /// The runs of the workspace; from then on changes are reported.
     Archive,
-    /// Runs of these places are followed with those of the workspace.
+    /// Follow runs of these places together with those of the workspace.
     Watch(Vec<PathBuf>),
     /// Ask the process that carries out the run in this directory to do something.
     Steer {
@@ -78,19 +78,19 @@ pub enum Request {
         tag: String,
     },
     DeleteRun(RunId),
-    /// Write what the interface shows to a file, relative to the workspace.
+    /// Write the contents of a screen to a file, relative to the workspace.
     Export {
         path: PathBuf,
         text: String,
     },
-    /// What a private dataset has spent, for those who may ask.
+    /// A certificate of a private dataset's spending, for others.
     Certify {
         account: AccountId,
         path: PathBuf,
     },
-    /// Where the user was, for the next time.
+    /// The user's position, for the next time.
     Remember(ProgramState),
-    /// What would this plan cost? Only the newest of several waiting is answered.
+    /// What would this plan cost? Only the newest of several waiting requests is answered.
     Preview {
         session: Session,
         plan: PlanDefinition,
@@ -125,14 +125,14 @@ pub enum Request {
         target: Target,
         control: Control,
     },
-    /// Go on with a run whose program died.
+    /// Continue a run whose program died.
     Resume {
         id: JobId,
         run: RunId,
         watch: Watch,
         control: Control,
     },
-    /// Write what a run's model says about the rows of a file.
+    /// Write the predictions of a run's model for the rows of a file.
     Predict {
         run: RunId,
         data: PathBuf,
@@ -144,7 +144,7 @@ pub enum Request {
         /// Also settles tasks that have not ended.
         give_up: bool,
     },
-    /// A page about these runs, without exact numbers.
+    /// Write a page about these runs, without exact numbers.
     Report {
         runs: Vec<RunId>,
         path: PathBuf,
@@ -156,7 +156,7 @@ pub enum Request {
         plan: PlanDefinition,
         stop: Arc<AtomicBool>,
     },
-    /// Put the public datasets in order.
+    /// Rank the public datasets.
     Rank {
         id: JobId,
         session: Session,
@@ -187,7 +187,7 @@ pub struct TrainerSteps {
     pub claimed: Vec<(f64, f64)>,
     /// ε by our accountant, at some of the steps.
     pub computed: Vec<(f64, f64)>,
-    /// The same of everything drawn so far, where that is known.
+    /// The same for everything drawn so far, if known.
     pub ours: Option<f64>,
     pub verdict: String,
     pub is_too_low: bool,
@@ -195,7 +195,7 @@ pub struct TrainerSteps {
     pub end: Option<String>,
 }
 
-/// What an interface is told.
+/// The reports to an interface.
 #[derive(Debug)]
 pub enum DeskReport {
     SessionOpened {
@@ -206,18 +206,18 @@ pub enum DeskReport {
         session: Box<Session>,
         path: PathBuf,
     },
-    /// The file holds another session: what would be overwritten.
+    /// The file holds another session, which would be overwritten.
     SessionClash {
         session: Box<Session>,
         path: PathBuf,
         differences: Vec<String>,
     },
-    /// Whether rows of a private dataset stand in this public one: its name.
+    /// Whether this public dataset contains rows of a private one, and that one's name.
     Compared {
         dataset: String,
         private: Option<String>,
     },
-    /// How far the reading of a dataset is.
+    /// The progress of reading a dataset.
     Reading {
         name: String,
         bytes: u64,
@@ -251,13 +251,13 @@ pub enum DeskReport {
         rows: Option<CuratorOnly<Rows>>,
     },
     Archive(Vec<ArchivedRun>),
-    /// The steps of another trainer, as far as they are.
+    /// The steps of another trainer so far.
     Trained(Box<TrainerSteps>),
-    /// What has changed about them since.
+    /// The changes to them since.
     Followed(Box<FollowedNews>),
     Preview(Box<Result<Preview>>),
     ChoiceOffered(Box<Result<Offer>>),
-    /// The ledger, and what each account adds up to.
+    /// The ledger, and the sums of each account.
     Ledger(Book, Vec<Digest>),
     Job {
         id: JobId,
@@ -272,11 +272,11 @@ pub enum DeskReport {
         news: RehearsalNews,
     },
     Trouble(Error),
-    /// A page, a table or a picture of what is shown was written here.
+    /// A page, a table or a picture of a screen was written here.
     Wrote(PathBuf),
-    /// Something worth a line on the screen.
+    /// A remark worth a line on the screen.
     Remark(String),
-    /// The sweep that is sought lies outside of this workspace.
+    /// The requested sweep is outside this workspace.
     WhichSweep,
     /// A sweep was collected, as far as its tasks have ended.
     Collected {
@@ -288,13 +288,13 @@ pub enum DeskReport {
 /// A sweep whose results are wanted.
 #[derive(Debug)]
 pub enum SoughtSweep {
-    /// The one of this directory, relative to the session.
+    /// The sweep in this directory, relative to the session.
     At(PathBuf),
-    /// The one in this workspace that the run belongs to.
+    /// The sweep in this workspace to which the run belongs.
     Of(RunId),
 }
 
-/// How many tasks of a sweep stand where.
+/// The number of tasks of a sweep in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepStanding {
     pub ended: usize,
@@ -356,8 +356,7 @@ pub enum RankNews {
 }
 
 impl DeskReport {
-    /// Whether somebody waits for it: it is drawn at once, and not with the next frame of what
-    /// streams in.
+    /// Whether somebody waits for it. Then it is drawn at once, and not with the next frame.
     pub fn is_awaited(&self) -> bool {
         matches!(self, Self::Archive(_))
     }

@@ -64,7 +64,7 @@ impl std::fmt::Debug for Desk {
     }
 }
 
-/// What the clerk's thread is told.
+/// The messages to the clerk's thread.
 enum Errand {
     Asked(Box<Request>),
     /// A dataset was read, unless nobody waits for it any more.
@@ -82,8 +82,7 @@ enum Errand {
 }
 
 impl Desk {
-    /// Opens the desk of a workspace. `wake` is called, from any thread, when
-    /// reports wait.
+    /// Opens the desk of a workspace. `wake` is called, from any thread, when reports wait.
     pub fn open(workspace: Workspace, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let reports = Arc::new(Tray::new(wake));
         let (errands, inbox) = channel();
@@ -127,12 +126,12 @@ struct Clerk {
     workspace: Workspace,
     tray: Arc<Tray>,
     errands: Sender<Errand>,
-    /// What the session says, whether it could be read or not.
+    /// The definitions of the session, whether or not their data could be read.
     definitions: BTreeMap<String, DatasetDefinition>,
     loaded: BTreeMap<String, Arc<Loaded>>,
-    /// Of public datasets that were compared: the private one whose rows they hold.
+    /// For each compared public dataset, the private one whose rows it holds.
     shadowed: BTreeMap<String, Option<String>>,
-    /// Datasets that are being read; true in the flag: nobody waits any more.
+    /// Datasets that are being read; the flag is true if nobody waits any more.
     reading: BTreeMap<String, Arc<AtomicBool>>,
     previewer: Previewer,
     /// For previews and runs.
@@ -190,7 +189,7 @@ impl Clerk {
 
     fn answer(&mut self, request: Request) -> Result<()> {
         match request {
-            // For the path of a folder, show what is in it.
+            // If the path is a folder, show its contents.
             Request::OpenSession(path) if path.is_dir() => {
                 let listing = lookup::list(Path::new("."), &path, Wanted::Sessions)?;
                 self.tray.put(DeskReport::Listing(listing));
@@ -234,7 +233,7 @@ impl Clerk {
                 let table = data::read::read_for_columns(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
                 let inspection = Inspection::of(&table, false)?;
-                // A session travels with its data: below its directory, paths are relative.
+                // A session can be moved with its data: below its directory, paths are relative.
                 let base = self.workspace.base();
                 let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
                 let below = Path::new(&file).strip_prefix(&base);
@@ -445,8 +444,8 @@ impl Clerk {
         Ok(())
     }
 
-    /// What the session says of a file; private, if one of its datasets is, or if rows of one
-    /// stand in it.
+    /// The role of a file in the session: private if one of its datasets is, or if it contains rows
+    /// of a private one.
     fn role_of(&self, file: &Path) -> Option<Role> {
         let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let wanted = canonical(file);
@@ -464,8 +463,8 @@ impl Clerk {
         private.or(roles.first()).copied()
     }
 
-    /// Compares the public datasets with the private ones, once all of them are read: rows that
-    /// stand in both are shown nowhere.
+    /// Compares the public datasets with the private ones, once all of them are read. Rows that are
+    /// in both are never shown.
     fn compare(&mut self) {
         self.shadowed.clear();
         if !self.reading.is_empty() {
@@ -482,7 +481,7 @@ impl Clerk {
                 let name = public.definition.name.clone();
                 let holds = private.iter().find(|private| overlap::holds_rows(private, &public));
                 let holds = holds.map(|private| private.definition.name.clone());
-                // What could not be read cannot be compared; its files are known.
+                // Datasets that could not be read cannot be compared, but their files are known.
                 let files = public.definition.source.files();
                 let same = |other: &&DatasetDefinition| {
                     other.source.files().iter().any(|file| files.contains(file))
@@ -494,7 +493,7 @@ impl Clerk {
         });
     }
 
-    /// Reads in a thread of its own, so that a large file holds up nothing else.
+    /// Reads in a thread of its own, so that a large file delays nothing else.
     fn load(&mut self, definition: DatasetDefinition) {
         let name = definition.name.clone();
         let reading = Arc::new(AtomicBool::new(false));
@@ -534,8 +533,8 @@ impl Clerk {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
                 self.loaded.insert(name.to_owned(), Arc::clone(&loaded));
-                // Meeting a private dataset is worth a ledger entry only once
-                // it is to be spent from: looking costs nothing.
+                // A private dataset gets a ledger entry only when it is first spent from: looking
+                // costs nothing.
                 let book = loaded.record.as_ref().and_then(|_| self.workspace.book().ok());
                 let known = book.as_ref().zip(loaded.record.as_ref());
                 let account = known.and_then(|(book, record)| book.find(record));
@@ -586,7 +585,7 @@ impl Clerk {
         self.following.read(&self.workspace);
     }
 
-    /// A choice among plans; each dataset stands in it once.
+    /// A choice among plans, with each dataset once.
     fn choice(
         &self,
         session: Session,
@@ -667,7 +666,7 @@ impl Clerk {
         });
     }
 
-    /// Reads the data of a run's own session: that of the interface may have others by now.
+    /// Reads the data of the run's own session: the interface's session may have others by now.
     fn resume(&self, id: JobId, run: RunId, watch: Watch, control: Control) {
         let (workspace, prepared) = (self.workspace.clone(), PreparedStore::default());
         self.carry_out(id, move |tell| {
@@ -744,8 +743,8 @@ impl Clerk {
     }
 }
 
-/// A debug build can be told to crash in the middle of a run, so that a test sees
-/// what becomes of the terminal, the ledger and the interface.
+/// A debug build can be told to crash in the middle of a run, so that a test sees what happens to
+/// the terminal, the ledger and the interface.
 fn fault_for_tests(moment: &Moment) {
     let wanted = cfg!(debug_assertions) && std::env::var_os("HALFLIGHT_TEST_CRASH").is_some();
     let crash = wanted && matches!(moment, Moment::Stepped(progress) if progress.step.index == 5);
@@ -760,7 +759,7 @@ fn ledger_report(workspace: &Workspace) -> Result<DeskReport> {
         return Ok(DeskReport::Ledger(Book::default(), Vec::new()));
     }
     let mut ledger = workspace.existing_ledger()?;
-    // A machine that died may hold it for ever: the interface waits for no one.
+    // A machine that died may hold it for ever, and the interface must not wait.
     let book = ledger.glance(LEDGER_PATIENCE)?.map_err(|holder| {
         Error::refused(format!("the ledger is not shown: it is held by {holder}")).cure(
             "look again later; if that is another machine that is off, its file server must let \

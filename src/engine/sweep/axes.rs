@@ -4,7 +4,7 @@ use crate::adapt::{self, Method};
 use crate::error::{Error, Result};
 use crate::session::{PlanDefinition, Session, plan_field};
 
-/// More tasks are a mistake more often than a wish.
+/// More tasks are usually a mistake.
 pub const MOST_TASKS: usize = 10_000;
 
 /// A field of the plan and the values that it takes in turn.
@@ -14,7 +14,7 @@ pub struct SweepAxis {
     pub values: Vec<String>,
 }
 
-/// One plan of a sweep, and what makes it differ from the others.
+/// One plan of a sweep, and its difference from the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepVariant {
     pub plan: PlanDefinition,
@@ -92,7 +92,7 @@ pub fn variants(
 
 fn varied(base: &PlanDefinition, values: &[(String, String)]) -> Result<PlanDefinition> {
     let mut plan = base.clone();
-    // The method decides what the other fields mean.
+    // The method decides the meaning of the other fields.
     if let Some((_, id)) = values.iter().find(|(key, _)| key == "method") {
         let spec = adapt::method(id)?.spec();
         plan.method.clone_from(id);

@@ -47,7 +47,7 @@ pub struct Planned {
     pub warnings: Vec<String>,
 }
 
-/// What a sweep is made of.
+/// The parts of a sweep.
 #[derive(Debug)]
 pub struct SweepOrder<'a> {
     pub session: &'a Session,
@@ -103,8 +103,8 @@ impl SweepOrder<'_> {
         account.admit_all(&grants)
     }
 
-    /// Reserves every task in the ledger, or refuses all of them, and lays the tasks down in
-    /// `path`, each with its grant.
+    /// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`,
+    /// each with its grant.
     pub fn reserve(&self, planned: &[Planned], path: &Path) -> Result<SweepDirectory> {
         let made = !path.exists();
         let sweep =
@@ -194,8 +194,8 @@ pub fn load(task: &TaskDirectory) -> Result<Vec<Arc<Loaded>>> {
     loaded.collect()
 }
 
-/// Carries out one task of a sweep on `datasets`. Everything that can be checked is
-/// checked before the task is claimed; after that it has one chance.
+/// Executes one task of a sweep on `datasets`. Everything that can be checked is checked before the
+/// task is claimed; after that it has one chance.
 pub fn carry_out(
     task: &TaskDirectory,
     datasets: Vec<Arc<Loaded>>,
@@ -265,8 +265,8 @@ pub fn carry_out(
     Ok(summary)
 }
 
-/// Carries out the tasks that nobody has begun, `jobs` at a time, on this machine; `told`
-/// hears of each. Ends early when `control` stops.
+/// Executes the tasks that nobody has begun, `jobs` at a time, on this machine; `told` is called
+/// for each. Ends early when `control` stops.
 pub fn run_here(
     sweep: &SweepDirectory,
     datasets: &[Arc<Loaded>],
@@ -302,9 +302,9 @@ pub fn run_here(
     Ok(())
 }
 
-/// Brings what has ended into the workspace and settles it in the ledger. With `give_up`,
-/// what was never begun is settled at nothing and never will be, and what died at all of
-/// it. Where each task stands is returned.
+/// Brings completed runs into the workspace and settles them in the ledger. With `give_up`, tasks
+/// that were never begun are settled at nothing and can no longer begin, and tasks that died are
+/// settled in full. Returns the state of each task.
 pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> {
     let folder = &sweep.manifest.workspace;
     let mut ledger = Workspace::with_folder(folder, folder).existing_ledger()?;

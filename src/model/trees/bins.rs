@@ -14,20 +14,20 @@ const MOST_BINS: usize = 255;
 pub struct Binned {
     pub(super) columns: Vec<BinnedColumn>,
     pub(super) examples: usize,
-    /// The bins once more, example by example.
+    /// The bins again, example by example.
     pub(super) rows: Vec<u8>,
 }
 
 #[derive(Debug)]
 pub(super) struct BinnedColumn {
-    /// Of every example.
+    /// The bin of every example.
     pub of: Vec<u8>,
     pub kind: BinKind,
 }
 
 #[derive(Debug)]
 pub(super) enum BinKind {
-    /// Bin b holds values up to edge b; one more bin holds all beyond the last.
+    /// Bin b holds values up to edge b; one more bin holds all values beyond the last edge.
     Ordered { feature: u32, edges: Vec<f64> },
     /// Bin b + 1 holds the examples that have the rarer value of flag b; bin 0 the others.
     Flags(Vec<Flag>),
@@ -37,7 +37,7 @@ pub(super) enum BinKind {
 pub(super) struct Flag {
     pub feature: u32,
     pub threshold: f64,
-    /// The rarer value is the larger one.
+    /// Whether the rarer value is the larger one.
     pub high: bool,
 }
 
@@ -46,7 +46,7 @@ impl BinnedColumn {
         matches!(self.kind, BinKind::Ordered { .. })
     }
 
-    /// The bins that a node may be split at.
+    /// The bins at which a node may be split.
     pub fn splits(&self) -> std::ops::Range<usize> {
         if self.is_ordered() { 0..self.bins() - 1 } else { 1..self.bins() }
     }
@@ -60,7 +60,7 @@ impl BinnedColumn {
 }
 
 impl Binned {
-    /// Of the columns of `features`, which are finite; one that says nothing is left out.
+    /// The bins of `features`, which must be finite; constant ones are left out.
     pub fn new(features: &Matrix) -> Self {
         let examples = features.ncols();
         let (mut columns, mut flags) = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ fn edges(values: &[f64]) -> Vec<f64> {
     sorted.sort_by(f64::total_cmp);
     let halfway = |a: f64, b: f64| {
         let middle = a + 0.5 * (b - a);
-        // Rounded down to the lower one, or up to the upper one where they are neighbours.
+        // For adjacent doubles rounding may give the upper one, which must not be used.
         if middle < b { middle } else { a }
     };
     let mut distinct = sorted.clone();
@@ -112,7 +112,7 @@ fn edges(values: &[f64]) -> Vec<f64> {
     for bin in 1..MOST_BINS {
         let at = bin * sorted.len() / MOST_BINS;
         let here = sorted[at];
-        // The edge lies below `here`, and above the next smaller value.
+        // The edge is below `here` and above the next smaller value.
         let below = sorted[..at].partition_point(|x| *x < here);
         if below > 0 {
             edges.push(halfway(sorted[below - 1], here));
@@ -128,7 +128,7 @@ fn has_two_values(values: &[f64]) -> bool {
     other.is_some_and(|other| values.iter().all(|x| *x == first || x == other))
 }
 
-/// The flag, and who has its rarer value.
+/// The flag, and the examples with its rarer value.
 fn rare(feature: u32, threshold: f64, values: &[f64]) -> (Flag, Vec<u32>) {
     let above = values.iter().filter(|x| **x > threshold).count();
     let high = 2 * above <= values.len();
@@ -136,9 +136,9 @@ fn rare(feature: u32, threshold: f64, values: &[f64]) -> (Flag, Vec<u32>) {
     (Flag { feature, threshold, high }, has.map(|(example, _)| example).collect())
 }
 
-/// Each flag joins the first column none of whose examples has it.
+/// Each flag joins the first column with none of its examples.
 fn bundles(flags: Vec<(Flag, Vec<u32>)>, examples: usize) -> Vec<BinnedColumn> {
-    /// Columns that a flag is tried on.
+    /// The number of columns that are tried for a flag.
     const TRIED: usize = 16;
     let mut columns: Vec<(Vec<Flag>, Vec<u8>)> = Vec::new();
     for (flag, has) in flags {

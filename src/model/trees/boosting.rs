@@ -5,14 +5,14 @@ use super::growth::{Growth, Pull, grow};
 use super::{Forest, Tree};
 use crate::numeric::Matrix;
 
-/// What a forest learns.
+/// The loss that a forest minimises.
 #[derive(Debug, Clone, Copy)]
 pub enum ForestLoss<'a> {
     /// Half the squared distance to a number per example.
     Squared(&'a [f64]),
     /// The logistic loss of one score; 1 for the second class, 0 for the first.
     Logistic(&'a [f64]),
-    /// The loss of the class of each example under a softmax of as many scores.
+    /// The loss of each example's class under a softmax with this many scores.
     Softmax(&'a [u32], usize),
 }
 
@@ -24,7 +24,7 @@ pub struct Boosting {
     pub growth: Growth,
 }
 
-/// No probability counts as surer than this: keeps the base score finite.
+/// Probabilities are kept this far from 0 and 1, so that the base score stays finite.
 const LEAST_PROBABILITY: f64 = 1e-3;
 
 impl ForestLoss<'_> {
@@ -53,7 +53,7 @@ impl ForestLoss<'_> {
         }
     }
 
-    /// Gradients and curvatures of every example, each output on its own.
+    /// Gradients and curvatures of every example, separately for each output.
     fn pull(&self, scores: &[f64], gradients: &mut [Vec<f64>], curvatures: &mut [Vec<f64>]) {
         match self {
             Self::Squared(labels) => {
@@ -111,8 +111,8 @@ pub fn softmax(scores: &[f64]) -> Vec<f64> {
 }
 
 impl Boosting {
-    /// A forest grown on `examples`. `offset` are scores that it starts from, and not part of
-    /// it. `watched` examples are scored after every round; the second answer is their mean
+    /// A forest grown on `examples`. `offset` are the scores from which it starts; they are not
+    /// part of it. `watched` examples are scored after every round; the second result is their mean
     /// loss after 0, 1, 2 … rounds.
     pub fn fit(
         &self,
@@ -249,7 +249,8 @@ mod tests {
         let Grown { tree, leaves } = grow(&data, all, pull, growth);
         let root = (tree.feature[0], tree.threshold[0]);
         assert!(root.0 == 0 && (root.1 - 0.364_787_995_815).abs() < 1e-6, "{root:?}");
-        // Between which values the reference splits further is ours; where between them is not.
+        // The next split is between the same values as in the reference, but not at the same place
+        // between them.
         assert_eq!(&tree.feature[1..3], [1, 1]);
         let mut counts: Vec<usize> = leaves.iter().map(|(_, examples)| examples.len()).collect();
         counts.sort_unstable();

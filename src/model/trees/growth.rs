@@ -8,7 +8,7 @@
 use super::bins::{BinKind, Binned};
 use super::{LEAF, Tree};
 
-/// How a tree may grow.
+/// Limits on the growth of a tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
     pub most_leaves: usize,
@@ -18,10 +18,10 @@ pub struct Growth {
     pub ridge: f64,
 }
 
-/// No leaf has less curvature than this.
+/// The least curvature of a leaf.
 const LEAST_CURVATURE: f64 = 1e-3;
 
-/// What the examples pull a tree towards.
+/// The gradients and curvatures of the examples.
 #[derive(Debug, Clone, Copy)]
 pub struct Pull<'a> {
     /// `outputs` numbers per example.
@@ -38,7 +38,7 @@ pub struct Grown {
     pub leaves: Vec<(usize, Vec<u32>)>,
 }
 
-/// More than rounding can make.
+/// The least gain that rounding cannot explain.
 fn least_gain(here: f64) -> f64 {
     1e-12 * here.abs() + 1e-300
 }
@@ -46,7 +46,7 @@ fn least_gain(here: f64) -> f64 {
 struct NodeSplit {
     gain: f64,
     column: usize,
-    /// The bin that the split is at.
+    /// The bin of the split.
     bin: usize,
 }
 
@@ -138,8 +138,8 @@ impl Grower<'_> {
         histogram
     }
 
-    /// The same for one output, where most of the time goes: example by example, as sums into
-    /// different columns do not wait for one another.
+    /// The same for one output, where most of the time is spent: example by example, because sums
+    /// for different columns are independent.
     fn count_one(&self, examples: &[u32]) -> Vec<f64> {
         let Pull { gradients, curvatures, .. } = self.pull;
         let columns = self.starts.len();
@@ -216,7 +216,7 @@ impl Grower<'_> {
         SplitCandidate { node, depth, examples, histogram, split }
     }
 
-    /// The split that gains most, the first of equals.
+    /// The split with the largest gain, the first of equals.
     fn best_split(&self, histogram: &[f64], total: &[f64]) -> Option<NodeSplit> {
         if self.pull.outputs == 1 {
             return self.best_split_of_one(histogram, [total[0], total[1], total[2]]);
@@ -255,7 +255,7 @@ impl Grower<'_> {
         best
     }
 
-    /// The same for one output, where most of the time goes.
+    /// The same for one output, where most of the time is spent.
     fn best_split_of_one(&self, histogram: &[f64], total: [f64; 3]) -> Option<NodeSplit> {
         let Growth { least_examples, ridge, .. } = self.growth;
         let least = least_examples as f64;

@@ -17,19 +17,19 @@ pub use bins::Binned;
 pub use boosting::{Boosting, ForestLoss};
 pub use growth::Growth;
 
-/// Stands where a node has no children.
+/// Marks a node without children.
 pub const LEAF: u32 = u32::MAX;
 
 /// A binary tree. Node 0 is the root; children come after their parent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tree {
-    /// The feature that the node asks for; [`LEAF`] in a leaf.
+    /// The feature that the node tests; [`LEAF`] in a leaf.
     pub feature: Vec<u32>,
-    /// An example goes left where its feature is no larger.
+    /// An example goes left if its feature is no larger.
     pub threshold: Vec<f64>,
     pub left: Vec<u32>,
     pub right: Vec<u32>,
-    /// What the node itself answers: as many numbers per node as the tree has outputs.
+    /// The node's own answer: one number per output of the tree.
     pub values: Vec<f64>,
     pub outputs: usize,
 }
@@ -87,7 +87,8 @@ impl Tree {
         self.values[self.leaf(example) * self.outputs]
     }
 
-    /// Whether examples of `inputs` numbers find a leaf, wherever the tree came from.
+    /// Whether examples with `inputs` numbers always reach a leaf, even if the tree is from an
+    /// untrusted source.
     pub fn is_sound(&self, inputs: usize) -> bool {
         let nodes = self.nodes();
         let lengths = [self.threshold.len(), self.left.len(), self.right.len()];
@@ -129,7 +130,7 @@ impl Forest {
         }
     }
 
-    /// Only so many rounds of it.
+    /// Keeps only this many rounds.
     pub fn truncate(&mut self, rounds: usize) {
         self.trees.truncate(rounds * self.base.len());
     }

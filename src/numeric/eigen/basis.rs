@@ -4,8 +4,8 @@ use pulp::{Simd, WithSimd};
 
 use super::BLOCK;
 
-/// Makes a block of columns of the product of all reflections. Each reflection is subtracted
-/// in the same pass that multiplies by the next.
+/// Computes a block of columns of the product of all reflections. Each reflection is subtracted in
+/// the same pass that multiplies by the next.
 pub(super) struct Reflect<'a> {
     pub reflectors: &'a [f64],
     /// The number of the first column.
@@ -30,8 +30,8 @@ impl WithSimd for Reflect<'_> {
         let none = &reflectors[(padded - 1) * padded..];
         let mut due = none;
         let mut shares = [simd.splat_f64s(0.0); BLOCK];
-        // Reflection number k − 1 leaves the rows before k alone, and so these columns if k is
-        // beyond them.
+        // Reflection number k − 1 does not change the rows before k, and so does not change these
+        // columns if k is beyond them.
         for k in (0..first + BLOCK).rev() {
             let next = if k == 0 { none } else { &reflectors[(k - 1) * padded..k * padded] };
             let from = k / BLOCK * BLOCK;

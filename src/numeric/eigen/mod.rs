@@ -24,28 +24,27 @@ use self::rotate::rotated;
 use self::sweep::{Rotations, Tridiagonal};
 use super::{Matrix, Vector, four_lanes, fused, parallel};
 
-/// Columns of a block. Matrices are filled up with zeros to whole blocks, so there is nothing
-/// left over beside whole registers: the number of their lanes divides it.
+/// Columns of a block. Matrices are filled up with zeros to whole blocks. The number of lanes of a
+/// register divides this, so there is no remainder.
 const BLOCK: usize = 4;
 
-/// Where the largest entry is about one, smaller squares are taken for zero: they are far
-/// below the rounding errors, and their own squares would be inexact.
+/// If the largest entry is about one, smaller squares count as zero: they are far below the
+/// rounding errors, and their own squares would be inexact.
 const NOTHING: f64 = 1e-100;
 
-/// Pairs of sweeps per eigenvalue at most; one is usual.
+/// The most pairs of sweeps per eigenvalue; one is usual.
 const PATIENCE: usize = 15;
 
-/// Eigenvalues and eigenvectors (columns), unsorted, of a symmetric matrix, whose entries above
-/// the diagonal are not used. `None` if one is not a finite number, and only then: sensitivities
-/// are proved for scores that every matrix of numbers has. The same to the last bit for any
-/// number of threads.
+/// Eigenvalues and eigenvectors (columns), unsorted, of a symmetric matrix, whose entries above the
+/// diagonal are not used. `None` only if one is not finite: sensitivities are proved for scores
+/// that every finite matrix has. The result is the same to the last bit for any number of threads.
 pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
     let scale = scale(matrix.as_slice())?;
     let threads = parallel::threads_for(matrix.nrows().pow(3));
     decompose(matrix, scale, threads, PATIENCE).or_else(|| Some(slowly(matrix)))
 }
 
-/// The eigenvalues alone, unsorted; as [`eigen`] finds them.
+/// Only the eigenvalues, unsorted, as from [`eigen`].
 pub fn eigenvalues(matrix: &Matrix) -> Option<Vector> {
     let scale = scale(matrix.as_slice())?;
     if matrix.is_empty() {
@@ -64,7 +63,7 @@ fn slowly(matrix: &Matrix) -> (Vector, Matrix) {
     (decomposition.eigenvalues, decomposition.eigenvectors)
 }
 
-/// `None` for want of convergence within so many pairs of sweeps per eigenvalue.
+/// `None` if it does not converge within this many pairs of sweeps per eigenvalue.
 fn decompose(
     matrix: &Matrix,
     scale: f64,
@@ -89,7 +88,7 @@ fn decompose(
     Some((Vector::from_vec(tridiagonal.diagonal) / scale, vectors))
 }
 
-/// The reflections, and the tridiagonal matrix that they leave of scale·matrix.
+/// The reflections, and the tridiagonal matrix into which they turn scale·matrix.
 fn reduced(matrix: &Matrix, scale: f64) -> (Vec<f64>, Tridiagonal) {
     let dimension = matrix.nrows();
     let mut reflectors = lower_blocks(matrix, scale);
@@ -99,10 +98,10 @@ fn reduced(matrix: &Matrix, scale: f64) -> (Vec<f64>, Tridiagonal) {
     (reflectors, tridiagonal)
 }
 
-/// The power of two that brings the largest entry near one, so that squares are numbers.
+/// The power of two that brings the largest entry near one, so that squares stay finite.
 fn scale(entries: &[f64]) -> Option<f64> {
-    // The bits of positive numbers are in their order, and those of infinity and of what is no
-    // number follow; and the largest of integers is found faster.
+    // The bits of positive numbers have the order of the numbers, followed by infinity and NaN, and
+    // the largest integer is found faster.
     let largest = entries.iter().map(|entry| entry.abs().to_bits()).max().map(f64::from_bits);
     match largest {
         Some(largest) if !largest.is_finite() => None,
@@ -113,7 +112,7 @@ fn scale(entries: &[f64]) -> Option<f64> {
     }
 }
 
-/// scale·matrix in whole blocks: those on the diagonal, and what is below them.
+/// scale·matrix in whole blocks: those on the diagonal and below.
 fn lower_blocks(matrix: &Matrix, scale: f64) -> Vec<f64> {
     let dimension = matrix.nrows();
     let padded = dimension.next_multiple_of(BLOCK);
@@ -199,7 +198,7 @@ mod tests {
             assert_decomposed(&symmetric(dimension, &entries, |_, _, x| (3.0 * x).trunc()));
             let thin = Matrix::from_fn(dimension, rank, |i, j| entries[i * rank + j]);
             assert_decomposed(&(&thin * thin.transpose()));
-            // Eigenvalues that are almost alike.
+            // Eigenvalues that are almost equal.
             if let Some((_, basis)) = eigen(&dense) {
                 let values = Vector::from_fn(dimension, |i, _| (i % rank) as f64 + 1e-13 * entries[i]);
                 let clustered = &basis * Matrix::from_diagonal(&values) * basis.transpose();
@@ -243,7 +242,7 @@ mod tests {
         for threads in 2..4 {
             assert_eq!(on(threads), on(1));
         }
-        // Where the sweeps end too soon there is the slower way.
+        // If the sweeps end too soon, the slower method is used.
         assert!(decompose(&matrix, 1.0, 1, 0).is_none());
         let (values, vectors) = slowly(&matrix);
         let residual = &matrix * &vectors - &vectors * Matrix::from_diagonal(&values);

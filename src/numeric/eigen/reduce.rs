@@ -5,11 +5,11 @@ use pulp::{Simd, WithSimd};
 use super::sweep::Tridiagonal;
 use super::{BLOCK, NOTHING, fused};
 
-/// Makes a symmetric matrix tridiagonal by reflections I − uuᵀ, and leaves every u where the
-/// column was that it cleared.
+/// Makes a symmetric matrix tridiagonal by reflections I − uuᵀ, and stores every u in place of the
+/// column that it cleared.
 ///
-/// With w = Au − ½(uᵀAu)u, a reflection takes A to A − uwᵀ − wuᵀ. That is put off until the
-/// next column is known to be multiplied, so the matrix passes by once for both.
+/// With w = Au − ½(uᵀAu)u, a reflection takes A to A − uwᵀ − wuᵀ. This is delayed until the next
+/// column is known, and done in one pass with its multiplication.
 pub(super) struct Reduce<'a> {
     pub matrix: &'a mut [f64],
     pub tridiagonal: &'a mut Tridiagonal,
@@ -27,7 +27,7 @@ impl WithSimd for Reduce<'_> {
         let mut room = vec![0.0; 6 * padded];
         let mut vectors = room.chunks_exact_mut(padded);
         let mut vector = || vectors.next().unwrap_or_default();
-        // The reflection that is due, then the next one, and its parts of Au.
+        // The pending reflection, then the next one, and its parts of Au.
         let (mut v, w) = (vector(), vector());
         let (mut u, below, image, sums) = (vector(), vector(), vector(), vector());
         for k in 0..dimension {
@@ -50,7 +50,7 @@ impl WithSimd for Reduce<'_> {
             below.copy_from_slice(u);
             image[first..].fill(0.0);
             for block in (first..padded).step_by(BLOCK) {
-                // A block on the diagonal is whole; only what is below it counts twice.
+                // A block on the diagonal is complete; only the part below it counts twice.
                 below[block..block + BLOCK].fill(0.0);
                 for j in (block..block + BLOCK).step_by(2) {
                     let (a, b) = matrix[j * padded..][..2 * padded].split_at_mut(padded);

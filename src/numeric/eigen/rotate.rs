@@ -11,7 +11,7 @@ const REGISTERS: usize = 4;
 /// Rows that are rotated together.
 const HEIGHT: usize = BLOCK * REGISTERS;
 
-/// The basis after all rotations, without what it was filled up with.
+/// The basis after all rotations, without its padding.
 pub(super) fn rotated(
     basis: &[f64],
     dimension: usize,

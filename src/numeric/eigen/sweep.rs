@@ -9,7 +9,7 @@ pub(super) type Shears = [f64; 2];
 /// The rotations of all sweeps. Two sweeps are applied together, the second one column behind
 /// the first, so that columns are loaded half as often.
 pub(super) struct Rotations {
-    /// The first column that each pair of sweeps turns, and how many turns it has.
+    /// The first column that each pair of sweeps rotates, and its number of rotations.
     pub pairs: Vec<(usize, usize)>,
     pub turns: Vec<[Shears; 2]>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// Leaves the eigenvalues on the diagonal, and returns the rotations that took.
+    /// Leaves the eigenvalues on the diagonal, and returns the rotations used.
     pub(super) fn diagonalise(&mut self, patience: usize) -> Option<Rotations> {
         let dimension = self.diagonal.len();
         let mut rotations = Rotations { pairs: Vec::new(), turns: Vec::new() };
@@ -64,9 +64,9 @@ impl Tridiagonal {
         self.diagonal[last] - square / (half + root)
     }
 
-    /// One QR sweep in the variant of Pal, Walker and Kahan: it needs squares alone, so that
-    /// from one rotation to the next there is one division to wait for and no root. `pivot` is
-    /// the square of the entry to be rotated onto its neighbour, `gamma` has its sign.
+    /// One QR sweep in the variant of Pal, Walker and Kahan: it needs only squares, so the
+    /// dependency from one rotation to the next is one division and no root. `pivot` is the square
+    /// of the entry to be rotated onto its neighbour, `gamma` has its sign.
     fn sweep<'a>(
         &mut self,
         first: usize,
@@ -76,7 +76,7 @@ impl Tridiagonal {
         let shift = self.shift(last);
         let diagonal = &mut self.diagonal[first..=last];
         let squares = &mut self.squares[first..last];
-        // Those of the cosine and, with its sign, of the sine.
+        // The squares of the cosine and, with its sign, of the sine.
         let (mut cos2, mut sin2) = (1.0, 0.0);
         let mut gamma = diagonal[0] - shift;
         let mut pivot = gamma * gamma;

@@ -7,7 +7,7 @@ use pulp::Simd;
 use super::{GroupPass, Pass, Slopes, add};
 use crate::numeric::projection::shrink_factor;
 
-/// Examples whose slopes are made and that are added together.
+/// The number of examples whose slopes are computed and which are added together.
 const TOGETHER: usize = 4;
 
 #[allow(clippy::inline_always)]

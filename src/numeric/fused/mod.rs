@@ -22,14 +22,13 @@ use pulp::{Simd, WithSimd};
 use super::parallel::{even, share_out};
 use super::{Matrix, Vector, four_lanes};
 
-/// Numbers in a part of the examples at least; under it, starting a thread costs more.
+/// The least numbers in a part of the examples; with fewer, starting a thread costs more.
 const LEAST_SHARE: usize = 1 << 17;
 
-/// Shorter examples do without AVX-512: every load of eight numbers that are not aligned
-/// crosses a line of the cache.
+/// Shorter examples do not use AVX-512: every unaligned load of eight numbers crosses a cache line.
 const LEAST_FOR_EIGHT: usize = 24;
 
-/// What makes slopes of scores, and may add up on the way what else is asked of them.
+/// Turns scores into slopes, and may add up further results on the way.
 pub trait Slopes: Send {
     /// Turns the scores of the examples from `first` on into slopes.
     fn slopes(&mut self, first: usize, scores: &mut [f64]);
@@ -39,8 +38,8 @@ pub trait Slopes: Send {
 pub struct Each<F>(pub F);
 
 impl<F: Fn(usize, f64) -> f64 + Send> Slopes for Each<F> {
-    // Inlined, like the kernels, so that it is compiled for the instruction set that was
-    // found at run time.
+    // Inlined, like the kernels, so that it is compiled for the instruction set detected at run
+    // time.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
@@ -63,8 +62,8 @@ pub fn gradient(
     with_slopes(features, w, threads, || Each(slope)).0
 }
 
-/// The same with slopes made block by block, and what made them for each part of the
-/// examples in their order.
+/// The same with slopes computed block by block. Returns the `Slopes` of each part of the examples,
+/// in order.
 pub fn with_slopes<S: Slopes>(
     features: &Matrix,
     w: &Vector,
@@ -99,8 +98,8 @@ pub fn with_slopes<S: Slopes>(
     (total, made)
 }
 
-/// The same where each of these groups of examples, which follow each other, has a sum of its own
-/// that is shortened to `longest` before it is added. One that is not made of numbers adds nothing.
+/// The same if each of these consecutive groups of examples has its own sum, which is shortened to
+/// `longest` before it is added. A sum that is not finite adds nothing.
 pub fn by_group<S: Slopes>(
     features: &Matrix,
     w: &Vector,
@@ -326,7 +325,7 @@ mod tests {
             dimension in 1..70_usize,
             count in prop_oneof![0..30_usize, 250..530_usize],
             threads in 1..4_usize,
-            // One slope in so many is zero.
+            // One slope in this many is zero.
             gaps in prop_oneof![Just(3_usize), Just(usize::MAX)],
         ) {
             let features = Matrix::from_fn(dimension, count, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
@@ -340,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Every width of register, whatever this machine would take for a shape.
+    /// Every width of register, whatever this machine would use for a shape.
     #[test]
     fn every_instruction_set_gives_the_same_sum() {
         let sets = [pulp::Arch::Scalar, four_lanes(), pulp::Arch::new()];
@@ -374,7 +373,7 @@ mod tests {
         let alone = gradient(&features, &w, 1, slope);
         let together = gradient(&features, &w, 3, slope);
         assert_eq!(alone, together);
-        // In one part the last bits would be others: the test can tell.
+        // In one part the last bits would differ, so the test can detect it.
         let scores = features.tr_mul(&w);
         let whole = &features * Vector::from_fn(count, |i, _| slope(i, scores[i]));
         assert_ne!(alone, whole);

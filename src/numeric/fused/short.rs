@@ -10,8 +10,8 @@ use pulp::Simd;
 use super::{GroupPass, Pass, Slopes, add};
 use crate::numeric::projection::shrink_factor;
 
-/// Examples of a block: with more of them the processor forgets, while it adds, to fetch
-/// the next.
+/// Examples of a block: with more of them the processor does not prefetch the next ones while it
+/// adds.
 const BLOCK: usize = 16;
 
 /// More lanes than any register has.
@@ -191,7 +191,7 @@ fn add_scaled<S: Simd, const N: usize>(
     *sum_last = simd.mul_add_e_f64s(x, slope, *sum_last);
 }
 
-/// The first `N` registers of an example that fills as many.
+/// The first `N` registers of an example that fills this many.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 fn registers<S: Simd, const N: usize>(x: &[f64]) -> &[S::f64s; N] {

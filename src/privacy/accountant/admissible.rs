@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 
 /// The coarsest grid, relative to the scale, that events may have: 2⁻²⁰.
 const COARSEST_GRID: f64 = 1.0 / 1_048_576.0;
-/// Beyond, ε ≈ μ²/2 is no longer a double.
+/// Beyond this ratio, ε ≈ μ²/2 overflows a double.
 pub(super) const LARGEST_RATIO: f64 = 1e150;
 
-/// What the event can reveal at most in one draw, and what its grid adds to A
+/// The most that one draw of the event can reveal, and the part of A that its grid adds
 /// ([`super::composition`]); `None` if it reveals nothing.
 pub fn dominating(event: &Event) -> Result<Option<(Pair, f64)>> {
     dominating_mechanism(&event.mechanism, event.adjacency)
@@ -33,7 +33,7 @@ fn dominating_mechanism(
             let mu = ratio("σ")?;
             check_rate(rate)?;
             let (view, times) = match adjacency {
-                // One record's contribution replaced moves the sum twice as far.
+                // Replacing one record's contribution moves the sum twice as far.
                 Adjacency::ReplaceOne => (View::Replace, 2.0),
                 Adjacency::ZeroOut => (View::Remove, 1.0),
             };
@@ -49,15 +49,15 @@ fn dominating_mechanism(
             let slack = on_grid * (SLACK + f64::from(repeats.shape));
             (Pair::Repeated(Repeated::new(ratio("σ")?, repeats)), slack)
         }
-        // The curve of discrete noise connects dots of the continuous one, 2·grid/b apart,
-        // which lies below the curve of one (grid/b)²/2 stronger.
+        // The curve of discrete noise connects dots of the continuous curve, 2·grid/b apart, so it
+        // lies below the continuous curve of an ε₀ larger by (grid/b)²/2.
         QueryKind::Laplace => {
             (Pair::Laplace { epsilon: ratio("b")? + 0.5 * size * step * step }, 0.0)
         }
         QueryKind::Selection(Rule::Exponential) | QueryKind::Direction => {
             (Pair::BoundedRange { epsilon: ratio("the scale")? }, 0.0)
         }
-        // Pure, and nothing more is claimed: any mechanism of ε₀ is dominated by a response.
+        // Only pure privacy is claimed: randomised response dominates any mechanism of ε₀.
         QueryKind::Selection(Rule::PermuteAndFlip) => {
             (Pair::Response { epsilon: ratio("the scale")? }, 0.0)
         }
@@ -76,7 +76,7 @@ fn dominating_mechanism(
     Ok((sensitivity > 0.0).then_some((pair, slack)))
 }
 
-/// Refuses what is no probability to be in a sample.
+/// Refuses a rate that is not a probability of being in a sample.
 pub(super) fn check_rate(rate: f64) -> Result<()> {
     if rate > 0.0 && rate <= 1.0 {
         return Ok(());
@@ -85,7 +85,7 @@ pub(super) fn check_rate(rate: f64) -> Result<()> {
         .cure("a sampling rate must be above 0 and at most 1"))
 }
 
-/// Sensitivity over scale; both and the grid are in range.
+/// Sensitivity over scale, after checking the ranges of both and of the grid.
 fn ratio(sensitivity: f64, scale: f64, grid: f64, symbol: &str) -> Result<f64> {
     let wrong = |what: String, admissible: &str| Err(Error::usage(what).cure(admissible));
     if !(scale.is_finite() && scale > 0.0) {

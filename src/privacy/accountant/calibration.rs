@@ -51,22 +51,22 @@ const MARGIN: f64 = 1e-11;
 /// The largest (noise multiplier)·√coordinates: rounding to the grid, of at least
 /// 2²⁸ steps to σ, then at most doubles the sensitivity.
 const LARGEST_SPREAD: f64 = 134_217_728.0;
-/// Pays for the rounding of a sensitivity's own sum.
+/// Covers the rounding of a sensitivity's own sum.
 const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 /// How far from the Gaussian guess of 1/μ a plan may need it to be.
 const FARTHEST: f64 = 1e6;
 /// How close to the target ε, relatively, a guarantee should come.
 const CLOSE: f64 = 1e-3;
-/// How close the guess comes to the middle of that.
+/// How close to the middle of this range the guess should come.
 const GUESSED: f64 = 2e-4;
-/// Where ε jumps, what is closer together than this is the same noise.
+/// Where ε jumps, two scales that are closer than this count as the same noise.
 const SAME: f64 = 3e-5;
 const ROUNDS: u32 = 40;
-/// A little more noise than training covers, so that rounding leaves nothing over.
+/// A little more noise than training covers, so that rounding leaves nothing uncovered.
 const WELL_COVERED: f64 = 1.0 + 1e-9;
 
-/// A plan with its noise: the events that will be drawn and what they guarantee. Only this
-/// crate makes one, by [`calibrate`] or for rehearsals: made-up noise cannot be drawn with.
+/// A plan with its noise: the events that will be drawn and their guarantee. Only this crate makes
+/// one, by [`calibrate`] or for rehearsals, so nobody can draw with made-up noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
     pub(crate) target: Target,
@@ -75,17 +75,17 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    /// What was asked for.
+    /// The requested target.
     pub fn target(&self) -> Target {
         self.target
     }
 
-    /// What will be drawn, with its noise.
+    /// The events that will be drawn, with their noise.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// What that guarantees; it never exceeds the target, unless noise was printed.
+    /// The guarantee of these events. It never exceeds the target, unless noise was printed.
     pub fn guarantee(&self) -> &Guarantee {
         &self.guarantee
     }
@@ -104,7 +104,7 @@ impl Calibrated {
         })
     }
 
-    /// No noise at all, for rehearsals on public data: no guarantee whatsoever.
+    /// No noise at all, for rehearsals on public data, and so no guarantee.
     pub(crate) fn noiseless(releases: &[PlannedRelease], delta: f64) -> Self {
         let event = |release: &PlannedRelease| Event {
             label: release.label.into(),
@@ -127,9 +127,9 @@ impl Calibrated {
     }
 }
 
-/// The least noise (to one part in 10⁸ for Gaussians, in 10³ of ε otherwise) under which
-/// `releases` together satisfy `target`; the guarantee of the result never exceeds it,
-/// unless a release has printed noise.
+/// The least noise (to one part in 10⁸ for Gaussians, in 10³ of ε otherwise) under which `releases`
+/// together satisfy `target`. The guarantee of the result never exceeds the target, unless a
+/// release has printed noise.
 pub fn calibrate(releases: &[PlannedRelease], target: Target) -> Result<Calibrated> {
     let target = target.checked()?;
     validate_plan(releases)?;
@@ -178,10 +178,10 @@ fn finish(releases: &[PlannedRelease], target: Target, inverse_mu: f64) -> Resul
 /// The least 1/μ of a plan of Gaussians.
 fn exactly(releases: &[PlannedRelease], target: Target) -> Result<f64> {
     let ideal = gaussian::mu(target.epsilon, target.delta);
-    // At half the μ, all that rounding costs is paid for, or nothing can pay for it.
-    // Printed noise takes its part of μ²: then there is no telling.
+    // Half the μ covers any cost of rounding, or nothing does. Printed noise takes its part of μ²,
+    // and then this need not hold.
     let any_printed = releases.iter().any(is_printed);
-    // What training covers takes no part of μ², whatever its share.
+    // Releases that training covers take no part of μ², whatever their share.
     let least = if releases.iter().any(|release| release.held_out) { 1e-3 } else { 0.999 };
     let (low, high) = (least / ideal, if any_printed { FARTHEST } else { 2.0 } / ideal);
     events(releases, high)?;
@@ -200,7 +200,7 @@ fn proven(releases: &[PlannedRelease], target: Target) -> Result<(f64, Guarantee
     let ideal = 1.0 / gaussian::mu(target.epsilon, target.delta);
     let range = (ideal / FARTHEST, ideal * FARTHEST);
     let guess = |inverse_mu: f64| Ok(((), compose(inverse_mu)?.guess(target.delta)?));
-    // Between the ends of what is wanted in the end.
+    // In the middle of the range that is finally wanted.
     let aim = Aim { most: target.epsilon * (1.0 - 0.4 * CLOSE), close: GUESSED };
     let start = if guess(ideal).is_ok() {
         aim.meet(guess, ideal, range).map_or(ideal, |(inverse_mu, ())| inverse_mu)
@@ -225,8 +225,8 @@ struct Aim {
 }
 
 impl Aim {
-    /// The least 1/μ that is found to meet the aim, and what was computed there. `epsilon`
-    /// falls with 1/μ; where it fails there is no telling, and more noise is tried.
+    /// The least 1/μ found to meet the aim, and the result computed there. `epsilon` falls with
+    /// 1/μ. Where it cannot be computed, more noise is tried.
     fn meet<T>(
         self,
         epsilon: impl Fn(f64) -> Result<(T, f64)>,
@@ -235,7 +235,7 @@ impl Aim {
     ) -> Option<(f64, T)> {
         let (aim, middle) = (self.most.ln(), (self.most * (1.0 - 0.5 * self.close)).ln());
         let mut place = start.ln();
-        // (log 1/μ, log ε) with too little noise; the same with enough, and what it gave.
+        // (log 1/μ, log ε) with too little noise; the same with enough noise, and the result there.
         let mut low: Option<(f64, f64)> = None;
         let mut high: Option<(f64, f64)> = None;
         let mut found = None;
@@ -267,7 +267,7 @@ impl Aim {
                         low.0 + 0.5 * width
                     }
                 }
-                // ε falls about like μ; if that does not lead there, further each time.
+                // ε falls roughly like μ. If this step is not enough, the next is longer.
                 (Some(_), None) if place < most.ln() => {
                     stride *= 2.0;
                     (place + (reached - middle).clamp(0.5 * stride, 2.0 * stride)).min(most.ln())
@@ -410,10 +410,10 @@ fn event(release: &PlannedRelease, wanted: WantedNoise) -> Result<Event> {
     })
 }
 
-/// How much noise one release is to get.
+/// How much noise one release should get.
 #[derive(Clone, Copy)]
 enum WantedNoise {
-    /// Relative to the sensitivity, in the sense of the module's documentation.
+    /// Relative to the sensitivity, as defined in the module's documentation.
     Multiplier(f64),
     Scale(f64),
 }
@@ -466,8 +466,8 @@ fn with_noise(query: Query, wanted: WantedNoise) -> Result<Mechanism> {
     Ok(Query { sensitivity, ..query }.with(noise))
 }
 
-/// Scales of selections follow the planned sensitivity: what rounding adds to it, of the
-/// order of 10⁻⁸ or less, is left to the bisection.
+/// Scales of selections follow the planned sensitivity. Rounding adds to it, in the order of 10⁻⁸
+/// or less, and the bisection takes care of this.
 fn scale_for(sensitivity: f64, per_multiplier: f64, wanted: WantedNoise) -> f64 {
     match wanted {
         WantedNoise::Multiplier(multiplier) => sensitivity * multiplier * per_multiplier,
@@ -475,8 +475,8 @@ fn scale_for(sensitivity: f64, per_multiplier: f64, wanted: WantedNoise) -> f64 
     }
 }
 
-/// Sensitivity after rounding, and vector noise: the finest grid on which the scale is at
-/// least what is asked for. `diagonal` is the norm of a vector of ones.
+/// Sensitivity after rounding, and vector noise on the finest grid on which the scale is at least
+/// the wanted one. `diagonal` is the norm of a vector of ones.
 fn on_grid(query: Query, diagonal: f64, wanted: WantedNoise) -> Result<(f64, Noise)> {
     let planned = query.sensitivity;
     let after_rounding = |noise: &DiscreteGaussian| {
@@ -503,7 +503,7 @@ fn on_grid(query: Query, diagonal: f64, wanted: WantedNoise) -> Result<(f64, Noi
         if needed.sigma() <= found.scale {
             return Ok((sensitivity, found));
         }
-        // Only a coarser grid, twice at most, asks for more again.
+        // More is only needed again if the grid gets coarser, which happens at most twice.
         noise = needed;
     }
 }
@@ -541,7 +541,7 @@ mod tests {
         let (sensitivity, sigma, grid) = parts(&calibrated.events[0]);
         let ideal = 0.5 * 2.0 / gaussian::mu(1.0, 1e-5);
         assert!(sigma >= ideal * (1.0 - 1e-9) && sigma <= ideal * (1.0 + 1e-6), "{sigma}");
-        // Rounding is paid for.
+        // Rounding is covered.
         assert!(sensitivity >= 0.5 + grid * 10_f64.sqrt());
         assert_eq!(calibrated.guarantee.delta, 1e-5);
         assert_eq!(calibrated.target, TARGET);
@@ -616,7 +616,7 @@ mod tests {
         }
     }
 
-    /// Once a plan of few draws got 1.105, which proves ε = 0.049. All 500 of a larger grid:
+    /// A plan of few draws once got 1.105, which proves ε = 0.049. For all 500 of a larger grid:
     /// `cargo bench --bench accounting -- calibration`.
     #[test]
     fn samples_waste_less_than_a_hundredth_of_epsilon() {
@@ -640,7 +640,7 @@ mod tests {
             let (reached, sigma) =
                 (calibrated.guarantee.epsilon, calibrated.events[0].mechanism.noise.scale);
             assert!(reached <= epsilon && reached > 0.99 * epsilon, "{calibrated:?}");
-            // And the bound that it is close to is close to the truth.
+            // And that bound is itself close to the truth.
             let lower = Composition::of(&calibrated.events).unwrap().converged(delta);
             let lower = lower.unwrap_or(calibrated.guarantee.epsilon_lower);
             assert!(lower > 0.97 * epsilon, "{calibrated:?} {lower}");
@@ -708,7 +708,7 @@ mod tests {
             noise: Allotment::AsPrinted(scale),
             ..release("printed", 1.0, 10, 1.0)
         };
-        // Alone: whatever it guarantees.
+        // Alone it gets whatever it guarantees.
         let alone = calibrate(&[printed(2.0)], TARGET).unwrap();
         let (_, sigma, grid) = parts(&alone.events[0]);
         assert!(sigma >= 2.0 && sigma < 2.0 + 2.0 * grid);
@@ -720,7 +720,7 @@ mod tests {
         let together = calibrate(&plan, TARGET).unwrap();
         let reached = together.guarantee.epsilon;
         assert!(reached <= 1.0 && reached > 1.0 - 1e-6, "{together:?}");
-        // Without, they get the noise that they would get alone.
+        // Without room, they get the same noise as alone.
         let plan = [printed(2.0), release("moment", 0.5, 1, 1.0)];
         let crowded = calibrate(&plan, TARGET).unwrap();
         let own = calibrate(&plan[1..], TARGET).unwrap();

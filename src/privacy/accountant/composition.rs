@@ -82,10 +82,10 @@ const MOST_DISCRETISATION: f64 = 1.0 / 1024.0;
 /// Padding for the arithmetic of this module.
 const ROUNDING: f64 = 1e-12;
 
-/// Selections are followed as far as this δ.
+/// The curves of selections are computed down to this δ.
 const LEAST_OF_SELECTIONS: f64 = 1e-15;
 
-/// What bounds δ by computing a curve.
+/// The bounds on δ that are computed as curves.
 struct CurveBounds {
     /// Both directions of the neighbours, where they differ.
     losses: Vec<pld::Curve>,
@@ -98,12 +98,11 @@ struct CurveBounds {
 pub struct Composition {
     /// Rounded up.
     pub mu: f64,
-    /// Σ (grid/σ)² over all coordinates and all draws; what it costs is in the
-    /// module's documentation.
+    /// Σ (grid/σ)² over all coordinates and all draws. The module's documentation gives its cost.
     pub discretisation: f64,
-    /// Which neighbours the sum is for: the weakest of its events.
+    /// The neighbours for which the sum holds: the weakest among its events.
     pub adjacency: Adjacency,
-    /// What is not Gaussian: every pair once.
+    /// The events that are not Gaussian: every pair once.
     others: Vec<PairDraws>,
 }
 
@@ -118,9 +117,9 @@ impl Composition {
         Self { mu, ..self.clone() }
     }
 
-    /// The sum of these events. Fails if one of them cannot be accounted for. If releases of
-    /// held-out records are on the list, all others are taken for their run: for several runs, add
-    /// up what each is [`counted`] for.
+    /// The sum of these events. Fails if one of them cannot be accounted for. If the list has
+    /// releases of held-out records, all others are assumed to be from the same run. For several
+    /// runs, add up the [`counted`] events of each.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self> {
         let events: Vec<&Event> = events.into_iter().collect();
         if events.iter().any(|event| event.held_out) {
@@ -166,31 +165,31 @@ impl Composition {
         Ok(sum)
     }
 
-    /// Nothing but Gaussian noise for all records.
+    /// Whether there is only Gaussian noise for all records.
     pub(super) fn is_gaussian(&self) -> bool {
         self.others.is_empty()
     }
 
-    /// Gaussian noise that reveals no more than that of `other`.
+    /// Whether this is Gaussian noise that reveals no more than that of `other`.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         let gaussian = self.is_gaussian() && other.is_gaussian();
         gaussian && self.mu <= other.mu && self.discretisation <= other.discretisation
     }
 
-    /// What a run guarantees that drew `drawn` of what it had `planned`: if that is less,
-    /// it may have ended because of its outputs.
+    /// The guarantee of a run that drew `drawn` of the `planned` events. If it drew less than
+    /// planned, it may have ended because of its outputs.
     pub fn of_run(drawn: &[Event], planned: &[Event], delta: f64) -> Result<Guarantee> {
         let whole = Self::of(planned)?.guarantee(delta)?;
         if drawn == planned {
             return Ok(whole);
         }
         let part = Self::of(drawn)?.gate(delta)?;
-        // A run that ended early tells less than the whole of it would have told.
+        // A run that ended early reveals less than the whole run would have.
         Ok(if part.epsilon <= whole.epsilon { part } else { whole })
     }
 
-    /// One repeat in place of the best of many, and what this adds to ε and to log δ; `None` where
-    /// nothing is repeated.
+    /// One repeat instead of the best of many, and the amounts that this adds to ε and to log δ;
+    /// `None` where nothing is repeated.
     fn one_repeat(&self) -> Option<(Self, f64, f64)> {
         let (mut epsilon, mut log_factor, mut squares) = (0.0, 0.0, self.mu * self.mu);
         let repeated = |(pair, count): &PairDraws| match pair {
@@ -210,7 +209,7 @@ impl Composition {
         (one.others.len() < self.others.len()).then_some((one, epsilon * up, log_factor * up))
     }
 
-    /// What `of` says of one repeat, for the best of them all.
+    /// Turns a guarantee `of` one repeat into that of the best of all repeats.
     fn of_best(
         &self,
         delta: f64,
@@ -220,7 +219,7 @@ impl Composition {
         let share = delta * (-log_factor).exp() * (1.0 - ROUNDING);
         Some(of(&one, share).map(|guarantee| Guarantee {
             epsilon: (guarantee.epsilon + self.real(surcharge)) * (1.0 + ROUNDING),
-            // How much less would do is not known.
+            // It is not known how much less would be enough.
             epsilon_lower: 0.0,
             delta,
             bound: format!("{}, best of many repeats", guarantee.bound),
@@ -228,7 +227,7 @@ impl Composition {
         }))
     }
 
-    /// All of it, as seen when the record is in the first hypothesis.
+    /// All parts, for the record being in the first hypothesis.
     pub(super) fn parts(&self) -> Vec<PairDraws> {
         let gaussian = (self.mu > 0.0).then_some((Pair::Gaussian { mu: self.mu }, 1));
         gaussian.into_iter().chain(self.others.iter().copied()).collect()
@@ -253,7 +252,7 @@ impl Composition {
             return Err(Error::usage(format!("ε must be at least 0, and is {epsilon}")));
         }
         if let Some((one, surcharge, log_factor)) = self.one_repeat() {
-            // A little less than was added, so that both agree.
+            // A little less than was added, so that both functions agree.
             let left = epsilon * (1.0 - 0.9 * ROUNDING) - self.real(surcharge);
             let delta = if left < 0.0 { 1.0 } else { one.delta(left)? };
             return Ok((delta * log_factor.exp() * (1.0 + 0.5 * ROUNDING)).min(1.0));
@@ -261,7 +260,7 @@ impl Composition {
         Ok(self.delta_on(&self.curves(), epsilon, 0.0))
     }
 
-    /// The same, or the δ that `least` of ideal noise becomes: less is not asked for.
+    /// The same, but not below the δ that `least` of ideal noise becomes.
     fn delta_on(&self, curves: &CurveBounds, epsilon: f64, least: f64) -> f64 {
         let parts = self.parts();
         if parts.is_empty() || epsilon == f64::INFINITY || epsilon >= gate::pure(&parts) {
@@ -286,7 +285,7 @@ impl Composition {
                 }
                 let mut here = sums;
                 if index > 0 {
-                    // Adding a record is mostly less: see `interval`.
+                    // Adding a record mostly reveals less: see `interval`.
                     here = here.min(curve.roughly(ideal, worst));
                 }
                 if here > worst {
@@ -327,11 +326,11 @@ impl Composition {
             if best < guarantee.epsilon {
                 guarantee.epsilon = best;
                 guarantee.bound = "optimal composition of selections".into();
-                // The pair whose losses these are is worse than any selection.
+                // These losses belong to a pair that is worse than any selection.
                 lower = selections.epsilon_below(share);
             }
         }
-        // The curve must say so as well: both are bounds, but not to the last digit the same.
+        // The curve must agree: both are bounds, but they may differ in the last digit.
         for round in 0..32 {
             if self.delta_on(&curves, guarantee.epsilon, share) <= delta {
                 break;
@@ -354,7 +353,7 @@ impl Composition {
         self.directions().into_iter().filter_map(pld::Curve::of).collect()
     }
 
-    /// The best that is known of selections of one size, and nothing else.
+    /// The tightest curve, if there are only selections of one size.
     fn selections(&self) -> Option<Selections> {
         let (range, count) = self.selections_alone()?;
         Selections::of(range, count, rdp::epsilon(&self.others, LEAST_OF_SELECTIONS))
@@ -373,7 +372,7 @@ impl Composition {
         let (first, rest) = curves.split_first()?;
         let mut worst = first.epsilon(delta)?;
         for curve in rest {
-            // Adding a record is mostly less, and showing this is cheaper than saying how much.
+            // Adding a record mostly reveals less. Showing this is cheaper than computing how much.
             let most = worst.upper;
             if gate::pure(curve.parts()) <= most
                 || rdp::epsilon(curve.parts(), delta) <= most
@@ -388,8 +387,8 @@ impl Composition {
         Some(worst)
     }
 
-    /// What can be said quickly, for a number that is shown while a run goes on: the best of
-    /// the sums, and of all orders of RDP; never below [`Self::guarantee`].
+    /// A quick bound to show while a run is under way: the best of the sums, and of all orders of
+    /// RDP; never below [`Self::guarantee`].
     pub fn running(&self, delta: f64) -> Result<Guarantee> {
         check_delta(delta)?;
         if let Some(best) = self.of_best(delta, Self::running) {
@@ -422,8 +421,8 @@ impl Composition {
         Ok(Guarantee { epsilon, epsilon_lower: 0.0, delta, adjacency, bound, covers })
     }
 
-    /// The converged ε of the contour integral at this δ, grid included. No bound: a
-    /// cross-check, and a guess that is cheap.
+    /// The converged ε of the contour integral at this δ, grid included. It is not a bound, but a
+    /// cross-check and a cheap guess.
     pub fn converged(&self, delta: f64) -> Result<f64> {
         check_delta(delta)?;
         if let Some((one, surcharge, log_factor)) = self.one_repeat() {
@@ -437,7 +436,7 @@ impl Composition {
         Ok(self.real(largest))
     }
 
-    /// About what [`Self::guarantee`] says, and much cheaper.
+    /// Close to [`Self::guarantee`], and much cheaper.
     pub(super) fn guess(&self, delta: f64) -> Result<f64> {
         if let Some((one, surcharge, log_factor)) = self.one_repeat() {
             return Ok(one.guess(delta * (-log_factor).exp())? + surcharge);
@@ -456,7 +455,7 @@ impl Composition {
             }
         }
         let guess = self.real(guess);
-        // Of selections more is proven than their pairs say.
+        // For selections more is proven than their pairs show.
         let selects = |(pair, _): &PairDraws| matches!(pair, Pair::BoundedRange { .. });
         if guess.is_infinite() || self.others.iter().any(selects) {
             return Ok(guess.min(self.running(delta)?.epsilon));
@@ -485,16 +484,16 @@ impl Composition {
         }
     }
 
-    /// The ε of the ideal noise that becomes `real` on the grid. May be negative:
-    /// the grid can cost more than a tiny ε.
+    /// The ε of the ideal noise that becomes `real` on the grid. It may be negative: the grid can
+    /// cost more than a tiny ε.
     fn ideal(&self, real: f64) -> f64 {
         (real - 128.0 * self.discretisation) / (1.0 + self.discretisation / 5.0)
     }
 
-    /// What an ε of ideal noise becomes on the grid.
+    /// The ε on the grid for this ε of ideal noise.
     fn real(&self, ideal: f64) -> f64 {
         let real = ideal * (1.0 + self.discretisation / 5.0) + 128.0 * self.discretisation;
-        // More than [`Self::delta`] takes away again.
+        // More than [`Self::delta`] subtracts again.
         real * (1.0 + 2.0 * ROUNDING)
     }
 
@@ -550,7 +549,7 @@ mod tests {
             |drawn| Composition::of_run(&[sampled(drawn)], &[sampled(1000)], 1e-6).unwrap();
         let whole = of_run(1000);
         assert_eq!(whole, Composition::of(&[sampled(1000)]).unwrap().guarantee(1e-6).unwrap());
-        // The gate's sum of nearly all of it is larger than the plan's own bound.
+        // The gate's sum for nearly all of the plan is larger than the plan's own bound.
         let gate = Composition::of(&[sampled(999)]).unwrap().gate(1e-6).unwrap();
         assert!(gate.epsilon > whole.epsilon);
         assert_eq!(of_run(999), whole);
@@ -675,8 +674,8 @@ mod tests {
         }
     }
 
-    /// On a grid coarser than is ever drawn from, for the slack to show: neighbours
-    /// `shift` steps apart, δ summed over all outputs.
+    /// On a grid coarser than any that is used, so that the slack is visible: neighbours `shift`
+    /// steps apart, δ summed over all outputs.
     #[test]
     fn the_exact_delta_of_discrete_noise_is_covered_and_only_thanks_to_the_slack() {
         let s = 33.0;

@@ -49,7 +49,7 @@ impl ContourLine {
                 return Err(diverges());
             }
         }
-        // What is not small at the very end does not become small on the way.
+        // An integrand that is not small at the very end does not become small on the way.
         let size = |(pair, draws): &PairDraws| {
             let end = step * MOST_NODES as f64;
             let there = pair.circle(c, end, 2).map_or(0.0, |circle| circle[1].norm());
@@ -111,7 +111,7 @@ impl ContourLine {
             if middle <= low || middle >= high {
                 break;
             }
-            // What is lost in rounding is beyond the target.
+            // Values lost in rounding count as beyond the target.
             if self.log_delta(middle) > target { low = middle } else { high = middle }
         }
         high

@@ -21,7 +21,7 @@ pub enum Adjacency {
 }
 
 impl Adjacency {
-    /// As texts name it.
+    /// Its name in texts.
     pub fn words(self) -> &'static str {
         match self {
             Self::ReplaceOne => "replace-one",
@@ -35,9 +35,9 @@ impl Adjacency {
 pub struct PlannedRelease {
     /// Short identifier, unique within the plan, such as `gradient`.
     pub label: &'static str,
-    /// What is released, in words, for the certificate and the ledger screen.
+    /// The release in words, for the certificate and the ledger screen.
     pub what: String,
-    /// What is asked.
+    /// The query.
     pub query: Query,
     /// How many times it is drawn.
     pub count: u64,
@@ -55,22 +55,23 @@ pub enum Allotment {
     /// A part of the plan's budget, relative to the other releases (of μ², or of what
     /// comes closest to it: see [`super::calibration`]).
     Share(f64),
-    /// The scale that a paper prints (σ of a Gaussian, b of a Laplace, the scale of a
-    /// selection; absolute units), whatever it guarantees: for reproduction only. The
-    /// accountant says what it does guarantee.
+    /// The scale that a paper prints (σ of a Gaussian, b of a Laplace, the scale of a selection;
+    /// absolute units), whatever its guarantee: for reproduction only. The accountant computes the
+    /// actual guarantee.
     AsPrinted(f64),
-    /// For a release of held-out records: as much noise as makes it free beside the Gaussian noise
-    /// of all other releases.
+    /// For a release of held-out records: enough noise to make it free beside the Gaussian noise of
+    /// all other releases.
     Covered,
 }
 
-/// What one draw asks of the data, and how far a neighbour can move the answer.
+/// The query of one draw on the data, and how far a neighbour can move the answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Query {
-    /// What is asked, and how noise hides the answer.
+    /// The kind of query, and of the noise that hides the answer.
     pub kind: QueryKind,
-    /// How far neighbours move the answer at most, in absolute units; [`QueryKind`] says which
-    /// distance is meant. In an event, it is the one *after* rounding to the grid of the noise.
+    /// The farthest that neighbours can move the answer, in absolute units; [`QueryKind`] defines
+    /// the distance. In an event, this is the sensitivity *after* rounding to the grid of the
+    /// noise.
     pub sensitivity: f64,
     /// Numbers of a vector, candidates of a selection, or dimensions of a direction.
     pub size: u64,
@@ -83,8 +84,8 @@ pub enum QueryKind {
     /// ℓ₂ change.
     Gaussian,
     /// A sum over a Poisson sample with Gaussian noise: every record is in the sample with
-    /// probability `rate`, independently of the others and again in every draw. The sensitivity
-    /// is the largest ℓ₂ norm of what one record of the sample adds.
+    /// probability `rate`, independently of the others and again in every draw. The sensitivity is
+    /// the largest ℓ₂ norm of one record's contribution.
     SampledSum {
         /// The probability of each record.
         rate: f64,
@@ -92,18 +93,19 @@ pub enum QueryKind {
     /// A vector with independent Laplace noise of one scale. The sensitivity is the largest ℓ₁
     /// change.
     Laplace,
-    /// One of some candidates, the larger its score the likelier; [`Rule`] says what the
-    /// sensitivity is of.
+    /// One of several candidates; a larger score makes it likelier. [`Rule`] defines the
+    /// sensitivity.
     Selection(Rule),
-    /// One direction u of many, the larger uᵀAu of a private matrix A the likelier:
-    /// P(u) ∝ exp(uᵀAu/scale). The sensitivity is how much further a neighbour can move the
-    /// form of one unit vector than another's, max uᵀΔu − min uᵀΔu for a change Δ of the
-    /// matrix; ε₀ = sensitivity/scale.
+    /// One direction u of many; a larger uᵀAu of a private matrix A makes it likelier: P(u) ∝
+    /// exp(uᵀAu/scale). The sensitivity is how much further a neighbour can move the form of one
+    /// unit vector than another's, max uᵀΔu − min uᵀΔu for a change Δ of the matrix; ε₀ =
+    /// sensitivity/scale.
     Direction,
     /// The best of a random number of repeats of a Gaussian mechanism: sensitivity and scale are
-    /// those of one repeat. The account of a choice; what a repeat draws stands elsewhere.
+    /// those of one repeat. This is for the account of a choice; the draws of a repeat are recorded
+    /// elsewhere.
     Repeated(Repeats),
-    /// Anything that is ε-differentially private with ε = sensitivity/scale; for accounts,
+    /// Anything that is ε-differentially private with ε = sensitivity/scale. Only for accounts,
     /// never drawn.
     Pure,
 }
@@ -115,19 +117,20 @@ pub enum Rule {
     /// max(Δᵢ) − min(Δᵢ): how much further a neighbour can move one score than another.
     /// ε₀ = sensitivity/scale.
     Exponential,
-    /// Accepted with exp((scoreᵢ − largest)/scale), in random order; at an equal guarantee
-    /// never worse than the exponential mechanism. Sensitivity and ε₀ are the same.
+    /// Candidates in random order, accepted with probability exp((scoreᵢ − largest)/scale). At an
+    /// equal guarantee it is never worse than the exponential mechanism. Sensitivity and ε₀ are the
+    /// same.
     PermuteAndFlip,
-    /// The largest score plus Laplace noise, as some papers print it. The sensitivity is the
-    /// largest change of any one score; ε₀ = 2·sensitivity/scale.
+    /// The largest score plus Laplace noise, in the form that some papers print. The sensitivity is
+    /// the largest change of any one score; ε₀ = 2·sensitivity/scale.
     NoisyMaximum,
 }
 
 /// How much noise hides one number or one choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// σ of a Gaussian, b of a Laplace, or the scale of a selection, in absolute units. Of
-    /// drawn Gaussian noise an integer number of grid steps.
+    /// σ of a Gaussian, b of a Laplace, or the scale of a selection, in absolute units. For drawn
+    /// Gaussian noise it is an integer number of grid steps.
     pub scale: f64,
     /// Grid step, a power of two; 0 for ideal continuous noise and for selections.
     pub grid: f64,
@@ -137,7 +140,7 @@ impl Noise {
     /// No noise at all, for rehearsals.
     pub(crate) const NONE: Self = Self::ideal(0.0);
 
-    /// Noise that is on no grid.
+    /// Noise without a grid.
     pub const fn ideal(scale: f64) -> Self {
         Self { scale, grid: 0.0 }
     }
@@ -156,7 +159,7 @@ impl Query {
         Mechanism { query: self, noise }
     }
 
-    /// How much one draw tells, in words: `37 numbers`, `one of 1000`.
+    /// The size of one draw, in words: `37 numbers`, `one of 1000`.
     pub fn size_words(&self) -> String {
         let size = self.size;
         match self.kind {
@@ -174,15 +177,16 @@ impl Query {
     }
 }
 
-/// Noise with a scale: what is drawn, written to the ledger, and accounted for.
+/// A release with the scale of its noise: the unit that is drawn, written to the ledger and
+/// accounted for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// Of the planned release.
+    /// The label of the planned release.
     pub label: String,
-    /// What is released, in words.
+    /// The release in words.
     pub what: String,
-    /// What is asked, and with how much noise it is answered.
+    /// The query and its noise.
     pub mechanism: Mechanism,
     /// How many times it is drawn.
     pub count: u64,
@@ -197,14 +201,14 @@ pub struct Event {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Mechanism {
-    /// What is asked.
+    /// The query.
     pub query: Query,
-    /// With how much noise it is answered.
+    /// Its noise.
     pub noise: Noise,
 }
 
 impl Mechanism {
-    /// Root mean square length of the noise of one draw; of a selection, its scale.
+    /// Root mean square length of the noise of one draw; for a selection, its scale.
     pub fn noise_length(&self) -> f64 {
         let numbers = self.query.size as f64;
         let square = match self.query.kind {

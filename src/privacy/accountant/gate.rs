@@ -63,12 +63,12 @@ use super::gaussian;
 use super::pair::Pair;
 use super::rdp::{self, PairDraws};
 
-/// The part of δ for sums of Gaussians, the commonest kind. The others cost them less than
-/// 0.5 % of ε at δ = 10⁻⁵, and less still below.
+/// The part of δ for sums of Gaussians, the most common kind. Sharing δ with the others costs them
+/// less than 0.5 % of ε at δ = 10⁻⁵, and even less below.
 pub const GAUSSIAN_SHARE: f64 = 0.9;
-/// How the orders follow from the budget: 1/θ = a·(√(1 + ε/Λ) − 1) + b·ε/Λ + c, and the parts
-/// w of them all. The first is the best for concentrated privacy; samples need smaller ones.
-/// a/2 + b must not exceed 1, see above.
+/// How the orders follow from the budget: 1/θ = a·(√(1 + ε/Λ) − 1) + b·ε/Λ + c, and the parts w of
+/// them all. The first is best for concentrated privacy; samples need smaller ones. a/2 + b must
+/// not exceed 1, as explained above.
 const ORDERS: [GateOrder; 6] = [
     GateOrder { a: 1.0, b: 0.0, c: 0.0, part: 0.3 },
     GateOrder { a: 1.5, b: 0.0, c: 0.0, part: 0.2 },
@@ -80,7 +80,7 @@ const ORDERS: [GateOrder; 6] = [
 const LEAST_PART: f64 = 0.1;
 /// How close, relatively, the least ε is found; never from below.
 const CLOSE: f64 = 1e-8;
-/// An ε beyond is none.
+/// A larger ε counts as none.
 const LARGEST: f64 = 1e290;
 
 struct GateOrder {
@@ -96,8 +96,8 @@ pub fn pure(parts: &[PairDraws]) -> f64 {
     sum.sum::<f64>() * (1.0 + (parts.len() + 4) as f64 * f64::EPSILON)
 }
 
-/// The Gaussian mechanism that dominates all draws, sampling given away: its μ, if all
-/// are Gaussian but for sampling.
+/// The μ of the Gaussian mechanism that dominates all draws with their sampling revealed, if all of
+/// them are Gaussian apart from sampling.
 pub fn gaussian_mu(parts: &[PairDraws]) -> Option<f64> {
     let squares = parts.iter().map(|(pair, count)| {
         let mu = match pair {
@@ -120,7 +120,7 @@ fn log_room(parts: &[PairDraws], epsilon: f64, delta: f64) -> f64 {
     let terms = ORDERS.map(|GateOrder { a, b, c, part }| {
         let theta = 1.0 / (a * root + b * scaled + c);
         let room = theta * (epsilon - rdp::epsilon_at(parts, theta, part * rest));
-        // Too much to be integrated is too much.
+        // A list that cannot be integrated is not admitted.
         if room.is_nan() { f64::NEG_INFINITY } else { room }
     });
     let largest = terms.into_iter().fold(f64::NEG_INFINITY, f64::max);
@@ -160,7 +160,7 @@ pub fn renyi(parts: &[PairDraws], delta: f64) -> f64 {
         let place = if round % 3 == 0 || !line.is_finite() {
             0.5 * (low + high)
         } else {
-            // A little beyond, so that the upper end moves as well.
+            // A little further, so that the upper end moves as well.
             (line + 0.25 * CLOSE * high).clamp(low + 0.1 * CLOSE * high, high)
         };
         let here = room(place);
@@ -169,14 +169,14 @@ pub fn renyi(parts: &[PairDraws], delta: f64) -> f64 {
     high
 }
 
-/// The least ε whose budget admits the list, and the sum that does.
+/// The least ε whose budget admits the list, and the sum that decides.
 pub fn epsilon(parts: &[PairDraws], delta: f64) -> (f64, &'static str) {
     let renyi = (renyi(parts, delta), "Rényi sum at orders fixed by the budget (RDP)");
     least_sum(parts, GAUSSIAN_SHARE * delta, renyi)
 }
 
-/// The same of a list that is fixed in advance: every sum has all of δ, and the order of RDP
-/// may be the best.
+/// The same for a list that is fixed in advance: every sum has all of δ, and the order of RDP may
+/// be the best.
 pub fn fixed(parts: &[PairDraws], delta: f64) -> (f64, &'static str) {
     least_sum(parts, delta, (rdp::epsilon(parts, delta), "Rényi divergences (RDP)"))
 }
@@ -233,8 +233,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
-        /// `epsilon ≤ budget` is the rule of the budget: what it admits, one sum holds at its
-        /// own part of δ, with orders that follow from the budget alone.
+        /// `epsilon ≤ budget` is the rule of the budget: for everything that the rule admits, some
+        /// sum holds at its own part of δ, with orders that follow from the budget alone.
         #[test]
         fn what_the_gate_admits_is_within_a_sum_that_was_fixed_in_advance(
             parts in proptest::collection::vec(any_draws(), 1..5),
@@ -258,7 +258,7 @@ mod tests {
             let (gate, _) = epsilon(&parts, delta);
             let alone = gaussian_mu(&parts).map_or(f64::INFINITY, |mu| gaussian::epsilon(mu, delta));
             prop_assert!(gate >= alone.min(pure(&parts)).min(rdp::epsilon(&parts, delta) - 1e-9));
-            // More can only add.
+            // More events can only add.
             let (fewer, _) = epsilon(&parts[1..], delta);
             prop_assert!(fewer <= gate * (1.0 + 1e-7), "{} {}", fewer, gate);
         }
@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    /// An adversary first draws a Gaussian and then, by what it put out, either the largest
-    /// Gaussian that the budget still admits or the largest pure output. The exact δ of that.
+    /// The exact δ of an adversary who first draws a Gaussian and then, depending on its output,
+    /// either the largest Gaussian that the budget still admits or the largest pure output.
     fn delta_of_a_choice(first: f64, second: f64, response: f64, budget: f64) -> f64 {
         let curve = |ratio: f64, epsilon: f64| gaussian::log_delta(ratio, epsilon).exp();
         let likely = 1.0 / (1.0 + (-response).exp());
@@ -317,7 +317,7 @@ mod tests {
             };
             let split = reached(GAUSSIAN_SHARE, &|parts| epsilon(parts, delta).0 <= budget);
             assert!(split <= delta, "{part}: {split}");
-            // The least of both at the whole δ, as if it had not been chosen.
+            // The least of both sums at the whole δ, as if it had not been chosen.
             let whole = reached(1.0, &|parts| rdp::epsilon(parts, delta) <= budget);
             beyond_without += u32::from(whole > delta * 1.001);
         }

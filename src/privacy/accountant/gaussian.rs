@@ -17,13 +17,13 @@ use crate::numeric::special::{LOG_SQRT_TWO_PI, least, mills_drop, mills_ratio, n
 /// Ten times the error of [`log_delta`] down to δ = 10⁻³⁰⁰, measured against mpmath
 /// (1.4·10⁻¹³, one unit in the last place of log δ).
 const LOG_MARGIN: f64 = 2e-12;
-/// Relative padding of what is returned, for the rounding of later arithmetic.
+/// Relative padding of results, for the rounding of later arithmetic.
 const PADDING: f64 = 1e-12;
 
 /// log δ(ε) of μ-GDP, for μ ≥ 0 and any ε (δ is then 1 − e^ε at least).
 pub fn log_delta(mu: f64, epsilon: f64) -> f64 {
     if epsilon < 0.0 {
-        // The roles of the two hypotheses change places.
+        // The two hypotheses swap their roles.
         let mirrored = log_delta(mu, -epsilon).exp();
         return (epsilon.exp() * mirrored - epsilon.exp_m1()).ln();
     }
@@ -53,8 +53,8 @@ fn epsilon_at(mu: f64, log_target: f64) -> f64 {
     if mu == 0.0 || log_target >= 0.0 {
         return 0.0;
     }
-    // The bound of zero-concentrated privacy: here a = −√(2 log 1/δ), and
-    // δ(ε) ≤ Φ(a) ≤ e^{−a²/2}. Doubled to stand clear of rounding.
+    // The bound of zero-concentrated privacy: here a = −√(2 log 1/δ), and δ(ε) ≤ Φ(a) ≤ e^{−a²/2}.
+    // Doubled to be safe from rounding.
     let high = mu * (mu + 2.0 * (-2.0 * log_target).sqrt());
     least(0.0, high, |epsilon| log_delta(mu, epsilon) <= log_target).unwrap_or(f64::INFINITY)
 }
@@ -67,7 +67,7 @@ pub fn mu(epsilon: f64, delta: f64) -> f64 {
 }
 
 #[cfg(test)]
-// Reference values stand as mpmath prints them.
+// Reference values are written as mpmath prints them.
 #[allow(clippy::unreadable_literal, clippy::excessive_precision)]
 mod tests {
     use proptest::prelude::*;

@@ -16,7 +16,7 @@ pub enum Coverage {
 }
 
 impl Coverage {
-    /// As texts say it.
+    /// Its name in texts.
     pub fn words(self) -> &'static str {
         match self {
             Self::FixedPlan => "for a plan that is fixed in advance",
@@ -25,15 +25,15 @@ impl Coverage {
     }
 }
 
-/// What a list of events guarantees: for neighbours under `adjacency`, the
-/// outputs are (`epsilon`, `delta`)-indistinguishable.
+/// The guarantee of a list of events: for neighbours under `adjacency`, the outputs are (`epsilon`,
+/// `delta`)-indistinguishable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Guarantee {
     /// A proven upper bound, never rounded down.
     pub epsilon: f64,
-    /// Where the upper bound could at best come down to: a lower bound on the ε of the
-    /// dominating pairs with ideal noise, for neighbours as far apart as the
-    /// sensitivities say, lowered by what the grid adds to the upper bound.
+    /// The lowest value that the upper bound could have: a lower bound on the ε of the dominating
+    /// pairs with ideal noise, for neighbours as far apart as the sensitivities allow, minus the
+    /// part that the grid adds to the upper bound.
     pub epsilon_lower: f64,
     /// The δ at which this holds.
     pub delta: f64,
@@ -41,14 +41,13 @@ pub struct Guarantee {
     pub adjacency: Adjacency,
     /// Which bound decided, in words.
     pub bound: String,
-    /// What it covers.
+    /// The events that it covers.
     #[serde(default)]
     pub covers: Coverage,
 }
 
-/// Decimal text of `value` with `decimals` digits, rounded *up*: an ε on the
-/// screen is never smaller than the true one. An ε is never negative; what is,
-/// shows as zero.
+/// Decimal text of `value` with `decimals` digits, rounded *up*: an ε on the screen is never
+/// smaller than the true one. A negative value shows as zero.
 pub fn round_up(value: f64, decimals: usize) -> String {
     if value.is_nan() {
         return "unknown".into();
@@ -61,7 +60,7 @@ pub fn round_up(value: f64, decimals: usize) -> String {
     if nearest.parse::<f64>().is_ok_and(|shown| shown >= value) {
         return nearest;
     }
-    // One unit in the last digit more.
+    // Add one unit in the last digit.
     let mut digits: Vec<char> = nearest.chars().rev().collect();
     for digit in digits.iter_mut().filter(|digit| **digit != '.') {
         if *digit != '9' {

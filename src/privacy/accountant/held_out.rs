@@ -25,8 +25,8 @@
 
 use super::event::{Event, Query, QueryKind};
 
-/// The ratio, squared, that a held-out release counts for at least: with it the slack of its
-/// grid counts as well (see [`super::composition`]).
+/// The least squared ratio that a held-out release counts for, so that the slack of its grid counts
+/// as well (see [`super::composition`]).
 const LEAST: f64 = 1e-18;
 
 fn is_gaussian(event: &Event) -> bool {
@@ -42,13 +42,14 @@ fn mu_squared<'a>(events: impl Iterator<Item = &'a Event>) -> f64 {
     events.map(square).filter(|square| square.is_finite()).sum()
 }
 
-/// The ratio, squared, of everything Gaussian that training draws: as large as held-out
-/// releases may be for nothing.
+/// The squared ratio of everything Gaussian that training draws. Held-out releases up to this size
+/// are free.
 pub(super) fn covered(run: &[Event]) -> f64 {
     mu_squared(run.iter().filter(|event| !event.held_out && is_gaussian(event)))
 }
 
-/// What the events of *one run* count for: of held-out releases, what training does not cover.
+/// The events that *one run* counts for. Held-out releases count only for the part that training
+/// does not cover.
 pub fn counted(run: &[Event]) -> Vec<Event> {
     let apart = |event: &Event| event.held_out && is_gaussian(event);
     let theirs = mu_squared(run.iter().filter(|event| apart(event)));
@@ -60,7 +61,7 @@ pub fn counted(run: &[Event]) -> Vec<Event> {
         }
         let Query { sensitivity, .. } = event.mechanism.query;
         let mut left = Event { held_out: false, ..event.clone() };
-        // Each as much less as all of them together.
+        // Each is reduced in the same proportion as all of them together.
         left.mechanism.query.sensitivity =
             sensitivity * (beyond / theirs).sqrt() * (1.0 + 4.0 * f64::EPSILON);
         left
@@ -101,7 +102,7 @@ mod tests {
             let (ours, worse) = (both(training, held_out), alone(worse));
             assert!(ours >= worse && ours <= worse * (1.0 + 1e-6), "{ours} {worse}");
         }
-        // Of several held-out releases all count.
+        // If there are several held-out releases, all of them count.
         let two = [event(G, 0.3, 1, false), event(G, 0.3, 2, true), event(G, 0.4, 1, true)];
         let ratio = (2.0 * 0.09 + 0.16_f64).sqrt();
         assert!((guarantee(&two).epsilon / alone(ratio) - 1.0).abs() < 1e-6);
@@ -126,7 +127,7 @@ mod tests {
         let all: Vec<Event> = [first, second].iter().flat_map(|run| counted(run)).collect();
         let sum = Composition::of(&all).unwrap();
         assert!((sum.mu - 0.5_f64.sqrt()).abs() < 1e-9, "{}", sum.mu);
-        // In one heap, they would cover each other.
+        // In one list they would cover each other.
         assert_eq!(counted(&all), all);
     }
 

@@ -24,8 +24,8 @@ pub struct LatticeLosses {
 
 const MOST_CELLS: f64 = 4e6;
 
-/// Splits all cells between the losses `low` and `high`. `boundary` describes the place
-/// with a given loss, `masses` what both hypotheses give to the cell between two.
+/// Splits all cells between the losses `low` and `high`. `boundary` describes the place with a
+/// given loss, `masses` gives the masses of both hypotheses in the cell between two places.
 pub fn spread<B>(
     low: f64,
     high: f64,
@@ -51,7 +51,8 @@ pub fn spread<B>(
 }
 
 impl LatticeLosses {
-    /// Sends mass and other mass, of losses between k·step and (k + 1)·step, to the ends.
+    /// Splits the masses of both hypotheses, for losses between k·step and (k + 1)·step, between
+    /// the two ends.
     fn split(&mut self, k: i64, step: f64, mass: f64, other: f64) {
         let up = (mass - (k as f64 * step).exp() * other) / -(-step).exp_m1();
         let up = up.clamp(0.0, mass);

@@ -42,8 +42,8 @@ pub enum Pair {
     Response {
         epsilon: f64,
     },
-    /// Not a pair by itself: a bound on its moments. What else is known of it,
-    /// [`super::composition`] takes apart.
+    /// Not a pair by itself: a bound on its moments. [`super::composition`] handles everything else
+    /// about it.
     Repeated(Repeated),
 }
 
@@ -73,8 +73,8 @@ impl Pair {
         }
     }
 
-    /// The same for what is proven of the mechanism rather than of the pair: the
-    /// exponential mechanism is ε₀²/8-zCDP, which its pair is not.
+    /// The same for the mechanism itself, about which more is proven than about its pair: the
+    /// exponential mechanism is ε₀²/8-zCDP, but its pair is not.
     pub fn log_moment_of_mechanism(&self, theta: f64) -> f64 {
         match *self {
             Self::BoundedRange { epsilon } => {
@@ -145,7 +145,7 @@ impl Pair {
         }
     }
 
-    /// What a pure guarantee says of it: the largest loss.
+    /// The largest loss, which is its pure guarantee.
     pub fn largest_loss(&self) -> f64 {
         match *self {
             Self::Gaussian { mu } if mu > 0.0 => f64::INFINITY,
@@ -158,8 +158,8 @@ impl Pair {
         }
     }
 
-    /// The loss on a lattice, but for `negligible` tilted mass at each end; `None` beyond
-    /// what fits.
+    /// The loss on a lattice, without `negligible` tilted mass at each end; `None` if it does not
+    /// fit.
     pub fn cells(&self, theta: f64, step: f64, negligible: f64) -> Option<LatticeLosses> {
         match *self {
             Self::Gaussian { mu } => {

@@ -35,32 +35,32 @@ use super::{contour, gate, rdp};
 use crate::numeric::convolution::{convolve_powers, friendly_length};
 use crate::numeric::special::least;
 
-/// How far a lattice reaches: the largest ε that it serves over the least.
+/// The range of a lattice: the ratio of the largest ε that it serves to the smallest.
 const REACHES: f64 = 1.05;
 /// Smaller ε are served like this one.
 const LEAST: f64 = 1e-5;
 /// Allowed mass outside the window: at first, and where δ is much less than Chernoff's bound.
 const OUTSIDE: f64 = 1e-9;
 const LEAST_OUTSIDE: f64 = 1e-16;
-/// The part of δ that may be due to what is not exact.
+/// The part of δ that errors may account for.
 const INEXACT: f64 = 1e-3;
 const LONGEST_WINDOW: f64 = 2_097_152.0;
-/// What splitting may add to ε.
+/// The amount that splitting may add to ε.
 const FINE: f64 = 6e-5;
-/// How much coarser a lattice may be that only has to show that a loss is smaller: mostly
-/// the first will do, which costs next to nothing.
+/// How much coarser a lattice may be that only has to show that a loss is smaller. Mostly the first
+/// one is enough, and it costs almost nothing.
 const COARSE: [f64; 2] = [4.0, 1.5];
 /// The widest interval that needs no finer lattice, relative to ε.
 const PROMISED: f64 = 9.2e-3;
-/// The part of it that splitting may take: the rest is for the lattice and for δ/100.
+/// The part of this width that splitting may take. The rest is for the lattice and for δ/100.
 const NARROW: f64 = 8e-3;
 /// The part of δ that the lower bound spends on splitting.
 const SPLIT_SHARE: f64 = 0.01;
 
-/// How far a product of many factors may be off, and a thousand times that.
+/// A thousand times the possible error of a product of many factors.
 const ABOUT: f64 = 1e-6;
 
-/// Larger tilts that bring less than this are not worth their finer lattice.
+/// Larger tilts that gain less than this are not worth their finer lattice.
 const WORTH: f64 = 1e-3;
 
 /// What a smaller tilt may cost: all errors count e^`SLACK` times as much.
@@ -74,20 +74,20 @@ pub struct Interval {
     pub upper: f64,
 }
 
-/// The curve of one direction of a list. Which lattice serves an ε depends on this ε alone,
-/// by factors of [`REACHES`], and not on what is asked: so the ε of a δ and the δ of that ε
-/// are read off the same one, and agree.
+/// The curve of one direction of a list. The lattice for an ε depends only on this ε, in steps of a
+/// factor [`REACHES`], and not on the question. So the ε of a δ and the δ of that ε come from the
+/// same lattice, and agree.
 pub struct Curve {
     parts: Vec<PairDraws>,
     draws: f64,
     lattices: RefCell<BTreeMap<i32, Option<Rc<Lattice>>>>,
 }
 
-/// A tilted sum and what splitting adds to its ε.
+/// A tilted sum and the amount that splitting adds to its ε.
 struct Lattice {
     sum: Tilted,
     rho: f64,
-    /// What may be outside its window.
+    /// The mass that may be outside its window.
     outside: f64,
 }
 
@@ -97,12 +97,12 @@ impl Lattice {
         Self { sum, rho, outside }
     }
 
-    /// How much lower than its own the ε of the unsplit losses may be.
+    /// How much lower the ε of the unsplit losses may be.
     fn split(&self, log_share: f64) -> f64 {
         self.rho + 2.0 * (self.rho * log_share).sqrt()
     }
 
-    /// What is proven from below at this δ.
+    /// The proven lower bound at this δ.
     fn below(&self, delta: f64) -> f64 {
         let lower = self.sum.epsilon_below(delta * (1.0 + SPLIT_SHARE));
         lower.map_or(0.0, |lower| (lower - self.split(-(SPLIT_SHARE * delta).ln())).max(0.0))
@@ -128,7 +128,7 @@ impl Curve {
         }
     }
 
-    /// δ at this ε, from above; 1 where doubles cannot say.
+    /// δ at this ε, from above; 1 where doubles cannot represent it.
     pub fn delta(&self, epsilon: f64) -> f64 {
         if let Some(exact) = self.single().and_then(|pair| pair.delta(epsilon)) {
             return exact.min(1.0);
@@ -137,7 +137,7 @@ impl Curve {
             .map_or(1.0, |lattice| lattice.sum.delta_above(epsilon).min(1.0))
     }
 
-    /// δ at this ε from above, as far as coarse lattices can say, until it is `enough`.
+    /// δ at this ε from above, as precisely as coarse lattices allow, until it is `enough`.
     pub fn roughly(&self, epsilon: f64, enough: f64) -> f64 {
         let theta = tilt(&self.parts, epsilon);
         let step = first_step(epsilon, self.draws, theta);
@@ -160,7 +160,7 @@ impl Curve {
         least(0.0, pair.largest_loss().min(1e6), within)
     }
 
-    /// ε at this δ; `None` where doubles cannot say.
+    /// ε at this δ; `None` where doubles cannot represent it.
     pub fn epsilon(&self, delta: f64) -> Option<Interval> {
         if let Some(upper) = self.exactly(delta) {
             return Some(Interval { lower: (upper * (1.0 - 1e-7) - 1e-12).max(0.0), upper });
@@ -178,8 +178,8 @@ impl Curve {
                 upper = Some(read);
                 break;
             }
-            // Each of two neighbours says that it is the other: where they meet. Above this
-            // value the higher one proves it.
+            // Each of two adjacent lattices points to the other, so the answer is where they meet.
+            // Above this value the higher one proves it.
             if before == Some(next) {
                 upper = Some(beginning(next.max(wanted)));
                 break;
@@ -190,7 +190,7 @@ impl Curve {
             (before, wanted) = (Some(wanted), next);
         }
         let upper = upper?;
-        // At an end of its place a lattice may leave the lower bound a little too low.
+        // At an end of its range a lattice may leave the lower bound a little too low.
         let near = self.lattice(place(upper)).map(|it| (it.sum.theta, it.sum.step, it.outside));
         if let Some((theta, mut step, outside)) = near {
             for _ in 0..2 {
@@ -249,8 +249,8 @@ impl Curve {
             // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
             NARROW * epsilon / (0.5 * self.draws * log_share).sqrt(),
         );
-        // Where Chernoff's bound says little, what is left out of the sum may be more than what
-        // lies above ε: a coarse lattice shows this. It also serves where no finer one fits.
+        // Where Chernoff's bound is weak, the part left out of the sum may be more than the part
+        // above ε. A coarse lattice shows this, and it also serves where no finer one fits.
         let coarse = COARSE[0] * first_step(epsilon, self.draws, theta);
         let mut outside = OUTSIDE;
         let coarse = Tilted::compose_gently(&self.parts, &mut theta, coarse, outside);
@@ -265,7 +265,7 @@ impl Curve {
             let composed = if round == 0 {
                 Tilted::compose_gently(&self.parts, &mut theta, step, outside)
             } else {
-                // What does not fit is not worth a smaller tilt.
+                // If it does not fit, a smaller tilt is not worthwhile.
                 Tilted::compose(&self.parts, theta, step, outside)
             };
             let Some(sum) = composed else { break };
@@ -286,11 +286,11 @@ impl Curve {
     }
 }
 
-/// Where an ε is among the lattices.
+/// The index of the lattice for an ε.
 fn place(epsilon: f64) -> i32 {
     // Smaller values need no lattice of their own.
     let mut place = (epsilon.max(LEAST).ln() / REACHES.ln()).floor() as i32;
-    // What the logarithm rounds must not put an end into its neighbour.
+    // The rounding of the logarithm must not move an end into the next place.
     while beginning(place) > epsilon.max(LEAST) {
         place -= 1;
     }
@@ -353,16 +353,16 @@ struct Tilted {
     /// k of the first mass.
     first: i64,
     masses: Vec<f64>,
-    /// Bound on everything that is not exact, in units of tilted mass.
+    /// Bound on all errors, in units of tilted mass.
     error: f64,
-    /// What adding up the masses above an ε rounds, relative to them.
+    /// The relative rounding error of adding up the masses above an ε.
     reading: f64,
-    /// How far the losses themselves may be off, by rounding.
+    /// The rounding error of the losses themselves.
     drift: f64,
 }
 
 impl Tilted {
-    /// With a smaller θ if the sum does not fit its window, or a coarser lattice.
+    /// Composes with a smaller θ or a coarser lattice if the sum does not fit its window.
     fn compose_gently(
         parts: &[PairDraws],
         theta: &mut f64,
@@ -427,7 +427,7 @@ impl Tilted {
         let first = ((mean - below) / step).floor() as i64 - 1;
         let mut masses = sum.masses;
         masses.rotate_left((first - centre).rem_euclid(length as i64) as usize);
-        // A mass so many cells above is multiplied as often.
+        // The number of multiplications of a mass equals its distance in cells.
         let reading = 8.0 * length as f64 * f64::EPSILON;
         let (most, length_of_weights) = weights(theta, step);
         let convolution = (most * sum.error).min(length_of_weights * sum.error_length);
@@ -458,9 +458,9 @@ impl Tilted {
         })
     }
 
-    /// About the tilted mass that is worth `delta` at each lattice value, from the last one
-    /// down: it saves a logarithm at every value that is far from the answer. Not finite where
-    /// doubles have no such number.
+    /// Roughly the tilted mass that corresponds to `delta` at each lattice value, from the last one
+    /// down. It saves a logarithm at every value that is far from the answer. It is not finite
+    /// where it overflows a double.
     fn worth(&self, delta: f64) -> impl Iterator<Item = f64> {
         let decay = (-self.theta * self.step).exp();
         let last = delta.ln() - self.log_factor(self.loss(self.masses.len() - 1));
@@ -468,12 +468,12 @@ impl Tilted {
         std::iter::successors(Some(last), move |worth| Some(worth * decay))
     }
 
-    /// The tilted sum from above, of what [`Self::sums`] says.
+    /// The tilted sum from above, from the results of [`Self::sums`].
     fn above(&self, slow: f64, fast: f64) -> f64 {
         slow - fast + self.reading * slow + self.error
     }
 
-    /// The sums of a lattice value, as seen from `below` it, with no mass in between.
+    /// The sums of a lattice value, moved `below` it, with no mass in between.
     fn moved(&self, slow: f64, fast: f64, below: f64) -> (f64, f64) {
         let decay = (-self.theta * below).exp();
         (decay * slow, decay * (-below).exp() * fast)
@@ -507,7 +507,7 @@ impl Tilted {
     }
 
     fn padded(&self, epsilon: f64) -> f64 {
-        // More than [`Self::delta_above`] takes away again.
+        // More than [`Self::delta_above`] subtracts again.
         epsilon * (1.0 + 2e-12) + self.drift
     }
 
@@ -523,7 +523,7 @@ impl Tilted {
         reached.map(|((index, ..), _)| self.loss(index) * (1.0 - 1e-12) - self.drift)
     }
 
-    /// The part of `delta`, read at this ε, that is due to what is not exact.
+    /// The part of `delta` at this ε that is due to errors.
     fn inexact(&self, epsilon: f64, delta: f64) -> f64 {
         self.error * (self.log_factor(epsilon) - delta.ln()).exp()
     }
@@ -592,8 +592,8 @@ impl TiltedLosses {
     }
 }
 
-/// The most that φ(x) = e^{−θx}(1 − e^{−x})₊ is anywhere, and a bound on the root of the sum of
-/// its squares at places `step` apart.
+/// The largest value of φ(x) = e^{−θx}(1 − e^{−x})₊, and a bound on the root of the sum of its
+/// squares at places `step` apart.
 ///
 /// φ is largest where e^{−x} = θ/(θ + 1), with (θ/(θ + 1))^θ/(θ + 1) ≤ 1/(θ + 1). It rises and
 /// then falls, so the sum of squares is at most ∫φ²/step + max φ², and ∫φ² is
@@ -604,8 +604,8 @@ fn weights(theta: f64, step: f64) -> (f64, f64) {
     (most * (1.0 + 1e-12), squares.sqrt() * (1.0 + 1e-12))
 }
 
-/// How far from its mean the sum stays but for `outside`, on the side of `deviation`'s
-/// sign: the best of some of Chernoff's bounds.
+/// How far from its mean the sum stays, except for a mass `outside`, on the side of `deviation`'s
+/// sign: the best of several Chernoff bounds.
 fn reach(losses: &[TiltedLosses], step: f64, deviation: f64, outside: f64) -> f64 {
     let bound = |scale: f64| {
         let eta = scale / deviation;
@@ -613,7 +613,7 @@ fn reach(losses: &[TiltedLosses], step: f64, deviation: f64, outside: f64) -> f6
             losses.iter().map(|loss| loss.count as f64 * loss.log_spread(eta, step)).sum();
         (spread - outside.ln()) / eta.abs()
     };
-    // A normal sum needs so many deviations: 6.4 for 10⁻⁹.
+    // The number of deviations that a normal sum needs: 6.4 for 10⁻⁹.
     let normal = (-2.0 * outside.ln()).sqrt();
     let first = bound(normal);
     if first < 1.1 * normal * deviation.abs() {
@@ -637,7 +637,7 @@ mod tests {
                     all.fold((0.0_f64, 0.0), |(most, sum), x| (most.max(x), sum + x * x));
                 assert!(largest <= most, "{largest} {most}");
                 assert!(squares.sqrt() <= length, "{} {length}", squares.sqrt());
-                // And it is not much more, where many places count.
+                // And it is not much more, where many places matter.
                 assert!(step * theta > 0.1 || length < 3.0 * squares.sqrt());
             }
         }
@@ -657,7 +657,7 @@ mod tests {
             let curve = Curve::of(vec![(pair, count)]).unwrap();
             let Interval { lower, upper } = curve.epsilon(delta).unwrap();
             assert!(upper <= known && lower > 0.8 * upper, "{rate} {noise}: {lower} to {upper}");
-            // It was twice as much and more by the other bound.
+            // The other bound is much larger.
             assert!(rdp::epsilon(curve.parts(), delta) > 1.09 * upper);
         }
     }

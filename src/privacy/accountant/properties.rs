@@ -119,7 +119,7 @@ fn a_single_draw_has_its_exact_curve() {
     }
 }
 
-/// The few draws at a tiny rate that calibration once met with twenty times the noise.
+/// A few draws at a tiny rate, for which calibration once used twenty times the noise.
 #[test]
 fn few_draws_at_a_tiny_rate_have_narrow_intervals() {
     for (sigma, rate, count, delta) in [
@@ -154,7 +154,7 @@ fn a_replace_one_guarantee_implies_zero_out_with_the_same_numbers() {
         let zero = Event { adjacency: Adjacency::ZeroOut, ..one.clone() };
         assert_eq!(epsilon(&[one], 1e-5), epsilon(&[zero], 1e-5));
     }
-    // For samples zero-out is the weaker demand, so the replace-one number covers it.
+    // For samples zero-out is the weaker condition, so the replace-one number covers it.
     let zero = subsampled(1.5, 0.02, 300);
     let one = Event { adjacency: Adjacency::ReplaceOne, ..zero.clone() };
     let (zero, one) = (guarantee(&[zero], 1e-5), guarantee(&[one], 1e-5));
@@ -255,7 +255,7 @@ fn any_event() -> impl Strategy<Value = Event> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// Where δ alone pays for everything, ε is nothing: no cruder bound takes over.
+    /// Where δ alone covers everything, ε is zero: no cruder bound takes over.
     #[test]
     fn a_delta_that_is_larger_than_all_that_can_leak_leaves_no_epsilon(
         sigma in 1.5..5.0, rate in 0.001..0.03, count in 2_u64..10,
@@ -270,7 +270,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// So the gate never admits what the display calls over budget.
+    /// So the gate never admits a list that the display shows as over budget.
     #[test]
     fn the_gate_is_never_below_the_display(
         events in proptest::collection::vec(any_event(), 1..4), log_delta in -23.0..-2.0,
@@ -284,7 +284,7 @@ proptest! {
         prop_assert_eq!(gate.covers, Coverage::Adaptive);
         prop_assert_eq!(display.covers, Coverage::FixedPlan);
         if let Ok(converged) = sum.converged(delta) {
-            // Of selections more is proven than their pair says.
+            // For selections more is proven than their pair shows.
             let selects = events.iter().any(selects);
             prop_assert!(
                 selects || display.epsilon >= converged - 1e-8, "{:?} {}", display, converged
@@ -311,7 +311,7 @@ proptest! {
     ) {
         let delta = f64::exp(log_delta);
         let here = epsilon(&[subsampled(sigma, rate, count)], delta);
-        // What the lattice may add differs a little from one plan to the next.
+        // The amount that the lattice adds differs a little between plans.
         let allowed = 2e-4_f64.min(1e-2 * here);
         let more = [
             epsilon(&[subsampled(sigma * 0.8, rate, count)], delta),
@@ -325,7 +325,7 @@ proptest! {
         }
     }
 
-    /// The δ of a guarantee is not only asked for: the curve says it of its ε.
+    /// The δ of a guarantee is not only the requested one: the curve has it at the guaranteed ε.
     #[test]
     fn the_curve_at_the_guaranteed_epsilon_is_at_most_its_delta(
         events in proptest::collection::vec(any_event(), 1..4),
@@ -349,7 +349,7 @@ proptest! {
         let found = sum.guarantee(delta).unwrap();
         let back = sum.delta(found.epsilon).unwrap();
         prop_assert!(back <= delta, "{} of {} at {:?}", back, delta, found);
-        // And never below what the lower bound leaves open.
+        // And never below the lower bound.
         if let Ok(converged) = sum.converged(delta) {
             let selects = events.iter().any(selects);
             prop_assert!(selects || found.epsilon >= converged * (1.0 - 1e-8) - 1e-9);
@@ -365,12 +365,12 @@ proptest! {
         let found = sum.guarantee(delta).unwrap();
         // Where ε itself is of the size of a lattice's cell, the cell decides.
         prop_assume!(found.epsilon > 0.1);
-        // Lattices differ: within what a small step of ε explains.
+        // Lattices differ, but by no more than a small step of ε explains.
         let step = 0.01 * found.epsilon + 2e-3;
         let least = sum.delta(found.epsilon + step).unwrap();
         prop_assert!(least <= delta * 1.05, "{} {}", least, delta);
-        // Without a Gaussian the loss is bounded, and near its bound all of a tiny δ is lost
-        // in no time.
+        // Without a Gaussian the loss is bounded, and near the bound a tiny δ falls to zero very
+        // fast.
         let smooth = |it: &Event| {
             matches!(
                 it.mechanism.query.kind,
@@ -385,8 +385,8 @@ proptest! {
 }
 
 /// Rare draws are about Gaussian, with μ = q·√(T(e^{1/σ²} − 1)), of which a share 2Φ(μ/2) − 1 leaks
-/// at all. It reaches δ at 95 draws: fewer leave no ε, and more must have one. Finding that takes a
-/// lattice near ε = 0, where a fine one does not fit.
+/// at all. This share reaches δ at 95 draws: fewer draws have no ε, and more must have one. Finding
+/// it takes a lattice near ε = 0, where a fine one does not fit.
 #[test]
 fn a_delta_just_above_all_that_can_leak_leaves_no_epsilon() {
     let of = |count| epsilon(&[subsampled(2.116, 0.02057, count)], 0.0401);

@@ -13,13 +13,13 @@ use super::pair::Pair;
 /// Draws of one pair.
 pub type PairDraws = (Pair, u64);
 
-/// Allowed error of one K, relative to what it is computed from: of the order of 1.
+/// Allowed error of one K, relative to its inputs, which are of the order of 1.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
 /// How close, relatively, the best of all orders is found.
 const SEARCHED: f64 = 1e-7;
 
-/// Σ K(θ) of what is proven of the mechanisms, rounded up.
+/// Σ K(θ) with the proven moments of the mechanisms, rounded up.
 fn log_moment(parts: &[PairDraws], theta: f64) -> f64 {
     let sum = parts.iter().map(|(pair, count)| {
         let one = pair.log_moment_of_mechanism(theta);
@@ -34,8 +34,8 @@ pub fn epsilon_at(parts: &[PairDraws], theta: f64, delta: f64) -> f64 {
     log_moment(parts, theta) / theta + (theta / order).ln() - (delta.ln() + order.ln()) / theta
 }
 
-/// The least ε over all orders, never negative; and a little more, so that [`delta`] says as
-/// much of it at an order of its own.
+/// The least ε over all orders, never negative, plus a little, so that [`delta`] at its own order
+/// agrees with it.
 pub fn epsilon(parts: &[PairDraws], delta: f64) -> f64 {
     let least = least_over_orders(1e-7, |theta| epsilon_at(parts, theta, delta)).1;
     least.max(0.0) * (1.0 + SEARCHED)
@@ -50,9 +50,9 @@ pub fn delta(parts: &[PairDraws], epsilon: f64) -> f64 {
     least_over_orders(1e-7, log_delta).1.exp().min(1.0)
 }
 
-/// The θ with the least `value`, nearly: any θ gives a bound, so the search may be
-/// coarse. Doubling from 1/64 until it rises or brings less than the part `worth`, then
-/// golden sections of log θ.
+/// The θ with the least `value`, nearly: any θ gives a bound, so the search may be coarse. Doubles
+/// θ from 1/64 until the value rises or gains less than the part `worth`, then uses golden sections
+/// of log θ.
 pub fn least_over_orders(worth: f64, value: impl Fn(f64) -> f64) -> (f64, f64) {
     let mut best = (1.0 / 64.0, value(1.0 / 64.0));
     let mut rising = 0;

@@ -43,7 +43,7 @@ use super::gaussian;
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
 
-/// Grids of one repeat that its slack counts for, besides one for each unit of the shape.
+/// The number of grids that the slack of one repeat covers, besides one for each unit of the shape.
 pub(super) const SLACK: f64 = 3.0;
 /// Stops are multiples of this, so that a coin can be thrown exactly.
 pub const FINEST: f64 = 1.0 / 4_294_967_296.0;
@@ -62,8 +62,8 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// The law of this shape under which something that happens in every repeat with probability
-    /// `part` happens at least once with probability `chance`.
+    /// The law of this shape under which an event with probability `part` in every repeat happens
+    /// at least once with probability `chance`.
     pub fn that_find(part: f64, chance: f64, shape: u32) -> Self {
         let found = |stop: f64| Self { shape, stop }.finds(part) >= chance;
         let (mut low, mut high) = (FINEST, 1.0 - FINEST);
@@ -74,7 +74,7 @@ impl Repeats {
         Self { shape, stop: (low / FINEST).floor().max(1.0) * FINEST }
     }
 
-    /// Refuses what is no law, or cannot be drawn from exactly.
+    /// Refuses a law that is invalid or cannot be drawn from exactly.
     pub fn check(&self) -> Result<()> {
         let Self { shape, stop } = *self;
         let steps = stop / FINEST;
@@ -95,7 +95,7 @@ impl Repeats {
         shape * (1.0 - stop) / (stop * -(shape * stop.ln()).exp_m1())
     }
 
-    /// How likely it is that what happens in every repeat with probability `part` happens at all.
+    /// The probability that an event with probability `part` in every repeat happens at least once.
     pub fn finds(&self, part: f64) -> f64 {
         let Self { shape, stop } = *self;
         // 1 − (1 − γ)(1 − p)
@@ -115,7 +115,7 @@ impl Repeats {
             (1.0 - self.stop) * delta(rho) * (1.0 + PADDING)
                 <= self.stop * rho.exp_m1() * (1.0 - PADDING)
         };
-        // δ is 1 at most.
+        // δ is at most 1.
         least(0.0, (1.0 / self.stop).ln() + 1.0, holds).unwrap_or(f64::INFINITY)
     }
 
@@ -128,8 +128,8 @@ impl Repeats {
     }
 }
 
-/// The account of repeats, each of which draws the events of one candidate: the Gaussian mechanism
-/// that hides behind none of them stands for all.
+/// The account of repeats that each draw the events of one candidate. One Gaussian mechanism that
+/// dominates every candidate stands for all of them.
 pub fn best_of(
     repeats: Repeats,
     label: &str,
@@ -157,10 +157,10 @@ pub fn best_of(
     Ok(Event { label: label.to_owned(), what, mechanism, count: 1, adjacency, held_out: false })
 }
 
-/// 2⁻²⁸: the grid of most noise.
+/// 2⁻²⁸: the usual grid of noise.
 const GRID: f64 = 1.0 / 268_435_456.0;
 
-/// Repeats of a Gaussian mechanism, the best of which leaves.
+/// Repeats of a Gaussian mechanism, of which only the best is released.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeated {
     /// The ratio of one repeat.
@@ -222,7 +222,7 @@ mod tests {
         Composition::of(events).unwrap()
     }
 
-    /// P(K = k) for k = 1, 2, …, until next to nothing is left.
+    /// P(K = k) for k = 1, 2, …, until almost nothing is left.
     fn masses(repeats: Repeats) -> Vec<f64> {
         let (shape, keep) = (f64::from(repeats.shape), 1.0 - repeats.stop);
         let mut masses = vec![1.0];
@@ -254,7 +254,7 @@ mod tests {
 
     /// δ at ε of the best of K outputs of N(±μ/2, 1), for the worst of some scores: outputs below
     /// an edge are the best ones, and of the others the larger ones. Below the edge the neighbour
-    /// puts out more, so that what is chosen above it is chosen more often here.
+    /// has more outputs, so outputs above the edge are chosen more often here.
     fn exact(mu: f64, repeats: Repeats, epsilon: f64) -> f64 {
         const STEP: f64 = 4e-3;
         let slope = |x: f64| (1.0 - (1.0 - repeats.stop) * x).powf(-1.0 - f64::from(repeats.shape));
@@ -290,7 +290,7 @@ mod tests {
                 let epsilon = bound.guarantee(1e-6).unwrap().epsilon;
                 assert!(exact(mu, repeats, epsilon - 0.5 * surcharge) > 1e-6, "{repeats:?} {mu}");
             }
-            // And so would none of the factor.
+            // And so would leaving out the factor.
             let repeated = sum(&[event(1.0, repeats)]);
             let without = repeated.guarantee(1e-6 * repeats.mean()).unwrap().epsilon;
             assert!(exact(1.0, repeats, without) > 1e-6, "{repeats:?}");
@@ -314,8 +314,8 @@ mod tests {
     }
 
     /// ε at δ = 1e-6 of Gaussian repeats of ratios 0.05, 0.3 and 1 under [`LAWS`], as Google's
-    /// dp-accounting 0.6.0 has it for Rényi divergences of the orders 1 + 0.02·1.003^k, k < 4000
-    /// (`RdpAccountant`, `RepeatAndSelectDpEvent`).
+    /// dp-accounting 0.6.0 computes it for Rényi divergences of the orders 1 + 0.02·1.003^k, k <
+    /// 4000 (`RdpAccountant`, `RepeatAndSelectDpEvent`).
     const PUBLISHED: [[f64; 3]; 6] = [
         [0.320_248_986_5, 2.032_853_281, 7.002_481_454],
         [0.411_795_217_8, 2.571_619_157, 8.779_610_494],
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Repeats of a mechanism of pure ε, whatever its score, cost (2 + η)·ε at most, and as much
+    /// Repeats of a mechanism of pure ε, whatever its score, cost at most (2 + η)·ε, and reach this
     /// where there are many of them.
     #[test]
     fn of_a_pure_guarantee_the_published_multiple_is_met() {
@@ -378,11 +378,11 @@ mod tests {
             let guarantee = sum.guarantee(1e-6).unwrap();
             assert!(sum.delta(guarantee.epsilon).unwrap() <= 1e-6);
             assert!(sum.delta(0.9 * guarantee.epsilon).unwrap() > 1e-6);
-            // What stays valid for choices costs more, and not twice as much.
+            // The sum that stays valid for choices costs more, but not twice as much.
             let gate = sum.gate(1e-6).unwrap().epsilon;
             assert!(gate >= guarantee.epsilon && gate < 2.0 * guarantee.epsilon, "{gate}");
         }
-        // Counting changes nothing of it.
+        // Counting does not change it.
         assert_eq!(counted(&[event(0.2, law)]), [event(0.2, law)]);
     }
 

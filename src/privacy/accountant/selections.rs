@@ -38,7 +38,7 @@ const LEAST: f64 = 1e-100;
 const LANES: usize = 16;
 /// Farther out nothing is asked for, and doubles have no e^ε.
 const FARTHEST: f64 = 300.0;
-/// What doubles round in all steps: a dozen units in each.
+/// The rounding of doubles in all steps: a dozen units in each.
 const ROUNDING: f64 = 1e-10;
 /// How many choices of t are tried from below.
 const TRIED: usize = 24;
@@ -53,8 +53,7 @@ pub struct Selections {
 }
 
 impl Selections {
-    /// A curve that serves ε up to `farthest` and a little beyond; `None` where that takes too
-    /// long.
+    /// A curve for ε up to `farthest` and a little beyond; `None` where it would take too long.
     pub fn of(range: f64, count: u64, farthest: f64) -> Option<Self> {
         let reach = reach(range, count, farthest)?;
         let cells = cells(range, count, reach);
@@ -178,7 +177,7 @@ fn cells(range: f64, count: u64, reach: f64) -> usize {
 /// F of `count` steps at the lattice values from 0 to `last`, and perhaps a few more.
 fn composed(range: f64, count: u64, cells: usize, last: usize, is_whole: bool) -> Vec<f64> {
     let step = range / cells as f64;
-    // The lattice goes on by this much on each side: no step goes farther.
+    // The lattice continues by this much on each side, because no step goes farther.
     let margin = cells + 1;
     let inside = margin..margin + (last + 1).next_multiple_of(LANES);
     let places = -(margin as i64)..inside.end as i64;
@@ -324,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Random choices that depend on what came before never reveal more.
+    /// Random choices that depend on earlier outputs never reveal more.
     #[test]
     fn no_adaptive_choice_passes_the_curve() {
         use rand::rngs::ChaCha20Rng;

@@ -18,7 +18,7 @@ use super::gaussian;
 use super::lattice::{LatticeLosses, spread};
 use crate::numeric::special::{LOG_SQRT_TWO_PI, normal_tails};
 
-/// Integrals reach this many standard deviations beyond all modes: e^{−40} is left out.
+/// Integrals extend this many standard deviations beyond all modes: e^{−40} is left out.
 const REACH: f64 = 9.0;
 /// More quadrature nodes than this are not worth waiting for.
 const MOST_NODES: f64 = 50_000.0;
@@ -47,13 +47,13 @@ struct Range {
 }
 
 impl Subsampled {
-    /// The μ of the Gaussian mechanism that is left when the sample is given away.
+    /// The μ of the Gaussian mechanism that remains when the sample is revealed.
     pub fn unsampled_mu(&self) -> f64 {
         let distance = if self.view == View::Replace { 2.0 } else { 1.0 };
         distance / self.noise
     }
 
-    /// The probability of the output never falls below 1 − q times what it was.
+    /// The probability of an output never falls below 1 − q times its old value.
     pub fn largest_loss(&self) -> f64 {
         if self.view == View::Add { -(-self.rate).ln_1p() } else { f64::INFINITY }
     }
@@ -167,7 +167,7 @@ impl Subsampled {
         Some((0..count).map(|_| next()).collect())
     }
 
-    /// δ of one draw at ε ≥ 0, nearly from above: to be padded by some roundings.
+    /// δ of one draw at ε ≥ 0, from above up to a few roundings, for which the caller must pad it.
     ///
     /// * *Remove*: P − e^ε N = q·(N′ − e^{ε′} N) with e^{ε′} = 1 + (e^ε − 1)/q;
     /// * *add*: N − e^ε P = c·(N − e^{ε′} N′) with c = 1 − (1 − q)e^ε and e^{ε′} = q·e^ε/c;
@@ -228,8 +228,8 @@ impl Subsampled {
         }
     }
 
-    /// The tilted range without the ends where next to nothing lies: large losses are so
-    /// rare that following them would cost more than everything else.
+    /// The tilted range without the nearly empty ends: large losses are so rare that computing them
+    /// would cost more than everything else.
     fn core(&self, theta: f64, negligible: f64) -> Option<Range> {
         let log_moment = self.log_moment(theta);
         let Range { mut low, mut high, mut lost } = self.range(theta, log_moment);

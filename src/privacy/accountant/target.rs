@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 const LARGEST_EPSILON: f64 = 1e4;
-/// Smaller δ are below what doubles can add up.
+/// Doubles cannot add up smaller δ.
 pub(super) const LEAST_DELTA: f64 = 1e-300;
 
-/// The (ε, δ) a user asks for.
+/// The (ε, δ) that a user asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -19,12 +19,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Refuses numbers that noise cannot be calibrated to.
+    /// Refuses numbers for which noise cannot be calibrated.
     pub fn new(epsilon: f64, delta: f64) -> Result<Self> {
         Self { epsilon, delta }.checked()
     }
 
-    /// The same, where both numbers may be asked for.
+    /// The target itself, if both numbers are allowed.
     pub fn checked(self) -> Result<Self> {
         check_epsilon(self.epsilon)?;
         check_delta(self.delta)?;
@@ -44,7 +44,7 @@ impl Target {
     }
 }
 
-/// δ as people read it; a pure ε has none.
+/// δ in words; a pure ε has none.
 pub fn delta_words(delta: f64) -> String {
     if delta == 0.0 { "0".to_owned() } else { format!("{delta:e}") }
 }
@@ -57,7 +57,7 @@ fn number(text: &str, symbol: &str, check: fn(f64) -> Result<()>) -> Result<f64>
     })
 }
 
-/// Refuses an ε that is no target.
+/// Refuses an ε that cannot be a target.
 pub fn check_epsilon(epsilon: f64) -> Result<()> {
     if epsilon > 0.0 && epsilon <= LARGEST_EPSILON {
         return Ok(());

@@ -129,7 +129,7 @@ impl From<Written> for Mechanism {
 mod tests {
     use super::*;
 
-    /// One of each kind, as builds before this one wrote them.
+    /// One of each kind, as written by earlier builds.
     const WRITTEN: [&str; 9] = [
         r#"{"gaussian":{"sensitivity":0.0012247446803080226,"sigma":0.017923791776411235,"grid":5.820766091346741e-11,"coordinates":3}}"#,
         r#"{"subsampled_gaussian":{"sensitivity":1.0,"sigma":2.5,"grid":0.0,"coordinates":5,"rate":0.1}}"#,

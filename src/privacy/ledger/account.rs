@@ -11,14 +11,14 @@ use crate::data::persons::protected_words;
 use crate::error::Result;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted, round_up};
 
-/// How a run stands in the ledger.
+/// The state of a run in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
     /// Granted and not settled: counts in full.
     Open,
-    /// Its lines were lost; its certificate says what it drew.
+    /// Its lines were lost; its certificate states its draws.
     Recovered,
-    /// Another trainer says that it drew this.
+    /// Another trainer states these draws.
     Claimed,
     /// Over: only what it drew counts.
     Settled {
@@ -29,7 +29,7 @@ pub enum RunState {
     },
 }
 
-/// One run as the ledger knows it.
+/// One run in the ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRecord {
     /// When it was granted.
@@ -46,9 +46,9 @@ pub struct RunRecord {
     pub charged: Vec<u64>,
     /// Whether it is open.
     pub state: RunState,
-    /// What another trainer says of itself, if the run is one of another trainer.
+    /// The claim, if another trainer made the run.
     pub claim: Option<Claim>,
-    /// What the curator changed about that by hand, the latest last.
+    /// The curator's corrections of the claim, the latest last.
     pub corrections: Vec<Corrected>,
 }
 
@@ -59,12 +59,12 @@ pub struct Corrected {
     pub time: String,
     /// In whose words.
     pub why: String,
-    /// What counted until then.
+    /// The events that counted until then.
     pub before: Vec<Event>,
 }
 
 impl RunRecord {
-    /// What stays charged of an open run when it is settled without its program.
+    /// The draws of an open run that stay charged when it is settled without its program.
     pub fn announced_words(&self) -> String {
         let sum = |counts: &[u64]| counts.iter().sum::<u64>();
         let planned = self.grant.events.iter().map(|event| event.count).sum::<u64>();
@@ -100,13 +100,12 @@ impl RunRecord {
         Self { reserved, state, claim: Some(claim), ..run }
     }
 
-    /// Whether it was drawn elsewhere, as somebody else says.
+    /// Whether the run was made elsewhere and is only claimed.
     pub fn is_claimed(&self) -> bool {
         self.state == RunState::Claimed
     }
 
-    /// Charges at least these events: what a certificate says is not less true because the
-    /// ledger says less.
+    /// Charges at least these events: a certificate holds even if the ledger has less.
     pub(super) fn raise(&mut self, proven: Vec<Event>) {
         for event in proven {
             let same = |known: &Event| Event { count: event.count, ..known.clone() } == event;
@@ -120,7 +119,7 @@ impl RunRecord {
         }
     }
 
-    /// What it counts for if these are drawn at least, too.
+    /// The events that it counts for if at least these were also drawn.
     pub(super) fn raised_to(&self, events: Vec<Event>) -> Vec<Event> {
         let mut raised = self.clone();
         raised.raise(events);
@@ -154,20 +153,20 @@ impl RunRecord {
         charged.map(|(event, draws)| Event { count: *draws, ..event.clone() }).collect()
     }
 
-    /// What this run alone counts for; `None` when it counts for nothing.
+    /// The guarantee of this run alone; `None` if it spent nothing.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
         let charged = self.charged_events();
         if charged.is_empty() {
             return Ok(None);
         }
         if self.is_claimed() {
-            // Its steps may have been planned, or chosen by what came out: that is not known here.
+            // Its steps may have been planned or chosen by earlier outputs; this is unknown here.
             return Composition::of(&charged)?.gate(delta).map(Some);
         }
         Composition::of_run(&charged, &self.grant.events, delta).map(Some)
     }
 
-    /// What a claim alone counted for until it was changed.
+    /// The guarantee of a claim alone until it was changed.
     pub fn counted_before(&self, change: &Corrected, delta: f64) -> Result<Option<Guarantee>> {
         let before = &change.before;
         if before.is_empty() {
@@ -182,35 +181,35 @@ impl RunRecord {
 pub struct Account {
     /// Its name.
     pub id: AccountId,
-    /// Accounts that turned out to hold the same records and were tied to this one.
+    /// Accounts that proved to hold the same records and were tied to this one.
     pub former: Vec<AccountId>,
-    /// The datasets that are spent from here, as they were met.
+    /// The datasets whose runs are charged here, as they were registered.
     pub datasets: Vec<DatasetRecord>,
     /// What may be spent, ever.
     pub budget: Option<Budget>,
     /// Every run that was granted here.
     pub runs: Vec<RunRecord>,
-    /// What was done with exact numbers, for which no ε can be stated.
+    /// Uses of exact numbers, for which no ε can be stated.
     pub unprotected: Vec<Unprotected>,
-    /// What nobody can say about it.
+    /// The unknown parts of its past.
     pub(super) gaps: Vec<Gap>,
 }
 
-/// A part of what is spent that rests on the word of others.
+/// The part of the spending that rests on the word of others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
-    /// What other trainers say that they drew; `None` if that is nothing any more.
+    /// The draws that other trainers claim; `None` if nothing is claimed any more.
     pub claimed: Option<Guarantee>,
-    /// What was drawn here; `None` if that is nothing.
+    /// The draws made here; `None` if there are none.
     pub drawn_here: Option<Guarantee>,
     /// How many trainings claim it.
     pub trainers: usize,
-    /// For how many trainings the curator changed by hand what they count for.
+    /// The number of trainings whose count the curator changed by hand.
     pub corrected: usize,
 }
 
 impl Claims {
-    /// To be said beside a total.
+    /// The words beside a total.
     pub fn words(&self) -> String {
         let epsilon = |it: &Guarantee| format!("ε {}", round_up(it.epsilon, 4));
         let says = match self.trainers {
@@ -240,32 +239,32 @@ impl Claims {
 pub struct Unprotected {
     /// When it was noticed.
     pub time: String,
-    /// What was computed, or may have been.
+    /// What was, or may have been, computed.
     pub what: String,
 }
 
-/// Stands for the name of an account that is not there yet.
+/// The name of an account that does not exist yet.
 const UNOPENED: &str = "new account";
 
 impl Account {
-    /// Whether these rows can be found again in other files.
+    /// Whether it can recognise these rows in other files.
     pub(super) fn has_sketch_of(&self, dataset: &DatasetRecord) -> bool {
         let mut known = self.datasets.iter().filter(|known| known.sketch.is_some());
         known.any(|known| known.has_rows_of(dataset))
     }
 
-    /// What all runs count for (count = charged draws).
+    /// The events of all runs (count = charged draws).
     pub fn charged_events(&self) -> Vec<Event> {
         self.runs.iter().flat_map(|run| counted(&run.charged_events())).collect()
     }
 
-    /// What the runs that have spent protect: persons by these columns, or single records.
+    /// The units that the spending runs protect: persons by these columns, or single records.
     pub fn units(&self) -> BTreeSet<Option<&str>> {
         let spent = self.runs.iter().filter(|run| run.has_spent());
         spent.map(|run| run.grant.unit.as_deref()).collect()
     }
 
-    /// What the totals protect, if it is not single records: `persons (by 'patient_id')`.
+    /// The unit that the totals protect, if it is not single records: `persons (by 'patient_id')`.
     pub fn protects(&self) -> Option<String> {
         let units = self.units();
         let only = units.first().copied().flatten().filter(|_| units.len() == 1);
@@ -289,9 +288,9 @@ impl Account {
 
     /// The same with these further events in each of so many further runs.
     ///
-    /// One run that draws what it planned is fixed before any output was seen. A run that
-    /// ended early may have ended because of its outputs, and the later ones of several may
-    /// have been chosen by what the earlier ones put out: these add up in the gate's sum.
+    /// One run that draws its whole plan is fixed before any output was seen. A run that ended
+    /// early may have ended because of its outputs, and later runs may have been chosen by the
+    /// outputs of earlier ones: these add up in the gate's sum.
     pub fn spent_with_runs(
         &self,
         events: &[Event],
@@ -308,7 +307,7 @@ impl Account {
         }
     }
 
-    /// What was drawn here and what other trainers claim, of all that is spent. `None` if no
+    /// The parts of all spending that were drawn here and that other trainers claim. `None` if no
     /// trainer claims anything.
     pub fn claims(&self, delta: f64) -> Result<Option<Claims>> {
         let part = |is_claimed: bool| {
@@ -325,7 +324,7 @@ impl Account {
         Ok(Some(Claims { claimed, drawn_here: part(false)?, trainers, corrected }))
     }
 
-    /// What these further events would make it.
+    /// The sum with these further events.
     pub(super) fn with_events(&self, events: &[Event], runs: u64) -> Result<Composition> {
         let mut all = self.charged_events();
         all.extend(
@@ -336,8 +335,7 @@ impl Account {
         Composition::of(&all)
     }
 
-    /// What must be said beside every total: a sum of ε alone would look as if the rest had
-    /// been free.
+    /// A note beside every total: a sum of ε alone would look as if the rest had been free.
     pub fn beside_the_total(&self) -> Option<String> {
         if self.units().len() > 1 {
             return Some(
@@ -369,7 +367,7 @@ impl Account {
         }
     }
 
-    /// An account that the ledger does not hold yet, to preview its first run.
+    /// An account that is not in the ledger yet, to preview its first run.
     pub fn unopened(dataset: &DatasetRecord, book: &Book) -> Self {
         Self {
             id: AccountId(UNOPENED.to_owned()),
@@ -386,24 +384,23 @@ impl Account {
         self.id.0 == UNOPENED
     }
 
-    /// Everything that makes its total less than a total, accepted or not, in the order of
-    /// the lines.
+    /// Everything that makes its total incomplete, accepted or not, in the order of the lines.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
     }
 
-    /// Lines were lost and nobody has accepted that yet.
+    /// Whether lines were lost and nobody has accepted this yet.
     pub fn unknown_past(&self) -> bool {
         self.gaps.iter().any(|gap| gap.hides_spending() && gap.accepted.is_none())
     }
 
-    /// Something stands in the way of further runs until it is accepted.
+    /// Whether something blocks further runs until it is accepted.
     pub fn waits_for_acceptance(&self) -> bool {
         self.gaps.iter().any(|gap| gap.accepted.is_none())
     }
 
-    /// n: the most records of any of its datasets, so that registering a small view of them
-    /// makes no δ smaller than 1/n.
+    /// n: the largest number of records in any of its datasets, so that registering a small view
+    /// does not change which δ is below 1/n.
     pub fn records(&self) -> u64 {
         self.datasets.iter().map(|dataset| dataset.rows).max().unwrap_or(0)
     }
@@ -434,7 +431,7 @@ impl Account {
         for gap in other.gaps {
             let same = |mine: &&mut Gap| (&mine.cause, &mine.noticed) == (&gap.cause, &gap.noticed);
             match self.gaps.iter_mut().find(same) {
-                // Both must have accepted it.
+                // Both must have accepted the gap.
                 Some(mine) if gap.accepted.is_none() => mine.accepted = None,
                 Some(_) => {}
                 None => self.gaps.push(gap),

@@ -13,8 +13,7 @@ impl Account {
     pub fn admit(&self, events: &[Event], target: Target) -> Result<()> {
         let id = &self.id.0;
         let budget = self.open_budget()?;
-        // A bound that is quick to compute is often enough: the best one takes long where δ is
-        // large.
+        // A quick bound is often enough: the best one takes long where δ is large.
         if self.charged_events().is_empty()
             && Composition::of(events)?.running(budget.delta)?.epsilon <= budget.epsilon
         {
@@ -28,8 +27,8 @@ impl Account {
             || "nothing is spent so far".to_owned(),
             |spent| format!("ε = {} is spent so far", at_least(spent.epsilon)),
         );
-        // For a run with Gaussian noise. What costs more than that, as Laplace noise does at a small
-        // δ, is only told that there is room.
+        // This is for a run with Gaussian noise. A run that costs more, as with Laplace noise at a
+        // small δ, only learns that there is room.
         let fitting = self.largest_epsilon(target.delta)?;
         let rough = fitting.is_some_and(|epsilon| epsilon >= target.epsilon);
         let (fits, cure) = match fitting.map(at_most).filter(|text| text != "0") {
@@ -61,8 +60,8 @@ impl Account {
         .cure(cure))
     }
 
-    /// Guarantees for persons and for single records do not add up: how many records of a person
-    /// earlier runs have used is known to nobody.
+    /// Guarantees for persons and for single records do not add up: nobody knows how many records
+    /// of a person earlier runs have used.
     pub fn check_unit(&self, unit: Option<&str>) -> Result<()> {
         let words = |unit: Option<&str>| {
             unit.map_or("single records".to_owned(), |unit| format!("persons, by '{unit}'"))
@@ -95,8 +94,8 @@ impl Account {
         .cure(cure))
     }
 
-    /// Whether all of these runs together fit. None of them is chosen by what another puts out, but
-    /// they are added up as if they were, because this is how they will count.
+    /// Whether all of these runs together fit. None of them is chosen by the outputs of another,
+    /// but they are added up as if they were, because this is how they will count.
     pub fn admit_all(&self, grants: &[Grant]) -> Result<()> {
         grants.iter().try_for_each(|grant| self.check_unit(grant.unit.as_deref()))?;
         if let [only] = grants {
@@ -136,7 +135,7 @@ impl Account {
         .cure("ask for fewer runs or a smaller ε in each, or raise the budget"))
     }
 
-    /// The budget, where anything may be spent at all.
+    /// The budget, if anything may be spent at all.
     fn open_budget(&self) -> Result<Budget> {
         let id = &self.id.0;
         if let Some(gap) = self.gaps().iter().find(|gap| gap.accepted.is_none()) {
@@ -161,12 +160,12 @@ impl Account {
         Ok(budget)
     }
 
-    /// Why nothing is granted at all, if nothing is.
+    /// The reason why nothing is granted at all, if there is one.
     pub fn closed(&self) -> Option<Error> {
         self.open_budget().err()
     }
 
-    /// What must be repeated wherever a budget with a large δ is shown.
+    /// A warning for every place that shows a budget with a large δ.
     pub fn large_delta(&self) -> Option<String> {
         let budget = self.budget?;
         let large = delta::is_large(budget.delta, self.records());
@@ -183,7 +182,7 @@ impl Account {
         })
     }
 
-    /// Refuses a δ at which a budget protects nobody, unless it is asked for by name.
+    /// Refuses a δ at which a budget protects nobody, unless it was explicitly allowed.
     pub fn check_budget(&self, budget: &Budget) -> Result<()> {
         if budget.allow_large_delta {
             return Ok(());
@@ -219,7 +218,7 @@ impl Account {
             };
             Ok(counts.epsilon <= budget.epsilon)
         };
-        // `low` fits and `high` does not; what is spent fits, or nothing more does.
+        // `low` fits and `high` does not. The spending so far fits, or nothing more does.
         let (mut low, mut high) = (spent.mu, spent.mu.max(1e-6));
         if !events.is_empty() && !fits(low)? {
             return Ok(Some(0.0));
@@ -228,7 +227,7 @@ impl Account {
             low = high;
             high *= 2.0;
         }
-        // Less than that is nothing.
+        // Anything less counts as nothing.
         while high - low > 1e-12 * high && high > 1e-12 {
             let middle = 0.5 * (low + high);
             if fits(middle)? {
@@ -245,7 +244,7 @@ impl Account {
     }
 }
 
-/// Enough decimals for three significant digits, and three at least.
+/// Enough decimals for three significant digits, and at least three.
 fn decimals(epsilon: f64) -> usize {
     if epsilon > 0.0 && epsilon < 0.1 {
         (2.0 - epsilon.log10().floor()).min(12.0) as usize
@@ -259,7 +258,7 @@ fn at_least(epsilon: f64) -> String {
     round_up(epsilon, decimals(epsilon))
 }
 
-/// Decimal text that is not larger; `0` when nothing of it is left.
+/// Decimal text that is not larger; `0` if nothing is left.
 fn at_most(epsilon: f64) -> String {
     let decimals = decimals(epsilon);
     let step = 10f64.powi(-(decimals as i32));
@@ -313,7 +312,7 @@ mod tests {
             let error = book.accounts[0].check_unit(unit).unwrap_err();
             assert!(error.cure_text().unwrap().contains("runs of both kinds"), "{error}");
         }
-        // What has drawn nothing binds nobody.
+        // Runs that drew nothing do not count.
         book.accounts[0].runs.truncate(1);
         book.accounts[0].runs[0].charged = vec![0];
         book.accounts[0].check_unit(None).unwrap();
@@ -328,14 +327,14 @@ mod tests {
             runs += 1;
             put(&mut book, grant(&format!("r{runs}"), "a", vec![event(0.05, 4)])).unwrap();
         }
-        // A Gaussian of this mu is (1, 1e-5)-DP and no larger one is.
+        // A Gaussian of this mu is (1, 1e-5)-DP, and no larger one is.
         let limit = 0.268_054_f64;
         assert_eq!(runs, (limit * limit / (4.0 * 0.05 * 0.05)) as usize);
         assert!(book.accounts[0].spent(1e-5).unwrap().unwrap().epsilon <= 1.0);
     }
 
-    /// A run by itself is a plan fixed in advance; several are added up by the gate, whose
-    /// number is larger.
+    /// A run by itself is a plan fixed in advance; several are added up by the gate, which gives a
+    /// larger number.
     #[test]
     fn several_runs_are_admitted_by_the_sum_that_survives_adaptive_choices() {
         let minibatch = Event {
@@ -361,7 +360,7 @@ mod tests {
         enough.accounts[0].admit(&events, target).unwrap();
         put(&mut enough, grant("s", "a", events.to_vec())).unwrap();
         assert_eq!(enough.accounts[0].spent(1e-5).unwrap(), Some(gate));
-        // What is left, as one more Gaussian run.
+        // The rest of the budget, as one more Gaussian run.
         assert!(enough.accounts[0].largest_epsilon(1e-5).unwrap().unwrap() < 1e-3);
     }
 

@@ -15,20 +15,20 @@ use crate::privacy::secret::Secret;
 pub struct Book {
     /// All accounts, in the order of their opening.
     pub accounts: Vec<Account>,
-    /// Lines were lost once: an account opened later may have been among them.
+    /// Losses of lines: an account opened later may have been among the lost ones.
     pub gaps: Vec<Gap>,
-    /// Runs that gave a loss away, so that they do not give it away again.
+    /// Runs that showed a loss, so that they do not show it again.
     pub traces: BTreeSet<RunId>,
-    /// The file is damaged now: nothing is granted until it is repaired.
+    /// Whether the file is damaged now: nothing is granted until it is repaired.
     pub damaged: bool,
-    /// What is to be said about the file: its damage, a line that a dead program left.
+    /// Remarks about the file: its damage, a line left by a dead program.
     pub warnings: Vec<String>,
-    /// Secrets that nobody has any more, and that the curator goes on without.
+    /// Lost secrets, without which the curator continues.
     pub lost_secrets: Vec<String>,
 }
 
 impl Book {
-    /// The account of this name, or the one that it was tied to.
+    /// The account of this name, or the account to which it was tied.
     pub fn account(&self, id: &AccountId) -> Option<&Account> {
         self.account_index(id).map(|index| &self.accounts[index])
     }
@@ -47,7 +47,7 @@ impl Book {
         })
     }
 
-    /// What these rows have in common with those of each account, where that is anything.
+    /// The overlap of these rows with those of each account, where there is any.
     pub fn overlaps(&self, rows: &Sketch) -> Vec<(AccountId, Overlap)> {
         let most = |account: &Account| {
             let sketches = account.datasets.iter().filter_map(|known| known.sketch.as_ref());
@@ -57,8 +57,8 @@ impl Book {
         accounts.filter_map(|account| Some((account.id.clone(), most(account)?))).collect()
     }
 
-    /// Refuses to look for a dataset where some were written under a secret that is not at
-    /// hand: it could be one of those, and nobody would notice.
+    /// Refuses to look for a dataset if some were written under a secret that is not available: it
+    /// could be one of those, and nobody would notice.
     pub fn check_secret(&self, secret: &Secret) -> Result<()> {
         let mine = secret.id();
         let mut keys = self.datasets().filter_map(|known| known.key.as_ref());
@@ -83,7 +83,7 @@ impl Book {
         self.datasets().any(DatasetRecord::is_plain)
     }
 
-    /// With every plain fingerprint replaced, for what is looked for under this secret.
+    /// With every plain fingerprint replaced, for searches under this secret.
     pub(super) fn under(mut self, secret: &Secret) -> Self {
         for dataset in self.accounts.iter_mut().flat_map(|account| &mut account.datasets) {
             *dataset = std::mem::take(dataset).under(secret);
@@ -283,7 +283,7 @@ impl Book {
             Entry::Claimed(claim) => {
                 let index = self.place(&claim.account)?;
                 match self.run_place(&claim.run) {
-                    // When it was first heard of stays its time.
+                    // It keeps the time of its first line.
                     Some((account, run)) => {
                         let known = &mut self.accounts[account].runs[run];
                         let corrections = std::mem::take(&mut known.corrections);
@@ -322,7 +322,7 @@ impl Book {
                 record.settled = Some(line.clone());
                 record.state = RunState::Settled { outcome, peeked };
                 if record.charged.iter().all(|draws| *draws == 0) {
-                    // It drew nothing: its noise was never used.
+                    // It drew nothing, so its noise was never used.
                     let noise = |gap: &Gap| {
                         gap.accepted.is_none()
                             && matches!(&gap.cause, Cause::KnownNoise { run: of, .. } if *of == run)
@@ -338,7 +338,7 @@ impl Book {
             }
             Entry::SecretLost { key, why } => {
                 self.lost_secrets.push(key.clone());
-                // Whatever comes later may be known under it.
+                // Any later dataset may be known under this secret.
                 let noticed = Some((time.to_owned(), line.seq));
                 let cause = Cause::LostSecret { key, why };
                 self.gaps.push(Gap { cause, noticed, accepted: None });
@@ -356,8 +356,8 @@ impl Book {
         Ok(())
     }
 
-    /// From here on nobody knows what was spent before. The lost lines may have
-    /// announced every draw of the runs that are open.
+    /// From here on nobody knows the earlier spending. The lost lines may have announced every draw
+    /// of the open runs.
     pub(super) fn lose_lines(&mut self, gap: &Gap) {
         self.gaps.push(gap.clone());
         for account in &mut self.accounts {
@@ -381,7 +381,7 @@ impl Book {
         });
     }
 
-    /// Takes a run into an account; noise that is no secret makes a gap of it.
+    /// Adds a run to an account. Noise that is not secret makes it a gap.
     fn charge(&mut self, account: usize, record: RunRecord) {
         let account = &mut self.accounts[account];
         if let Some(seed) = record.grant.noise.seed() {
@@ -394,7 +394,7 @@ impl Book {
         account.runs.push(record);
     }
 
-    /// As [`Self::account`]; that there is none is an error.
+    /// Like [`Self::account`], but a missing account is an error.
     pub(super) fn known(&self, id: &AccountId) -> Result<&Account> {
         Ok(&self.accounts[self.place(id)?])
     }
@@ -423,7 +423,7 @@ impl Book {
 
     fn run_place(&self, run: &RunId) -> Option<(usize, usize)> {
         self.accounts.iter().enumerate().find_map(|(account, held)| {
-            // The run asked for is mostly one of the latest.
+            // The wanted run is mostly one of the latest.
             held.runs.iter().rposition(|record| record.grant.run == *run).map(|i| (account, i))
         })
     }
@@ -481,7 +481,7 @@ mod tests {
         let here = book.accounts[0].spent(1e-5).unwrap();
         let later = |count| Entry::Claimed(claim("t", "a", "x", vec![event(0.1, count)]));
         put(&mut book, later(5)).unwrap();
-        // The later line has all of it.
+        // The later line contains everything.
         put(&mut book, later(30)).unwrap();
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.1, 30)]);
         let total = book.accounts[0].total(1e-5).unwrap();
@@ -494,7 +494,7 @@ mod tests {
         );
         assert!(claims.claimed.unwrap().epsilon < total.epsilon());
         assert!(here.unwrap().epsilon < total.epsilon());
-        // No budget is asked of what is spent; whoever comes later is.
+        // Past spending needs no budget, but later runs do.
         put(&mut book, later(9000)).unwrap();
         let target = Target { epsilon: 0.1, delta: 1e-6 };
         assert!(book.accounts[0].admit(&[event(0.01, 1)], target).is_err());
@@ -530,7 +530,7 @@ mod tests {
         put(&mut book, Entry::Claimed(of(vec![event(0.1, 30)]))).unwrap();
         put(&mut book, correct(of(vec![event(0.1, 2)]))).unwrap();
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.1, 2)]);
-        // Later lines go on from what counts now.
+        // Later lines continue from what counts now.
         assert!(put(&mut book, Entry::Claimed(of(vec![event(0.1, 1)]))).is_err());
         put(&mut book, Entry::Claimed(of(vec![event(0.1, 3)]))).unwrap();
         let withdrawn = of(vec![event(0.1, 3)]).withdrawn();
@@ -663,7 +663,7 @@ mod tests {
         put(&mut book, accept("a")).unwrap();
         assert!(!book.accounts[0].unknown_past());
         assert!(book.check(&accept("a")).is_err());
-        // Whoever comes later may have been among the lost lines.
+        // Any later dataset may have been among the lost lines.
         put(&mut book, dataset("b", "/b.csv", "d", "w")).unwrap();
         assert!(book.accounts[1].unknown_past() && !book.accounts[0].unknown_past());
     }

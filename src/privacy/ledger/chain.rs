@@ -38,16 +38,16 @@ impl LedgerLine {
     }
 }
 
-/// What stands in `ledger.head`.
+/// The contents of `ledger.head`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Confirmed {
-    /// There is no such file.
+    /// The file does not exist.
     Nothing,
     Unreadable,
     Until(LedgerLine),
 }
 
-/// What comes after the good prefix.
+/// The part after the good prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum ChainTail {
     /// Nothing: the last line is confirmed.
@@ -58,11 +58,11 @@ pub(super) enum ChainTail {
     /// The unfinished line of a program that died while writing. It never
     /// returned from writing, so nothing was drawn under this line.
     Torn,
-    /// Confirmed lines are lost or changed, from this line on.
+    /// Confirmed lines were lost or changed, from this line on.
     Damaged {
         line: u64,
         why: String,
-        /// The last line that was confirmed, where it is lost.
+        /// The last confirmed line, if it is lost.
         until: Option<u64>,
     },
 }
@@ -74,13 +74,13 @@ pub(super) struct Link {
     pub head: LedgerLine,
 }
 
-/// What has been read: the good prefix, what it adds up to, and what follows it.
+/// The result of reading: the good prefix, its sums, and what follows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ChainReading {
     book: Book,
     /// Hash of every good line.
     hashes: Vec<String>,
-    /// The end of the chain that this one was written from, if it was.
+    /// The end of the older chain that this one was rewritten from, if it was.
     before: Option<LedgerLine>,
     /// Length of the good prefix in bytes.
     length: u64,
@@ -105,7 +105,7 @@ impl ChainReading {
         LedgerLine { seq: self.hashes.len() as u64, hash: hash.to_owned() }
     }
 
-    /// How the good prefix ends: a file that has other bytes there is another file.
+    /// The last bytes of the good prefix: a file with other bytes there is another file.
     pub fn ending(&self) -> String {
         self.hashes.last().map_or_else(String::new, |hash| seal(hash) + "\n")
     }
@@ -125,8 +125,8 @@ impl ChainReading {
         self.tail = self.judge(rest, &flaw, confirmed);
     }
 
-    /// The next line, checked by reading it back: what cannot be read back
-    /// (a NaN, say) must not get into the file.
+    /// The next line, checked by reading it back: unreadable values (such as NaN) must not get into
+    /// the file.
     pub fn compose(&self, time: String, entry: &Entry) -> Result<Link> {
         let LedgerLine { seq, hash: prev } = self.head();
         let body = Body { seq: seq + 1, time, prev, entry };
@@ -143,8 +143,8 @@ impl ChainReading {
         Ok(Link { text, head: LedgerLine { seq: seq + 1, hash } })
     }
 
-    /// The same lines again, each entry after `change`, behind a first one that names the old
-    /// chain. `bytes` is the good prefix.
+    /// The same lines again, with `change` applied to each entry, after a first line that names the
+    /// old chain. `bytes` is the good prefix.
     pub fn rewritten(
         &self,
         bytes: &[u8],
@@ -178,18 +178,18 @@ impl ChainReading {
         Some(Flaw { line: *line, why: why.clone(), after, until: *until, first: None, traces })
     }
 
-    /// Hash of the first line: names the ledger, wherever it lies and however long it is.
+    /// Hash of the first line: it identifies the ledger, independent of its place and length.
     pub fn first(&self) -> Option<&str> {
         self.hashes.first().map(String::as_str)
     }
 
-    /// Whether this line is one of the ledger.
+    /// Whether this line is in the ledger.
     pub fn holds(&self, line: &LedgerLine) -> bool {
         let index = line.seq.checked_sub(1).and_then(|index| usize::try_from(index).ok());
         index.and_then(|index| self.hashes.get(index)) == Some(&line.hash)
     }
 
-    /// The good prefix alone, as it is after a repair.
+    /// The good prefix alone, as after a repair.
     pub fn good_prefix(&self) -> Self {
         Self { tail: ChainTail::Confirmed, ..self.clone() }
     }
@@ -244,7 +244,7 @@ impl ChainReading {
         Ok((hash, body))
     }
 
-    /// What the unread rest of the file and the head say about its end.
+    /// Judges the end of the file from its unread rest and the head.
     fn judge(&self, rest: &[u8], flaw: &str, confirmed: &Confirmed) -> ChainTail {
         let good = self.head().seq;
         let until = match confirmed {
@@ -261,8 +261,8 @@ impl ChainReading {
             return damaged(good + 1, flaw);
         }
         let head = match confirmed {
-            // A program that rewrote the ledger died before it confirmed that. The file came
-            // as a whole, so every line of the old chain is in it.
+            // A program that rewrote the ledger died before it confirmed this. The file was
+            // replaced as a whole, so it has every line of the old chain.
             Confirmed::Until(head) if self.before.as_ref() == Some(head) && good > head.seq => {
                 return if rest.is_empty() { ChainTail::Unconfirmed } else { ChainTail::Torn };
             }
@@ -301,7 +301,7 @@ impl ChainReading {
     }
 }
 
-/// How a line with this hash ends.
+/// The end of a line with this hash.
 fn seal(hash: &str) -> String {
     format!(",\"hash\":\"{hash}\"}}")
 }
@@ -429,7 +429,7 @@ mod tests {
         }
         let whole = read(&text, &Confirmed::Until(heads[2].clone()));
         assert_eq!((whole.tail, whole.hashes.len()), (ChainTail::Unconfirmed, 3));
-        // After a loss of power the file may have got its length and not its bytes.
+        // After a power failure the file may have its length but not its bytes.
         let zeros = [&text.as_bytes()[..last], &[0; 200]].concat();
         assert_eq!(read(zeros, &Confirmed::Until(heads[2].clone())).tail, ChainTail::Torn);
         // Two unreadable lines cannot be the work of one writer.
@@ -454,7 +454,7 @@ mod tests {
     fn a_line_that_does_not_continue_the_hash_before_it_is_refused() {
         let (text, heads) = ledger(2);
         let (first, second) = text.split_once('\n').unwrap();
-        // An honest hash over a changed line: only the chain can tell.
+        // A correct hash over a changed line: only the chain shows it.
         let changed = first.replace("acc-1", "acc-9");
         let body = &changed[..changed.len() - seal(GENESIS).len()];
         let forged = format!("{body}{}\n{second}", seal(&sha256(body.as_bytes())));

@@ -3,17 +3,17 @@
 
 use crate::error::{Error, Result};
 
-/// The smallest δ that is too large for so many records.
+/// The smallest δ that is too large for this many records.
 pub fn limit(records: u64) -> f64 {
     1.0 / records.max(1) as f64
 }
 
-/// Whether δ is too large for so many records.
+/// Whether δ is too large for this many records.
 pub fn is_large(delta: f64, records: u64) -> bool {
     delta >= limit(records)
 }
 
-/// Refuses a large δ; `allow` says how it may be allowed by name.
+/// Refuses a large δ; `allow` says how to allow it explicitly.
 pub fn check(delta: f64, records: u64, whose: &str, allow: &str) -> Result<()> {
     if !is_large(delta, records) {
         return Ok(());
@@ -26,7 +26,7 @@ pub fn check(delta: f64, records: u64, whose: &str, allow: &str) -> Result<()> {
     .cure(format!("choose δ ≤ {:.0e}, or {allow}", limit(records) / 10.0)))
 }
 
-/// What is repeated wherever a large δ is shown.
+/// The warning wherever a large δ is shown.
 pub fn warning(delta: f64, records: u64) -> String {
     format!(
         "δ = {delta} is not below 1/n = {:.2e}, so publishing a few records outright would \

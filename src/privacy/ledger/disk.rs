@@ -13,7 +13,7 @@ use super::shared_disk;
 use crate::error::{Error, Result};
 use crate::files::{self, private, step};
 
-/// Names the time since this machine was started; `None` where the system does not tell.
+/// Identifies the current start of this machine; `None` where the system does not provide it.
 fn boot() -> Option<&'static str> {
     static BOOT: OnceLock<Option<String>> = OnceLock::new();
     let read = || {
@@ -28,7 +28,7 @@ fn boot() -> Option<&'static str> {
 pub(super) struct Disk {
     directory: PathBuf,
     ledger: PathBuf,
-    /// What is to be said about its locks, once that was looked at.
+    /// The remark about its locks, once they were examined.
     locks: OnceLock<Option<String>>,
 }
 
@@ -53,7 +53,7 @@ impl Disk {
         &self.ledger
     }
 
-    /// What should be told once about the disk, if anything.
+    /// The remark to show once about the disk, if any.
     pub fn remark(&self) -> Option<&str> {
         self.locks.get()?.as_deref()
     }
@@ -71,7 +71,7 @@ impl Disk {
         lock::shared(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
 
-    /// The same where it can be had soon; otherwise who has it.
+    /// The same if the lock is free soon; otherwise its holder.
     pub fn lock_shared_soon(
         &self,
         patience: Duration,
@@ -92,7 +92,7 @@ impl Disk {
         }
     }
 
-    /// The bytes after what was read before; `None` when the file is another one now.
+    /// The bytes after those read before; `None` if the file is another one now.
     pub fn after(&self, reading: &ChainReading) -> Result<Option<Vec<u8>>> {
         let ending = reading.ending();
         let read = || -> io::Result<Vec<u8>> {
@@ -109,8 +109,8 @@ impl Disk {
         Ok(bytes.strip_prefix(ending.as_bytes()).map(<[u8]>::to_vec))
     }
 
-    /// Writes one line after the good prefix. Returns when line and head are on
-    /// disk; on failure the ledger is as it was.
+    /// Writes one line after the good prefix. Returns when line and head are on disk; on failure
+    /// the ledger is unchanged.
     pub fn append(&self, _lock: &Exclusive, reading: &ChainReading, link: &Link) -> Result<()> {
         let head = self.confirmed()?;
         if head != Confirmed::Until(reading.head()) {
@@ -130,9 +130,9 @@ impl Disk {
             written => written,
         };
         written.map_err(|e| fail(&e)).and_then(|()| self.confirm(&link.head)).inspect_err(|_| {
-            // Take the line back, unless the head already vouches for it: then it
-            // stays, and at worst too much is charged. If even this fails, the
-            // next reader finds a torn or an unconfirmed line.
+            // Remove the line again, unless the head already confirms it: then it stays, and at
+            // worst too much is charged. If even this fails, the next reader finds a torn or an
+            // unconfirmed line.
             if self.confirmed().is_ok_and(|head| head != Confirmed::Until(link.head.clone())) {
                 let _ = step::cut(&file, reading.length()).and_then(|()| step::sync(&file));
             }
@@ -164,7 +164,7 @@ impl Disk {
         Ok(bytes)
     }
 
-    /// Everything that stands in ledger and head, however damaged.
+    /// All bytes of ledger and head, even if damaged.
     pub fn remains(&self) -> Result<String> {
         let bytes = self.after(&ChainReading::default())?.unwrap_or_default();
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
@@ -174,11 +174,11 @@ impl Disk {
         Ok(text)
     }
 
-    /// Puts another chain in the place of the one that ends in `old`, and covers what earlier
-    /// repairs set aside. An unfinished line goes: nothing was drawn under it.
+    /// Replaces the chain that ends in `old`, and rewrites the files that earlier repairs set
+    /// aside. An unfinished line is dropped: nothing was drawn under it.
     ///
-    /// The old head is confirmed first: the new ledger names it, so that a program that dies
-    /// before the new one is confirmed leaves two files that fit together.
+    /// The old head is confirmed first: the new ledger names it, so a program that dies before the
+    /// new one is confirmed leaves two consistent files.
     pub fn rewrite(
         &self,
         _lock: &Exclusive,
@@ -209,8 +209,8 @@ impl Disk {
         self.confirm(new)
     }
 
-    /// The mark that a run is being carried out: locked until dropped, or until
-    /// the process ends. `None` while someone else holds it.
+    /// The mark that a run is being executed: locked until it is dropped or the process ends.
+    /// `None` while someone else holds it.
     pub fn hold(&self, run: &RunId) -> Result<Option<File>> {
         let path = self.run_lock(run);
         let fail = |e: &io::Error| Error::io("mark the run as alive", &path, e);
@@ -225,8 +225,8 @@ impl Disk {
         }
     }
 
-    /// Notes in a run's mark how often each event was drawn. It is not synced: it is there
-    /// for a program that dies, and a machine that was started again does not trust it.
+    /// Notes in a run's mark how often each event was drawn. It is not synced: it serves when a
+    /// program dies, and after a restart of the machine it is not trusted.
     pub fn tally(mut mark: &File, drawn: &[u64]) -> io::Result<()> {
         let counts: Vec<String> = drawn.iter().map(|count| format!("{count:020}")).collect();
         let line = format!("{} {}\n", boot().unwrap_or("unknown"), counts.join(" "));
@@ -234,7 +234,7 @@ impl Disk {
         step::write(mark, line.as_bytes())
     }
 
-    /// What [`Self::tally`] noted, if this machine has been up since.
+    /// The note of [`Self::tally`], if the machine was not restarted since.
     pub fn tallied(mut mark: &File) -> Option<Vec<u64>> {
         let mut text = String::new();
         mark.seek(SeekFrom::Start(0)).ok()?;
@@ -243,7 +243,7 @@ impl Disk {
         counts.split_whitespace().map(|count| count.parse().ok()).collect()
     }
 
-    /// Whether somebody carries this run out now.
+    /// Whether somebody executes this run now.
     pub fn is_held(&self, run: &RunId) -> bool {
         let Ok(file) = File::open(self.run_lock(run)) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
@@ -276,7 +276,7 @@ impl Disk {
             .map_err(|e| Error::io("cut an unfinished line off the ledger", &self.ledger, &e))
     }
 
-    /// A new file with these bytes, named by the time.
+    /// Writes these bytes to a new file, named by the time.
     fn set_aside(&self, prefix: &str, suffix: &str, bytes: &[u8]) -> Result<PathBuf> {
         let time = crate::clock::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let mut name = format!("{prefix}{time}{suffix}");

@@ -26,8 +26,8 @@ pub struct RunId(
     pub String,
 );
 
-/// A line of the ledger, as certificates and heads name it: whoever has another line of this
-/// number has another ledger.
+/// A line of the ledger, as named in certificates and heads: a ledger with another line of this
+/// number is another ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerLine {
     /// Its number, from 1.
@@ -36,35 +36,35 @@ pub struct LedgerLine {
     pub hash: String,
 }
 
-/// What may be spent on one account, ever.
+/// The most that may ever be spent on one account.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// The ε of everything together.
     pub epsilon: f64,
-    /// The δ at which that holds.
+    /// The δ at which this holds.
     pub delta: f64,
-    /// δ ≥ 1/n was asked for by name: the budget may be spent on publishing single records.
+    /// δ ≥ 1/n was explicitly allowed: the budget may be spent on publishing single records.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_large_delta: bool,
 }
 
 impl Budget {
-    /// A budget that was not asked for a large δ.
+    /// A budget that does not allow a large δ.
     pub const fn new(epsilon: f64, delta: f64) -> Self {
         Self { epsilon, delta, allow_large_delta: false }
     }
 }
 
-/// How ledgers of the first version, which had no field for it, tell of a known seed.
+/// The text for a known seed in ledgers of the first version, which had no field for it.
 const FORMERLY: &str = " with insecure noise seed ";
 
-/// How a private dataset was met. `content` is the fingerprint of the whole
-/// file, `view` that of the selected rows: datasets that share either, that have
-/// many rows in common, or that came from the same place, share one account.
+/// A private dataset as it was registered. `content` is the fingerprint of the whole file, `view`
+/// that of the selected rows: datasets that share either, that have many rows in common, or that
+/// came from the same place, share one account.
 ///
-/// Fingerprints and sketch are made under the user's secret; those of an earlier version,
-/// which are plain, are replaced where they are met.
+/// Fingerprints and sketch are made under the user's secret; plain ones of an earlier version are
+/// replaced when they are found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetRecord {
@@ -76,29 +76,29 @@ pub struct DatasetRecord {
     pub content: String,
     /// Fingerprint of the selected rows.
     pub view: String,
-    /// How many records it counts as.
+    /// The number of its records.
     pub rows: u64,
-    /// Under which secret: [`Secret::id`].
+    /// The secret of the fingerprints: [`Secret::id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The selected rows, for other datasets to be compared with.
+    /// A sketch of the selected rows, for comparison with other datasets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sketch: Option<Sketch>,
 }
 
 impl DatasetRecord {
-    /// The same file and rows, met at the same place under the same name.
+    /// Whether it is the same file and rows, at the same place, under the same name.
     pub fn is_met_again_in(&self, other: &Self) -> bool {
         let of = |it: &Self| (it.name.clone(), it.origin.clone(), it.rows, it.key.clone());
         of(self) == of(other) && self.has_rows_of(other)
     }
 
-    /// The same file and the same rows of it.
+    /// Whether it is the same file and the same rows.
     pub fn has_rows_of(&self, other: &Self) -> bool {
         (&self.content, &self.view) == (&other.content, &other.view)
     }
 
-    /// Made by a version that kept no secret.
+    /// Whether it was made by a version without a secret.
     pub fn is_plain(&self) -> bool {
         is_plain(&self.content) || is_plain(&self.view)
     }
@@ -112,7 +112,7 @@ impl DatasetRecord {
         Self { content, view, key: Some(secret.id()), ..self }
     }
 
-    /// Without the sketch: enough to know the same rows again.
+    /// Without the sketch: enough to recognise the same rows.
     pub fn without_sketch(self) -> Self {
         Self { sketch: None, ..self }
     }
@@ -124,27 +124,27 @@ impl DatasetRecord {
 pub struct Grant {
     /// The run that may draw.
     pub run: RunId,
-    /// From whose records.
+    /// The account of the records.
     pub account: AccountId,
     /// The method, or the manner of a ranking.
     pub method: String,
-    /// What was asked for.
+    /// The requested target.
     pub target: Target,
-    /// What may be drawn.
+    /// The events that may be drawn.
     pub events: Vec<Event>,
-    /// δ ≥ 1/n was asked for by name.
+    /// δ ≥ 1/n was explicitly allowed.
     pub allow_large_delta: bool,
     /// Where the noise comes from.
     #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
     pub noise: NoiseSource,
-    /// The columns that say whose record a row is, where persons are protected; single records
-    /// otherwise.
+    /// The columns that identify the person of a row, where persons are protected; `None` for
+    /// single records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }
 
 impl Grant {
-    /// The method, and what must never be passed over about its noise.
+    /// The method, with the warning about its noise if there is one.
     pub fn method_words(&self) -> String {
         match self.noise {
             NoiseSource::Secret => self.method.clone(),
@@ -163,28 +163,28 @@ impl Grant {
     }
 }
 
-/// What another trainer says that it drew. It was not seen here: it counts, but is never taken
-/// for what was drawn here.
+/// The draws that another trainer claims. They were not seen here: they count, but are never taken
+/// for draws made here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What the training is called here: see [`claimed_name`].
+    /// The name of the training here: see [`claimed_name`].
     pub run: RunId,
-    /// From whose records.
+    /// The account of the records.
     pub account: AccountId,
-    /// Program and version, and what was trained, in its own words.
+    /// Program, version and model, in its own words.
     pub trainer: String,
     /// The ε that it states itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<f64>,
     /// The δ at which it states it.
     pub delta: f64,
-    /// All that its file says so far: a later line of the same training has these, and more.
+    /// All events in its file so far: a later line of the same training has these, and more.
     pub events: Vec<Event>,
     /// As in a grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// What was read.
+    /// The part of the file that was read.
     pub file: ReadSoFar,
 }
 
@@ -192,9 +192,9 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadSoFar {
-    /// Its whole lines up to here.
+    /// The length of its whole lines.
     pub bytes: u64,
-    /// Of these bytes.
+    /// The SHA-256 of these bytes.
     pub sha256: String,
 }
 
@@ -211,16 +211,16 @@ impl ReadSoFar {
     }
 }
 
-/// What distinguishes a claim's name from that of every run.
+/// The prefix that distinguishes a claim's name from that of any run.
 const CLAIMED: &str = "claim-";
 
-/// The name in the ledger of the training that calls itself so: any text.
+/// The name in the ledger for a training with this id, which may be any text.
 pub fn claimed_name(id: &str) -> RunId {
     RunId(format!("{CLAIMED}{}", &super::sha256(id.as_bytes())[..16]))
 }
 
 impl Claim {
-    /// As the runs of an account are kept. Its target is what it states.
+    /// The claim as a grant. Its target is what it states.
     pub(super) fn grant(&self) -> Grant {
         Grant {
             run: self.run.clone(),
@@ -234,7 +234,7 @@ impl Claim {
         }
     }
 
-    /// Refuses what no training can have drawn.
+    /// Refuses claims that no training can have drawn.
     pub(super) fn check(&self) -> Result<()> {
         let odd = |why: &str| Err(Error::usage(format!("the claim '{}' {why}", self.run.0)));
         if !self.run.0.starts_with(CLAIMED) {
@@ -247,18 +247,18 @@ impl Claim {
         Composition::of(&self.events).map(|_| ())
     }
 
-    /// That of a training that drew nothing from these records after all.
+    /// The claim of a training that drew nothing from these records after all.
     pub(super) fn withdrawn(&self) -> Self {
         Self { events: Vec::new(), ..self.clone() }
     }
 }
 
-/// The curator's word that what was charged for another training is wrong. From here on it counts
-/// as this says, even where that is less; what counted before stays readable in the lines before.
+/// The curator's word that the charge for another trainer's training is wrong. From here on this
+/// counts instead, even if it is less. The earlier lines keep the earlier numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Correction {
-    /// What counts instead; without events, nothing.
+    /// The claim that counts instead; without events, nothing counts.
     pub claim: Claim,
     /// In whose words.
     pub why: String,
@@ -270,15 +270,15 @@ pub struct Correction {
 pub enum RunOutcome {
     /// After its last step.
     Finished,
-    /// Because somebody wished it.
+    /// Because somebody stopped it.
     Stopped,
     /// With an error.
     Failed,
-    /// Its process died; settled later at what it had reserved block by block.
+    /// Its process died; it was settled later at the draws that it had reserved block by block.
     Abandoned,
 }
 
-/// What a line says.
+/// The contents of a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Entry {
@@ -293,12 +293,12 @@ pub enum Entry {
     Tie {
         /// The account that ends.
         from: AccountId,
-        /// The account that goes on.
+        /// The account that remains.
         into: AccountId,
         /// What showed it.
         why: String,
     },
-    /// What may be spent on an account, from here on.
+    /// The budget of an account from here on.
     Budget {
         /// The account.
         account: AccountId,
@@ -307,13 +307,13 @@ pub enum Entry {
     },
     /// A run may draw.
     Grant(Grant),
-    /// Another trainer says that it drew.
+    /// Another trainer claims draws.
     Claimed(Claim),
-    /// What another trainer said was wrong, as the curator says.
+    /// The curator says that another trainer's claim was wrong.
     Corrected(Correction),
     /// Written before the draws: the run may now draw `count` more of event `event`.
     Block {
-        /// Who draws.
+        /// The run that draws.
         run: RunId,
         /// Index among the granted events.
         event: usize,
@@ -331,8 +331,8 @@ pub enum Entry {
         /// Exact numbers were looked at meanwhile.
         peeked: bool,
     },
-    /// A further program takes over an open run. It draws nothing; it makes two copies of a
-    /// ledger differ as soon as both go on with the same run.
+    /// Another program takes over an open run. The line draws nothing; it makes two copies of a
+    /// ledger differ as soon as both continue the same run.
     Resume {
         /// The run.
         run: RunId,
@@ -343,25 +343,25 @@ pub enum Entry {
         lost_after: u64,
         /// What showed it.
         why: String,
-        /// The last of the lost lines, as far as this is known.
+        /// The last of the lost lines, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost_until: Option<u64>,
-        /// Runs that left traces and that this ledger says nothing, or something else, about.
+        /// Runs whose traces do not match this ledger.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         traces: Vec<RunId>,
     },
-    /// A run of lost lines, charged with what its certificate says that it drew.
+    /// A run of lost lines, charged with the draws in its certificate.
     Recovered(Grant),
-    /// Exact numbers about the records decided, or may have decided, something: an ε cannot
-    /// be stated for it.
+    /// Exact numbers about the records decided, or may have decided, something for which no ε can
+    /// be stated.
     Unprotected {
         /// The account of the dataset whose records these are.
         account: AccountId,
         /// What was computed.
         what: String,
     },
-    /// The first line of a ledger whose earlier lines were all written again, under the
-    /// user's secret: `lines` of them, ending in `head`.
+    /// The first line of a ledger whose earlier lines were all rewritten under the user's secret:
+    /// `lines` of them, ending in `head`.
     Rewritten {
         /// How many.
         lines: u64,
@@ -372,15 +372,15 @@ pub enum Entry {
         /// The reason.
         why: String,
     },
-    /// The secret of this name is lost: what was written under it cannot be compared any
-    /// more. Accounts that are opened later have an unknown past.
+    /// The secret of this name is lost, so nothing written under it can be compared any more.
+    /// Accounts that are opened later have an unknown past.
     SecretLost {
         /// Its name.
         key: String,
-        /// In the words of who noticed.
+        /// The words of whoever noticed.
         why: String,
     },
-    /// The curator accepts an unknown past and goes on.
+    /// The curator accepts an unknown past and continues.
     Accept {
         /// The account.
         account: AccountId,

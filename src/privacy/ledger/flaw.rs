@@ -14,17 +14,17 @@ pub(super) struct Flaw {
     /// The first line that is missing or wrong.
     pub line: u64,
     pub why: String,
-    /// The last line before the loss, and the last one that was lost, as far as this is known.
+    /// The last line before the loss, and the last lost one, if known.
     pub after: u64,
     pub until: Option<u64>,
-    /// What a person should think of before a repair.
+    /// Advice to consider before a repair.
     pub first: Option<&'static str>,
     /// Runs whose lines are among the lost ones.
     pub traces: Vec<Trace>,
 }
 
 impl Flaw {
-    /// Of run directories alone: the chain has no flaw.
+    /// A flaw shown only by run directories: the chain itself is intact.
     pub fn of_traces(after: u64, traces: Vec<Trace>) -> Self {
         let names: Vec<&str> = traces.iter().take(3).map(|trace| trace.run.0.as_str()).collect();
         let more = match traces.len() - names.len() {
@@ -50,14 +50,14 @@ impl Flaw {
             .asking(Action::Repair)
     }
 
-    /// What the lines would say if it were repaired now.
+    /// Shows the book as if the ledger were repaired now.
     pub fn show_in(&self, book: &mut Book, path: &Path) {
         let cause = Cause::Lost { after: self.after, until: self.until, why: self.why.clone() };
         book.lose_lines(&Gap { cause, noticed: None, accepted: None });
         for trace in &self.traces {
             for entry in trace.entries(book) {
                 let line = LedgerLine { seq: self.after + 1, hash: String::new() };
-                // What does not fit in is not shown; nothing is granted either way.
+                // Entries that do not fit are not shown; nothing is granted either way.
                 let _ = book.apply(&line, "", entry);
             }
         }

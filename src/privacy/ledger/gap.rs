@@ -2,15 +2,15 @@
 
 use super::entry::RunId;
 
-/// A reason why there is no total of what was spent. It is never forgotten: accepting it lets
-/// further runs be granted, and makes nothing known.
+/// A reason why the spending has no total. It is never forgotten: accepting it allows further runs,
+/// but makes nothing known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
-    /// Why it is there.
+    /// The cause of the gap.
     pub cause: Cause,
-    /// When it was written down, and in which line; none for damage that nobody has repaired.
+    /// When it was recorded, and in which line; `None` for damage that nobody has repaired.
     pub noticed: Option<(String, u64)>,
-    /// Who accepted the gap and goes on.
+    /// The acceptance of the gap, if somebody accepted it.
     pub accepted: Option<Acceptance>,
 }
 
@@ -21,28 +21,28 @@ pub enum Cause {
     Lost {
         /// The last line before them.
         after: u64,
-        /// The last of them, as far as this is known.
+        /// The last of them, if known.
         until: Option<u64>,
-        /// How that was noticed.
+        /// How the loss was noticed.
         why: String,
     },
     /// Datasets are known under a secret that is lost: this may be one of them.
     LostSecret {
         /// Its name.
         key: String,
-        /// What became of it.
+        /// What happened to it.
         why: String,
     },
     /// Noise that anybody can repeat guarantees nothing.
     KnownNoise {
         /// The run that drew it.
         run: RunId,
-        /// From which it comes.
+        /// The seed of the noise.
         seed: u64,
     },
 }
 
-/// Somebody goes on in spite of it.
+/// Somebody continues in spite of a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
     /// When.
@@ -52,13 +52,13 @@ pub struct Acceptance {
 }
 
 impl Gap {
-    /// Something was spent, or may have been, and nobody knows what; otherwise all is known and
+    /// Whether something unknown was, or may have been, spent. Otherwise everything is known but
     /// guarantees nothing.
     pub fn hides_spending(&self) -> bool {
         !matches!(self.cause, Cause::KnownNoise { .. })
     }
 
-    /// What is missing in a total, to be said behind its number.
+    /// The part missing in a total, in words that follow its number.
     pub fn missing(&self) -> String {
         match &self.cause {
             Cause::Lost { after, until: Some(until), .. } if *until > after + 1 => {

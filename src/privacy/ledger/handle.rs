@@ -25,10 +25,10 @@ use crate::error::{Action, Error, Result};
 use crate::files::words::harmless;
 use crate::privacy::secret::Secret;
 
-/// More of a reason is not kept.
+/// Longer reasons are cut.
 const LONGEST_REASON: usize = 300;
 
-/// What the ledger knows of a run that is taken over.
+/// What the ledger knows about a run that is taken over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unfinished {
     /// What it may draw.
@@ -37,8 +37,8 @@ pub struct Unfinished {
     pub granted: LedgerLine,
     /// Draws announced so far per event.
     pub reserved: Vec<u64>,
-    /// Draws that were made, as far as this can be known: all that were announced, where
-    /// the machine was started again since.
+    /// The draws that were made, as far as this can be known: all announced ones, if the machine
+    /// was restarted since.
     pub drawn: Vec<u64>,
 }
 
@@ -48,15 +48,15 @@ pub struct Unfinished {
 pub struct Ledger {
     disk: Disk,
     reading: ChainReading,
-    /// What this user's programs remember of it.
+    /// What this user's programs remember about it.
     witness: Option<Witness>,
-    /// Under which datasets are known.
+    /// The secret under which datasets are known.
     secret: Option<Secret>,
-    /// What shows others that these runs are alive.
+    /// The marks that show others that these runs are alive.
     alive: BTreeMap<RunId, RunMark>,
 }
 
-/// Locked as long as a run is carried out; both hold its draws so far.
+/// Locked as long as a run is executed; both hold its draws so far.
 #[derive(Debug)]
 struct RunMark {
     here: File,
@@ -64,7 +64,7 @@ struct RunMark {
     outside: Option<File>,
 }
 
-/// The right to change the ledger, after every earlier change was seen.
+/// The right to change the ledger, with all earlier changes seen.
 #[derive(Debug)]
 struct Turn {
     lock: Exclusive,
@@ -78,8 +78,8 @@ impl Ledger {
         Ok(Self { disk, reading, witness: None, secret: None, alive: BTreeMap::new() })
     }
 
-    /// The same, and holds it against what this user's programs remember in `memory`: a
-    /// directory outside of the workspace, which is made if there is none.
+    /// The same, and compares the ledger with what this user's programs remember in `memory`, a
+    /// directory outside the workspace that is created if it is missing.
     pub fn open_witnessed(directory: &Path, memory: &Path) -> Result<Self> {
         Ok(Self { witness: Some(Witness::new(memory)), ..Self::open(directory)? })
     }
@@ -95,16 +95,16 @@ impl Ledger {
         self.disk.ledger()
     }
 
-    /// Everything on disk now, added up. Damage is a warning here, and an unknown past.
+    /// Everything on disk now, added up. Here damage is a warning and an unknown past.
     pub fn book(&mut self) -> Result<Book> {
         self.look_for_flaws(false)
     }
 
-    /// The same for who cannot wait for ever; where somebody holds the ledger for longer than this,
-    /// who that is.
+    /// The same for callers with limited patience; if somebody holds the ledger for longer than
+    /// this, the holder.
     pub fn glance(&mut self, patience: Duration) -> Result<std::result::Result<Book, String>> {
         match self.disk.lock_shared_soon(patience)? {
-            // Another one may take it in between, and has it for a moment.
+            // Another process may take it in between, for a moment.
             Ok(lock) => {
                 drop(lock);
                 self.book().map(Ok)
@@ -113,14 +113,14 @@ impl Ledger {
         }
     }
 
-    /// The same, with every certificate of a run held against the lines.
+    /// The same, with every certificate of a run compared with the lines.
     pub fn examine(&mut self) -> Result<Book> {
         self.reading = ChainReading::default();
         self.look_for_flaws(true)
     }
 
-    /// What should be told once about this handle, if anything: copies cannot be noticed, or
-    /// locks may not keep other machines out.
+    /// The remark to show once about this handle, if any: copies cannot be detected, or locks may
+    /// not exclude other machines.
     pub fn notice(&self) -> Option<&str> {
         self.witness.as_ref().and_then(Witness::trouble).or_else(|| self.disk.remark())
     }
@@ -144,14 +144,14 @@ impl Ledger {
         })
     }
 
-    /// Whether an earlier version wrote here what this one must rewrite.
+    /// Whether an earlier version wrote plain records here that must be rewritten.
     pub fn is_plain(&mut self) -> Result<bool> {
         self.look()?;
         Ok(self.reading.book().has_plain_records())
     }
 
-    /// Rewrites what an earlier version wrote without a secret, if it did. A damaged ledger
-    /// waits for its repair.
+    /// Rewrites records that an earlier version wrote without a secret. A damaged ledger waits for
+    /// its repair.
     pub fn renew(&mut self) -> Result<()> {
         if self.secret.is_none() || !self.is_plain()? {
             return Ok(());
@@ -164,7 +164,7 @@ impl Ledger {
         self.begin().map(|_| ())
     }
 
-    /// The account of this dataset: known by content, view or origin, else opened.
+    /// The account of this dataset: found by content, view or origin, otherwise a new one.
     pub fn register(&mut self, dataset: &DatasetRecord) -> Result<AccountId> {
         self.look()?;
         if let Some(secret) = &self.secret {
@@ -173,7 +173,7 @@ impl Ledger {
         if let Some(known) = self.reading.book().account_of(dataset) {
             return Ok(known.id.clone());
         }
-        // Not beside runs that are lost here: a repair brings their account back by its name.
+        // Not while runs are lost here: a repair restores their account by its name.
         let mut turn = self.begin_without_traces()?;
         let book = self.reading.book();
         if let Some(known) = book.account_of(dataset) {
@@ -193,7 +193,7 @@ impl Ledger {
                 into
             }
         };
-        // Rows that are known need no second sketch.
+        // Known rows need no second sketch.
         let known = self.reading.book().account(&account);
         let dataset = match known {
             Some(known) if known.has_sketch_of(dataset) => dataset.clone().without_sketch(),
@@ -203,7 +203,7 @@ impl Ledger {
         Ok(account)
     }
 
-    /// Sets what may be spent on an account, ever.
+    /// Sets the budget of an account.
     pub fn set_budget(&mut self, account: &AccountId, budget: Budget) -> Result<()> {
         let mut turn = self.begin()?;
         self.reading.book().known(account)?.check_budget(&budget)?;
@@ -211,17 +211,17 @@ impl Ledger {
         self.write(&mut turn, &Entry::Budget { account, budget })
     }
 
-    /// Whether there is room for such a run now. Nothing is reserved, so it may be gone when the
-    /// run asks for it.
+    /// Whether there is room for such a run now. Nothing is reserved, so the room may be gone when
+    /// the run asks for it.
     pub fn admits(&mut self, grant: &Grant) -> Result<()> {
         self.look()?;
         let account = self.reading.book().known(&grant.account)?;
         account.admit_all(std::slice::from_ref(grant))
     }
 
-    /// Reserves the whole run or refuses it. The line that says so is returned.
+    /// Reserves the whole run or refuses it. Returns the line of the grant.
     pub fn grant(&mut self, mut grant: Grant) -> Result<LedgerLine> {
-        // A launch checks the whole file again, not only what was added.
+        // A launch checks the whole file again, not only the new lines.
         self.reading = ChainReading::default();
         let mut turn = self.begin_without_traces()?;
         let run = grant.run.clone();
@@ -240,9 +240,8 @@ impl Ledger {
         Ok(self.reading.head())
     }
 
-    /// Reserves all of these runs, which are to be carried out where this ledger cannot be
-    /// reached, or none of them. All their draws are announced at once: each counts in
-    /// full until it is settled.
+    /// Reserves all or none of these runs, which will be executed where this ledger cannot be
+    /// reached. All their draws are announced at once: each run counts in full until it is settled.
     pub fn grant_carried(&mut self, grants: &[Grant]) -> Result<()> {
         let Some(first) = grants.first() else { return Ok(()) };
         self.reading = ChainReading::default();
@@ -264,8 +263,8 @@ impl Ledger {
         self.write_all(&mut turn, &entries)
     }
 
-    /// Charges what another trainer says that it drew; `file` are the lines that say so. False
-    /// where they are charged already. No budget is asked: it is spent.
+    /// Charges the draws that another trainer claims in the lines of `file`. False if they are
+    /// charged already. No budget is asked, because it is already spent.
     pub fn claim(&mut self, claim: Claim, file: &[u8]) -> Result<bool> {
         let (mut turn, claim, known) = self.begin_claim(claim)?;
         if let Some(known) = known.filter(|known| !known.charged_events().is_empty()) {
@@ -292,8 +291,8 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Charges a mended file of a training that is charged already: of each kind of draw as many
-    /// as the file says that has more of them. It never lowers what counts.
+    /// Charges a corrected file of a training that is charged already: for each kind of draw, the
+    /// larger number of both files. It never lowers what counts.
     pub fn raise(&mut self, claim: Claim) -> Result<bool> {
         let (mut turn, claim, known) = self.begin_claim(claim)?;
         let known = known.ok_or_else(no_such_claim)?;
@@ -306,8 +305,8 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Counts these draws instead of those that are charged for the training, even where they are
-    /// less, because the curator says so. False where they are charged already.
+    /// Counts these draws instead of those charged for the training, even if they are fewer,
+    /// because the curator says so. False if they are charged already.
     pub fn correct(&mut self, claim: Claim, why: &str) -> Result<bool> {
         let (mut turn, claim, known) = self.begin_claim(claim)?;
         let known = known.ok_or_else(no_such_claim)?;
@@ -342,7 +341,7 @@ impl Ledger {
         self.write(&mut turn, &Entry::Corrected(correction))
     }
 
-    /// The account of a claim by the name that it has now, and what is charged for its training.
+    /// The account of a claim by its current name, and the charge for its training.
     fn begin_claim(&mut self, claim: Claim) -> Result<(Turn, Claim, Option<RunRecord>)> {
         self.reading = ChainReading::default(); // as for a launch
         let turn = self.begin()?;
@@ -354,7 +353,7 @@ impl Ledger {
     }
 
     fn write_claim(&mut self, turn: &mut Turn, claim: Claim) -> Result<()> {
-        // A sum that cannot be computed would leave the account without any.
+        // If the sum cannot be computed, the account would have none.
         self.reading.book().known(&claim.account)?.with_events(&claim.events, 1)?;
         self.write(turn, &Entry::Claimed(claim))
     }
@@ -368,7 +367,7 @@ impl Ledger {
     pub fn reserve(&mut self, run: &RunId, event: usize, count: u64) -> Result<()> {
         let mut turn = self.begin()?;
         self.write(&mut turn, &Entry::Block { run: run.clone(), event, count })?;
-        // The handle that draws keeps the run alive, also when another one got the grant.
+        // The handle that draws keeps the run alive, even if another one got the grant.
         if !self.alive.contains_key(run)
             && let Some(mark) = self.hold(run)?
         {
@@ -377,11 +376,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Notes how often each event was drawn, so that a program that dies between two blocks
-    /// leaves no doubt about it.
+    /// Notes how often each event was drawn, so that the number is known even if the program dies
+    /// between two blocks.
     pub fn tally(&mut self, run: &RunId, drawn: &[u64]) -> Result<()> {
         let Some(mark) = self.alive.get(run) else { return Ok(()) };
-        // What is noted outside is an aid where it can be had; nothing fails for it.
+        // The note outside helps where it is possible; its failure is not an error.
         if let Some(outside) = &mark.outside {
             let _ = Disk::tally(outside, drawn);
         }
@@ -406,13 +405,13 @@ impl Ledger {
         Ok(Unfinished { grant, granted, reserved, drawn })
     }
 
-    /// Whether a program carries this run out now.
+    /// Whether a program executes this run now.
     pub fn is_alive(&self, run: &RunId) -> bool {
         let outside = |witness: &Witness| witness.is_held(&self.reading, run);
         self.disk.is_held(run) || self.witness.as_ref().is_some_and(outside)
     }
 
-    /// Notes that a run is over: only what it drew stays charged.
+    /// Notes that a run is over: only its draws stay charged.
     pub fn settle(
         &mut self,
         run: &RunId,
@@ -428,16 +427,15 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes down that exact numbers about the records are about to be looked at for a
-    /// decision.
+    /// Records that exact numbers about the records are about to be seen for a decision.
     pub fn record_unprotected(&mut self, account: &AccountId, what: &str) -> Result<()> {
         let mut turn = self.begin()?;
         let account = self.present_id(account)?;
         self.write(&mut turn, &Entry::Unprotected { account, what: what.to_owned() })
     }
 
-    /// Settles an open run whose process is gone at what it had announced, and says in one
-    /// sentence what that is.
+    /// Settles an open run whose process is gone at its announced draws, and describes them in one
+    /// sentence.
     pub fn abandon(&mut self, run: &RunId) -> Result<String> {
         let mut turn = self.begin()?;
         let book = self.reading.book();
@@ -452,21 +450,21 @@ impl Ledger {
         let Some(_gone) = self.hold(run)? else {
             return Err(still_carried_out(run, "stop it where it runs: it then settles itself"));
         };
-        // It cannot be known any more whether its operator acted on curator-only numbers.
+        // It is unknown whether its operator acted on curator-only numbers.
         let outcome = RunOutcome::Abandoned;
         self.write(&mut turn, &Entry::Settle { run: run.clone(), used, outcome, peeked: true })?;
         self.forget(run);
         Ok(format!("{} is settled: {words}", run.0))
     }
 
-    /// The curator accepts that there is no total of an account, and goes on.
+    /// The curator accepts that an account has no total, and continues.
     pub fn accept(&mut self, account: &AccountId, why: &str) -> Result<()> {
         let mut turn = self.begin_without_traces()?;
         let account = self.present_id(account)?;
         self.write(&mut turn, &Entry::Accept { account, why: why.to_owned() })
     }
 
-    /// The curator goes on without a secret that is lost: see [`Entry::SecretLost`].
+    /// The curator continues without a lost secret: see [`Entry::SecretLost`].
     pub fn accept_lost_secret(&mut self, key: &str, why: &str) -> Result<()> {
         if self.secret.as_ref().is_some_and(|secret| secret.id() == key) {
             return Err(Error::usage(format!("{key} is not lost: it is this user's secret")));
@@ -475,8 +473,8 @@ impl Ledger {
         self.write(&mut turn, &Entry::SecretLost { key: key.to_owned(), why: why.to_owned() })
     }
 
-    /// Sets a damaged ledger aside and goes on with its good prefix. It says for ever that
-    /// lines are missing, and charges what certificates of lost runs prove.
+    /// Sets a damaged ledger aside and continues with its good prefix. The new ledger says for ever
+    /// that lines are missing, and charges the draws that certificates of lost runs prove.
     pub fn repair(&mut self) -> Result<PathBuf> {
         let lock = self.disk.lock()?;
         self.reading = ChainReading::default();
@@ -510,7 +508,7 @@ impl Ledger {
         self.catch_up()?;
         self.remember(note.as_mut(), true);
         drop((lock, note));
-        // What was set aside is as plain as the ledger was.
+        // The file set aside is as plain as the ledger was.
         self.renew()?;
         Ok(aside)
     }
@@ -521,7 +519,7 @@ impl Ledger {
         self.catch_up()
     }
 
-    /// Before every change: lock, see all earlier changes, leave a damaged file alone.
+    /// Before every change: locks, reads all earlier changes, and refuses a damaged file.
     fn begin(&mut self) -> Result<Turn> {
         let lock = self.disk.lock()?;
         self.catch_up()?;
@@ -538,9 +536,9 @@ impl Ledger {
         Ok(turn)
     }
 
-    /// Writes the whole ledger again with keyed fingerprints in the place of plain ones, behind
-    /// a first line that says so. The old file is replaced by one rename, and no copy of it
-    /// stays; whoever is killed in between leaves either the old chain or the new one.
+    /// Rewrites the whole ledger with keyed fingerprints instead of plain ones, after a first line
+    /// that says so. One rename replaces the old file, and no copy of it stays. A program killed in
+    /// between leaves either the old chain or the new one.
     fn rewrite(&mut self, turn: &mut Turn, secret: &Secret) -> Result<()> {
         let old = self.reading.head();
         let entry = Entry::Rewritten {
@@ -553,7 +551,7 @@ impl Ledger {
             Entry::Dataset { account, dataset } => {
                 Entry::Dataset { account, dataset: dataset.under(secret) }
             }
-            // One line more stands before it.
+            // There is one more line before it.
             Entry::Damage { lost_after, lost_until, why, traces } => {
                 let lost_until = lost_until.map(|line| line + 1);
                 Entry::Damage { lost_after: lost_after + 1, lost_until, why, traces }
@@ -565,8 +563,8 @@ impl Ledger {
         let cover = |text: &str| secret.covered(text).into_owned();
         self.disk.rewrite(&turn.lock, &old, &text, &reading.head(), &cover)?;
         self.reading = reading;
-        // It has another first line, so another note. The old one asks for a line that no copy
-        // of the old ledger has: none of them is gone on with.
+        // It has another first line, so another note. The old note now asks for a line that no copy
+        // of the old ledger has, so no copy can be continued.
         let head = self.reading.head();
         if let (Some(witness), Some(note)) = (&mut self.witness, &mut turn.note) {
             witness.write(note, &head, true);
@@ -576,7 +574,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The same, and no run directory tells of lines that are lost.
+    /// The same, and checks that no run directory shows lost lines.
     fn begin_without_traces(&mut self) -> Result<Turn> {
         let turn = self.begin()?;
         let traces = traces::find(self.disk.directory(), &self.reading, false)?;
@@ -599,12 +597,12 @@ impl Ledger {
         })
     }
 
-    /// What is noted about this ledger, locked.
+    /// The note about this ledger, locked.
     fn note(&mut self) -> Option<Note> {
         self.witness.as_mut()?.note(&self.reading)
     }
 
-    /// Notes the last line. A death before this leaves an older note, which is no harm.
+    /// Notes the last line. A crash before this leaves an older note, which does no harm.
     fn remember(&mut self, note: Option<&mut Note>, durable: bool) {
         let head = self.reading.head();
         let Some(witness) = &mut self.witness else { return };
@@ -642,7 +640,7 @@ impl Ledger {
         if matches!(self.reading.tail(), ChainTail::Damaged { .. }) {
             self.reading = ChainReading::default(); // it may have been repaired meanwhile
         }
-        // The head first: without a lock file, a line may appear between the two.
+        // The head comes first: without a lock file, a line may appear between the two reads.
         let confirmed = self.disk.confirmed()?;
         let mut bytes = self.disk.after(&self.reading)?;
         if bytes.is_none() {
@@ -664,7 +662,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// All of these entries in one go. A program that dies meanwhile leaves some of them.
+    /// Writes all of these entries together. A program that dies meanwhile leaves some of them.
     fn write_all(&mut self, turn: &mut Turn, entries: &[Entry]) -> Result<()> {
         let (mut ahead, time) = (self.reading.clone(), now());
         let mut text = String::new();
@@ -687,9 +685,9 @@ impl Ledger {
 }
 
 impl RunMark {
-    /// The draws that were noted, all of them announced; `None` where a note is not of this
-    /// start of the machine. A copy of a workspace was noted in when it was made, and outside
-    /// since then: the larger number counts.
+    /// The noted draws, all of them announced; `None` if a note is older than the current start of
+    /// the machine. In a copied workspace the inner note is as old as the copy, while the outer one
+    /// is current: the larger number counts.
     fn tallied(&self, reserved: &[u64]) -> Option<Vec<u64>> {
         let mut drawn = Disk::tallied(&self.here)?;
         let outside = self.outside.as_ref();
@@ -709,7 +707,7 @@ fn no_such_claim() -> Error {
         .cure("charge it as it is, or name the training by the id that it was charged under")
 }
 
-/// A reason that is one.
+/// A reason, checked not to be empty.
 fn reason(why: &str) -> Result<String> {
     let why = harmless(why.trim(), LONGEST_REASON);
     if why.is_empty() {

@@ -13,8 +13,7 @@ use crate::files::{private, step};
 #[derive(Debug)]
 pub(super) struct Exclusive(File);
 
-/// Proof that no other handle writes the ledger while it lives. Empty where nothing was ever
-/// written.
+/// Proof that no other handle writes the ledger while it lives. Empty if nothing was ever written.
 #[derive(Debug)]
 pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks it")] Option<File>);
 
@@ -22,15 +21,15 @@ pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks 
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// More of what a lock's file says is not shown.
+/// Longer texts in a lock's file are cut.
 const LONGEST_HOLDER: usize = 200;
 
-/// More looks in a row than this do not happen by chance.
+/// More attempts in a row than this do not fail by chance.
 const GLANCES: u32 = 5;
 
 static TOLD: OnceLock<fn(&str)> = OnceLock::new();
 
-/// From now on `tell` hears who holds a ledger for which this process waits.
+/// From now on `tell` is called with the holder of a ledger for which this process waits.
 pub fn on_waiting(tell: fn(&str)) {
     let _ = TOLD.set(tell);
 }
@@ -46,8 +45,8 @@ pub fn this_process() -> String {
     format!("process {} on {}", std::process::id(), this_host())
 }
 
-/// Takes a lock that nobody else holds. A program that only looks whether it is held takes it
-/// for a moment: this waits for that moment to pass.
+/// Takes a lock that nobody else holds. A program that only tests the lock takes it for a moment;
+/// this waits for that moment to pass.
 pub(in crate::privacy) fn take(file: &File) -> Result<(), TryLockError> {
     for _ in 0..GLANCES {
         match file.try_lock() {
@@ -62,7 +61,7 @@ pub(super) fn exclusive(path: &Path) -> io::Result<Exclusive> {
     let file = step::open(private().read(true).write(true).create(true).truncate(false), path)?;
     step::before_lock()?;
     wait(path, || file.try_lock(), || file.lock())?;
-    // For those who wait; nothing depends on it.
+    // Information for those who wait; nothing depends on it.
     let since = crate::clock::now().strftime("%Y-%m-%d %H:%M:%S UTC");
     let holder = format!("{}, since {since}\n", this_process());
     let _ = step::cut(&file, 0).and_then(|()| step::write(&file, holder.as_bytes()));
@@ -71,12 +70,12 @@ pub(super) fn exclusive(path: &Path) -> io::Result<Exclusive> {
 
 impl Drop for Exclusive {
     fn drop(&mut self) {
-        // The next reader must not take this process for the holder.
+        // The next reader must not mistake this process for the holder.
         let _ = step::cut(&self.0, 0);
     }
 }
 
-/// Reading needs no right to write: without a lock file there is no writer.
+/// Reading needs no write permission: without a lock file there is no writer.
 pub(super) fn shared(path: &Path) -> io::Result<Shared> {
     match File::open(path) {
         Ok(file) => {
@@ -88,7 +87,7 @@ pub(super) fn shared(path: &Path) -> io::Result<Shared> {
     }
 }
 
-/// The same where it can be had soon; otherwise who has it.
+/// The same if the lock is free soon; otherwise its holder.
 pub(super) fn shared_soon(path: &Path, patience: Duration) -> io::Result<Result<Shared, String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -108,7 +107,7 @@ pub(super) fn shared_soon(path: &Path, patience: Duration) -> io::Result<Result<
     }
 }
 
-/// The holder of a lock, as its file says.
+/// The holder of a lock, according to its file.
 fn holder(path: &Path) -> String {
     let holder = std::fs::read_to_string(path).unwrap_or_default();
     match holder.trim() {

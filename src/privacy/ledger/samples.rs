@@ -98,7 +98,7 @@ pub fn damage(after: u64) -> Entry {
     Entry::Damage { lost_after: after, why: "x".to_owned(), lost_until: None, traces: Vec::new() }
 }
 
-/// The entry in a line that a test does not care about.
+/// Puts the entry into a line whose details do not matter.
 pub fn put(book: &mut Book, entry: Entry) -> Result<()> {
     book.apply(&LedgerLine { seq: 7, hash: "7".repeat(64) }, "2026-11-21T12:00:00Z", entry)
 }

@@ -19,41 +19,41 @@ use crate::error::{Action, Error, Result};
 
 static IS_ALONE: AtomicBool = AtomicBool::new(false);
 
-/// From here on this process takes its user's word that no other machine uses its workspaces.
+/// From here on this process trusts its user that no other machine uses its workspaces.
 pub fn on_one_machine() {
     IS_ALONE.store(true, Ordering::Relaxed);
 }
 
-/// How far a lock reaches.
+/// Which machines see a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Locks {
     Everywhere,
-    /// Other machines do not see them, for this option of the mount.
+    /// Other machines do not see locks, because of this mount option.
     HereAlone {
         disk: String,
         option: String,
         cure: String,
     },
-    /// It cannot be seen here.
+    /// It cannot be determined here.
     Unknown {
         disk: String,
     },
 }
 
-/// Refuses to change a ledger in a folder where locks keep no other machine out; a remark where
-/// that cannot be told.
+/// Refuses to change a ledger in a folder where locks do not exclude other machines; returns a
+/// remark where this is unknown.
 pub(super) fn check(folder: &Path) -> Result<Option<String>> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     judge(locks(&table, &folder), &folder, IS_ALONE.load(Ordering::Relaxed))
 }
 
-/// Whether every machine that sees this folder sees the locks on it, for certain.
+/// Whether it is certain that every machine that sees this folder also sees the locks on it.
 pub fn locks_reach(folder: &Path) -> bool {
     matches!(check(folder), Ok(None))
 }
 
-/// What kind of disk holds this folder, and how far locks on it reach.
+/// The kind of disk that holds this folder, and which machines see locks on it.
 pub fn about(folder: &Path) -> (Option<String>, &'static str) {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
@@ -87,7 +87,8 @@ fn judge(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> 
     }
 }
 
-/// `table` is what Linux says in `/proc/self/mountinfo`; without it every disk is local.
+/// `table` is the content of `/proc/self/mountinfo` on Linux; without it every disk counts as
+/// local.
 fn locks(table: &str, folder: &Path) -> Locks {
     let Some(mount) = mount_of(table, folder) else { return Locks::Everywhere };
     let here_alone = |option: &str, cure: &str| Locks::HereAlone {
@@ -120,7 +121,8 @@ fn locks(table: &str, folder: &Path) -> Locks {
     }
 }
 
-/// The deepest mount holds the folder; of several at one place, the last one covers the others.
+/// The deepest mount holds the folder; if there are several at one place, the last one covers the
+/// others.
 fn mount_of(table: &str, folder: &Path) -> Option<Mount> {
     let mounts = table.lines().filter_map(Mount::parse);
     let mounts = mounts.filter(|mount| folder.starts_with(&mount.place));
@@ -150,7 +152,7 @@ impl Mount {
     }
 }
 
-/// With blanks as they are: `/my\040disk` is `/my disk`.
+/// With escaped blanks decoded: `/my\040disk` is `/my disk`.
 fn plain(place: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .into_iter()

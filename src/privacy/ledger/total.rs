@@ -8,11 +8,11 @@ use crate::privacy::accountant::{Guarantee, round_up};
 /// What a number of spent privacy may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TotalStanding {
-    /// All that was ever spent is at most this.
+    /// Everything ever spent is at most this.
     AtMost,
-    /// At most this, if other trainers drew what they say.
+    /// At most this, if the claims of other trainers are true.
     Claimed,
-    /// This was spent, and what lost lines held.
+    /// This was spent, plus the contents of lost lines.
     AtLeast,
     /// No number can be given.
     Nothing,
@@ -30,30 +30,30 @@ impl TotalStanding {
     }
 }
 
-/// What was spent, as far as it is known.
+/// The known spending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Total {
-    /// What may be called a total.
+    /// Whether it may be called a total.
     pub standing: TotalStanding,
     /// The δ at which it is stated.
     pub delta: f64,
-    /// Of everything that is known to be spent; `None` if that is nothing.
+    /// The guarantee of all known spending; `None` if there is none.
     pub known: Option<Guarantee>,
     /// The part of it that rests on the word of others.
     pub claims: Option<Claims>,
-    /// Why it is no total.
+    /// The reasons why it is not a total.
     pub missing: Vec<String>,
-    /// What a small number would hide: δ covers something, or everything.
+    /// A remark if the small number hides that δ covers something, or everything.
     pub remark: Option<String>,
 }
 
 impl Total {
-    /// ε of what is known.
+    /// ε of the known spending.
     pub fn epsilon(&self) -> f64 {
         self.known.as_ref().map_or(0.0, |known| known.epsilon)
     }
 
-    /// To be said after "spent"; nothing that it says may be left out.
+    /// The words after "spent"; no part of them may be left out.
     pub fn words(&self) -> String {
         let epsilon =
             self.known.as_ref().map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
@@ -71,7 +71,7 @@ impl Total {
 }
 
 impl Account {
-    /// What everything comes to at this δ.
+    /// The total of everything at this δ.
     pub fn total(&self, delta: f64) -> Result<Total> {
         let (known, claims) = (self.spent(delta)?, self.claims(delta)?);
         let (lost, noise): (Vec<_>, Vec<_>) =
@@ -88,7 +88,7 @@ impl Account {
         Ok(Total { standing, delta, known, claims, missing, remark })
     }
 
-    /// An ε of 0, or a large δ, looks as if little had been spent: what it is at a small one.
+    /// An ε of 0, or a large δ, looks as if little had been spent. This gives ε at a small δ.
     fn covered_by_delta(&self, delta: f64, known: Option<&Guarantee>) -> Result<Option<String>> {
         let Some(known) = known else { return Ok(None) };
         let large = delta::is_large(delta, self.records());

@@ -21,16 +21,16 @@ use crate::privacy::accountant::{Event, Target};
 use crate::privacy::mechanism::NoiseSource;
 use crate::privacy::transcript::MAGIC;
 
-/// Without a thorough look, so many of the newest certificates are held against the lines:
-/// one of them vouches for every line before its own.
+/// Without a thorough look, only this many of the newest certificates are compared with the lines:
+/// each of them confirms every line before its own.
 const NEWEST: usize = 3;
 
-/// A run that gives away that lines were lost.
+/// A run that shows that lines were lost.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trace {
     pub run: RunId,
     pub why: String,
-    /// What was spent at least, as far as there is a certificate.
+    /// The least that was spent, if there is a certificate.
     proof: Option<Proof>,
 }
 
@@ -84,14 +84,14 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
         match known.get(name.as_str()) {
             Some(record) => vouching.push((record.granted.seq, *record, directory)),
             None if has_results(&directory) => {
-                // A collection that died left it; the run itself is there or will be.
+                // A crashed collection left it; the run itself is there or will be.
                 let half = name.strip_suffix(".collecting");
                 if half.is_none_or(|run| !known.contains_key(run)) {
                     let why = "there are results of a run that the ledger does not know";
                     traces.push(Trace::of(&name, why.to_owned(), &directory));
                 }
             }
-            // A program that died before it was granted anything.
+            // A program died before it was granted anything.
             None => {}
         }
     }
@@ -136,7 +136,7 @@ fn names(directory: &Path) -> Result<Vec<String>> {
     Ok(names?.into_iter().filter_map(|name| name.into_string().ok()).collect())
 }
 
-/// Whether a run drew, as far as its directory tells.
+/// Whether a run drew anything, according to its directory.
 fn has_results(directory: &Path) -> bool {
     let length = |name: &str| fs::metadata(directory.join(name)).map_or(0, |about| about.len());
     ["certificate.json", "events.jsonl", "curator.jsonl", "model.safetensors"]
@@ -170,7 +170,7 @@ impl Trace {
         Self { run, why, proof }
     }
 
-    /// What charges it in a ledger that says this.
+    /// The entries that charge it in this ledger.
     pub fn entries(&self, book: &Book) -> Vec<Entry> {
         let Some(Proof { grant, dataset }) = self.proof.clone() else { return Vec::new() };
         let known = book.account(&grant.account);
@@ -188,7 +188,7 @@ impl Trace {
     }
 }
 
-/// The seed that the certificate of an insecure run names: earlier versions had no field for it.
+/// The seed in the certificate of an insecure run: earlier versions had no field for it.
 fn stated_seed(statement: &str) -> Option<u64> {
     let (_, rest) = statement.strip_prefix("NO GUARANTEE.")?.split_once("the seed ")?;
     rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()

@@ -31,7 +31,7 @@ use crate::files::{self, step};
 #[derive(Debug)]
 pub(super) struct Witness {
     directory: PathBuf,
-    /// Why nothing can be noted, once that was found out.
+    /// The reason why nothing can be noted, once it is known.
     trouble: Option<String>,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Note {
 #[derive(Debug)]
 pub(super) enum Held {
     Here(File),
-    /// Another program, which carries the run out.
+    /// Another program, which executes the run.
     Elsewhere,
-    /// There can be no mark.
+    /// Nobody: no mark can be made.
     Nowhere,
 }
 
@@ -58,12 +58,12 @@ impl Witness {
         Self { directory: directory.to_owned(), trouble: None }
     }
 
-    /// What should be told about it, if anything.
+    /// The remark to show about it, if any.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// The note of the ledger that was read; none of one without a line.
+    /// The note of the ledger that was read; `None` for a ledger without lines.
     pub fn note(&mut self, reading: &ChainReading) -> Option<Note> {
         self.note_at(&self.directory.join(reading.first()?))
     }
@@ -72,17 +72,17 @@ impl Witness {
         let noted = self.open(path).and_then(|mut file| {
             step::before_lock().and_then(|()| file.lock())?;
             let mut text = String::new();
-            // A note that cannot be read says nothing; the next one replaces it.
+            // An unreadable note means nothing; the next one replaces it.
             let line = file.read_to_string(&mut text).ok().and_then(|_| parse(&text));
             Ok(Note { file, path: path.to_owned(), line })
         });
         noted.map_err(|error| self.failed(path, &error)).ok()
     }
 
-    /// Lets no copy of a ledger be gone on with whose first line was lost: a repair gives the
-    /// ledger another first line, and so another note. `remains` is what is left of the old one.
-    /// Every line holds its own hash and that of the line before, so the old note is the one
-    /// whose name or line stands there. From now on it asks for `line`, which no copy has.
+    /// Makes sure that no copy of a ledger whose first line was lost can be continued: a repair
+    /// gives the ledger another first line, and so another note. `remains` is what is left of the
+    /// old ledger. Every line holds its own hash and that of the line before, so the old note is
+    /// the one whose name or line appears there. From now on it asks for `line`, which no copy has.
     pub fn retire(&mut self, remains: &str, line: &LedgerLine) {
         let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
         for entry in entries.flatten() {
@@ -98,8 +98,8 @@ impl Witness {
         }
     }
 
-    /// Notes the last line. It is not synced for a mere announcement of draws: after a loss of
-    /// power the lines around it, a grant, a resumption, a settlement, tell two copies apart.
+    /// Notes the last line. It is not synced for a mere announcement of draws: after a power
+    /// failure the lines around it (a grant, a resumption, a settlement) distinguish two copies.
     pub fn write(&mut self, note: &mut Note, line: &LedgerLine, durable: bool) {
         if note.line.as_ref() == Some(line) {
             return;
@@ -117,7 +117,7 @@ impl Witness {
         }
     }
 
-    /// The mark of a run that is carried out, as [`super::disk::Disk::hold`].
+    /// The mark of a run that is being executed, like [`super::disk::Disk::hold`].
     pub fn hold(&mut self, reading: &ChainReading, run: &RunId) -> Held {
         let Some(path) = self.mark(reading, run) else { return Held::Nowhere };
         match self.open(&path).map(|file| (file.try_lock(), file)) {
@@ -147,7 +147,7 @@ impl Witness {
         Some(self.directory.join(format!("{}.{}.draws", reading.first()?, run.0)))
     }
 
-    /// For nobody else, whatever the umask.
+    /// Readable only by the owner, for any umask.
     fn open(&self, path: &Path) -> io::Result<File> {
         let mut options = files::private();
         options.read(true).write(true).create(true).truncate(false);
@@ -172,7 +172,7 @@ impl Witness {
 }
 
 impl Note {
-    /// What is wrong with a ledger that does not have the line.
+    /// The flaw of a ledger that does not have the noted line.
     pub fn flaw(&self, reading: &ChainReading) -> Option<Flaw> {
         let line = self.line.as_ref().filter(|line| !reading.holds(line))?;
         let good = reading.head().seq;
@@ -202,8 +202,8 @@ impl Note {
     }
 }
 
-/// A note replaces the one before in its place. Its end tells a whole one from the halves of two,
-/// which a loss of power may leave.
+/// A note overwrites the one before. Its end distinguishes a whole note from the halves of two,
+/// which a power failure may leave.
 fn text_of(line: &LedgerLine) -> String {
     let text = format!("{:020} {}", line.seq, line.hash);
     format!("{text} {}\n", &sha256(text.as_bytes())[..CHECK])
@@ -221,8 +221,8 @@ fn parse(text: &str) -> Option<LedgerLine> {
     LedgerLine::parse(&format!("{line}\n"))
 }
 
-/// Whether this is a note that was not written to its end. It says nothing, and the next change of
-/// its ledger replaces it.
+/// Whether this note is incomplete. Such a note means nothing, and the next change of its ledger
+/// replaces it.
 pub fn is_torn_note(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_note = name.len() == 64 && name.bytes().all(|it| it.is_ascii_hexdigit());

@@ -15,7 +15,7 @@ use crate::privacy::{
     SampledSum, Selection, Spender,
 };
 
-/// Runs on each of the two datasets: half to choose the test, half to hold it.
+/// Runs on each of the two datasets: half to choose the test, half to apply it.
 const RUNS: usize = 120_000;
 /// Every one-sided bound fails this often.
 const RISK: f64 = 1e-3;
@@ -45,14 +45,13 @@ fn lower_bound(successes: usize, trials: usize) -> f64 {
     1.0 - upper_bound(trials - successes, trials)
 }
 
-/// A lower bound on ε at this δ from what was observed with and without a record. The test
-/// is "at least a threshold"; the threshold is the best on one half of the runs, the bound
-/// comes from the other.
+/// A lower bound on ε at this δ from observations with and without a record. The test is "at least
+/// a threshold"; the threshold is the best on one half of the runs, the bound comes from the other.
 fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
     let half = RUNS / 2;
     let reaching =
         |runs: &[f64], threshold: f64| runs.iter().filter(|seen| **seen >= threshold).count();
-    // Three standard errors to the safe side: good enough to choose by.
+    // Three standard errors on the safe side: good enough for the choice.
     let promise = |threshold: &f64| {
         let share = |runs: &[f64]| (reaching(runs, *threshold) as f64 + 1.0) / half as f64;
         let error = |share: f64| 3.0 * (share / half as f64).sqrt();
@@ -71,7 +70,7 @@ fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
     ((p - delta) / q).ln()
 }
 
-/// Both datasets through one mechanism; `look` releases and reduces to one number.
+/// Runs one mechanism on both datasets; `look` releases and reduces to one number.
 fn audit<T>(
     mechanism: Mechanism,
     delta: f64,
@@ -130,7 +129,7 @@ fn sum<'a>(records: impl Iterator<Item = &'a [f64; 3]>) -> Vec<f64> {
     records.fold(vec![0.0; 3], |sum, record| sum.iter().zip(record).map(|(s, x)| s + x).collect())
 }
 
-/// Along the diagonal, which is where the neighbours differ.
+/// Along the diagonal, in which the neighbours differ.
 fn along(released: &[f64]) -> f64 {
     released.iter().sum()
 }
@@ -243,9 +242,9 @@ fn permute_and_flip_keeps_its_promise_and_at_half_the_scale_would_not() {
     assert!(half > 1.0, "{half}");
 }
 
-/// The neighbours differ in one unit vector, along the one axis or the other; what they share
-/// favours the second axis, where most draws are. The ratio is largest along the first, which
-/// few draws reach.
+/// The neighbours differ in one unit vector, along one axis or the other. Their common part favours
+/// the second axis, where most draws are. The ratio is largest along the first axis, which few
+/// draws reach.
 #[test]
 fn a_direction_keeps_its_promise_and_at_half_the_scale_would_not() {
     let matrix = |first: f64, second: f64| vec![first, 0.0, 0.0, 4.0 + second];
@@ -266,8 +265,7 @@ fn a_direction_keeps_its_promise_and_at_half_the_scale_would_not() {
     assert!(half > 1.0, "{half}");
 }
 
-/// The noisy maximum falls short of its own bound: 2·sensitivity is reached at the far
-/// tails alone.
+/// The noisy maximum falls short of its own bound: 2·sensitivity is reached only in the far tails.
 #[test]
 fn a_noisy_maximum_keeps_its_promise_and_at_half_the_scale_would_not() {
     let shown = |scale: f64| {

@@ -3,8 +3,8 @@
 
 use super::generator::NoiseGenerator;
 
-/// True with probability e^{−numerator/denominator}, exactly: a coin of e^{−1} for every
-/// whole, which rarely takes more than two, and one for the rest. No division.
+/// True with probability e^{−numerator/denominator}, exactly: a coin of e^{−1} for every whole
+/// unit, rarely more than two of them, and one for the remainder. It needs no division.
 pub(super) fn bernoulli_exp(
     generator: &mut NoiseGenerator,
     numerator: u128,
@@ -22,9 +22,9 @@ pub(super) fn bernoulli_exp(
 
 /// True with probability e^{−x}, x = numerator/denominator ≤ 1, exactly.
 ///
-/// Forsyth's and von Neumann's series: round k is passed with probability x/k, so
-/// at least k rounds are with x^k/k!, and an even number in all with
-/// 1 − x + x²/2! − … = e^{−x}. Drawing 1/k apart from x keeps every bound a `u64`.
+/// Forsyth's and von Neumann's series: round k is passed with probability x/k, so at least k rounds
+/// are passed with probability x^k/k!, and an even number in total with 1 − x + x²/2! − … = e^{−x}.
+/// Drawing 1/k separately from x keeps every bound a `u64`.
 pub(super) fn bernoulli_exp_fraction(
     generator: &mut NoiseGenerator,
     numerator: u64,

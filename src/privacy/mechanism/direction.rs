@@ -57,7 +57,7 @@ const RADIUS_BITS: u32 = 22;
 const FINENESS: u32 = 27;
 /// The largest Frobenius norm of A/scale: its entries have 53 bits.
 const LARGEST: f64 = (1_u64 << 26) as f64;
-/// The most dimensions that the margins below are enough for.
+/// The largest dimension for which the margins below are enough.
 const MOST_DIMENSIONS: usize = 1024;
 /// Centres have steps of 2^−`CENTRE_BITS`.
 const CENTRE_BITS: u32 = 4;
@@ -65,7 +65,7 @@ const CENTRE_BITS: u32 = 4;
 const UNIT_BITS: u32 = 63;
 /// The part of b that rounding may use up.
 const MARGIN: f64 = 1.0 / 256.0;
-/// Laplace proposals from this many scales on are rejected.
+/// Laplace proposals of at least this many scales are rejected.
 const PROPOSAL_LIMIT: u64 = 1024;
 
 /// A direction u with density ∝ exp(uᵀAu/scale).
@@ -74,14 +74,14 @@ pub struct DirectionMechanism {
     scale: f64,
 }
 
-/// The matrix as it is drawn from.
+/// The matrix in the form used for drawing.
 struct DrawnMatrix {
     size: usize,
     /// A/scale in steps of 2^−[`FINENESS`], by column.
     steps: Vec<i64>,
 }
 
-/// A Gaussian on the lattice that covers the wanted distribution.
+/// A Gaussian on the lattice that envelops the wanted distribution.
 struct Envelope {
     /// L_ji/L_ii below the diagonal, by column.
     slopes: Matrix,
@@ -90,7 +90,7 @@ struct Envelope {
     top: i128,
 }
 
-/// A discrete Gaussian whose centre is to come: P(x) ∝ exp(−precision·(16x − centre)²/2⁶³).
+/// A discrete Gaussian whose centre is given later: P(x) ∝ exp(−precision·(16x − centre)²/2⁶³).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Coordinate {
     precision: u64,
@@ -99,21 +99,21 @@ struct Coordinate {
 }
 
 impl DirectionMechanism {
-    /// Noise of this scale; refused where it is none.
+    /// Noise of this scale; refuses an invalid one.
     pub fn with_scale(scale: f64) -> Result<Self> {
         check_scale(scale)?;
         Ok(Self { scale })
     }
 
-    /// What rounding adds to the range. An event of this scale must state at least the planned
-    /// range plus this.
+    /// The amount that rounding adds to the range. An event of this scale must state at least the
+    /// planned range plus this.
     pub fn range_slack(scale: f64, dimension: u64) -> f64 {
         (4.0 * dimension as f64 + 2.0) * scale / f64::from(1 << FINENESS)
     }
 
-    /// Whether matrices of at most this Frobenius norm can be drawn from: to be asked of a
-    /// public bound before the private matrix is looked at, as an error by its own norm would
-    /// tell of it.
+    /// Whether matrices of at most this Frobenius norm can be drawn from. Call it with a public
+    /// bound before the private matrix is used, because an error about its own norm would reveal
+    /// something.
     pub fn check_norm(&self, norm: f64) -> Result<()> {
         if (0.0..=LARGEST).contains(&(norm / self.scale)) {
             return Ok(());
@@ -122,8 +122,8 @@ impl DirectionMechanism {
             .cure("choose a smaller ε: times the number of records, it must be below 10^8"))
     }
 
-    /// Draws one direction, as the lattice point that it goes through. Of `matrix` the lower
-    /// triangle counts.
+    /// Draws one direction, as the lattice point that it goes through. Only the lower triangle of
+    /// `matrix` counts.
     pub fn draw(&self, generator: &mut NoiseGenerator, matrix: &Matrix) -> Result<Vec<f64>> {
         let form = DrawnMatrix::of(matrix, self.scale)?;
         let envelope = form.envelope()?;
@@ -135,8 +135,8 @@ impl DirectionMechanism {
     }
 }
 
-/// The direction with the largest form: a draw without noise, for rehearsals. Of `matrix` the
-/// lower triangle counts.
+/// The direction with the largest form: a draw without noise, for rehearsals. Only the lower
+/// triangle of `matrix` counts.
 pub fn leading_direction(matrix: &Matrix) -> Result<Vec<f64>> {
     let symmetric = symmetrised(matrix);
     let (values, vectors) = eigen(&symmetric).ok_or_else(no_eigenvectors)?;
@@ -214,7 +214,7 @@ impl DrawnMatrix {
     }
 }
 
-/// The b with Σ 1/(b + 2βᵢ) = 1, in [1, s], of βᵢ ≥ 0 the smallest of which is 0.
+/// The b with Σ 1/(b + 2βᵢ) = 1, in [1, s], for βᵢ ≥ 0 of which the smallest is 0.
 fn concentration(below: &Vector) -> f64 {
     let (mut low, mut high) = (1.0, below.len() as f64);
     for _ in 0..60 {
@@ -233,7 +233,7 @@ impl Envelope {
         let mut cost = 0_i128;
         for i in (0..size).rev() {
             let (drawn, own) = self.coordinates[i].draw(generator, self.centre(i, &point));
-            // Outside of the ball already; and so everything below stays in range.
+            // Already outside the ball. This keeps everything below in range.
             if drawn.unsigned_abs() > 1 << RADIUS_BITS {
                 return None;
             }
@@ -253,8 +253,8 @@ impl Envelope {
         (centre * f64::from(1 << CENTRE_BITS)).round() as i64
     }
 
-    /// What is missing of a point's weight to that of its proposal, in units; `None` outside of
-    /// the ball, and of 0.
+    /// The amount by which a point's weight falls short of its proposal's, in units; `None` outside
+    /// the ball, and for 0.
     fn lacking(&self, form: &DrawnMatrix, point: &[i64], cost: i128) -> Option<i128> {
         let squared_norm: i128 = point.iter().map(|x| i128::from(*x) * i128::from(*x)).sum();
         if squared_norm == 0 || squared_norm > 1 << (2 * RADIUS_BITS) {
@@ -266,7 +266,7 @@ impl Envelope {
 }
 
 impl Coordinate {
-    /// The one of a Gaussian with σ² = R²/`stiffness`.
+    /// The coordinate of a Gaussian with σ² = R²/`stiffness`.
     fn of(stiffness: f64) -> Self {
         // 1/2σ² in units per sixteenth squared: 2^(63 − 8 − 1 − 44) = 2¹⁰ times the stiffness.
         let per_stiffness = 1_u64 << (UNIT_BITS - 2 * CENTRE_BITS - 1 - 2 * RADIUS_BITS);
@@ -279,10 +279,10 @@ impl Coordinate {
 
     /// A draw, and its exponent precision·(16x − centre)².
     ///
-    /// Laplace proposals of scale t = 2^`scale_bits` around the integer next to the centre,
-    /// f sixteenths away. With p the precision in units of one and w = |y| − |f|/16,
-    /// p(y − f/16)² − |y|/t ≥ pw² − w/t − |f|/16t ≥ −1/4pt² − |f|/16t: what is missing to 0 is
-    /// the chance to be rejected.
+    /// Laplace proposals of scale t = 2^`scale_bits` around the integer next to the centre, f
+    /// sixteenths away. With p the precision in units of one and w = |y| − |f|/16, p(y − f/16)² −
+    /// |y|/t ≥ pw² − w/t − |f|/16t ≥ −1/4pt² − |f|/16t. A proposal is accepted with probability
+    /// e^{−(its excess over this bound)}.
     fn draw(self, generator: &mut NoiseGenerator, centre: i64) -> (i64, i128) {
         let sixteen = 1_i64 << CENTRE_BITS;
         let nearest = (centre + sixteen / 2).div_euclid(sixteen);
@@ -333,7 +333,7 @@ mod tests {
         accepted.iter().map(|drawn| direction(&point(drawn))).collect()
     }
 
-    /// A matrix of these eigenvalues, whose eigenvectors are no axes.
+    /// A matrix with these eigenvalues, whose eigenvectors are not axes.
     fn turned(values: &[f64]) -> (Matrix, Matrix) {
         let size = values.len();
         let mix = Matrix::from_fn(size, size, |i, j| ((3 * i + 7 * j * j + i * j) as f64).sin());
@@ -437,7 +437,7 @@ mod tests {
         }
     }
 
-    /// From nothing known to nothing left open.
+    /// From a flat spectrum to one that decides everything.
     const SPECTRA: [fn(usize) -> f64; 5] = [
         |_| 0.0,
         |i| if i == 0 { 1e6 } else { 0.0 },
@@ -463,8 +463,8 @@ mod tests {
         }
     }
 
-    /// On the sphere, along eigenvectors and between them, where the envelope is nearest: it
-    /// covers, by the margin and not by much more.
+    /// On the sphere, along eigenvectors and between them, where the envelope is tightest: it
+    /// covers, with the margin and not much more.
     #[test]
     fn the_envelope_covers_every_direction_and_no_point_by_less_than_its_margin() {
         for size in [1, 2, 9, 40] {
@@ -502,7 +502,7 @@ mod tests {
     #[test]
     fn the_exponent_is_that_of_the_matrix_to_what_the_slack_allows() {
         let (matrix, _) = turned(&[3.0, 1.0, 0.2, -0.7, 0.1]);
-        // The last one is near the largest norm that is taken.
+        // The last one is near the largest norm allowed.
         for scale in [0.37, 1e-5, 80.0, 5e-8] {
             let form = DrawnMatrix::of(&matrix, scale).unwrap();
             // One step per row of each entry's error, and one for rounding below.

@@ -14,7 +14,7 @@ use super::generator::NoiseGenerator;
 use super::grid::GriddedScale;
 use crate::error::Result;
 
-/// Laplace proposals from this many scales on are rejected.
+/// Laplace proposals of at least this many scales are rejected.
 const PROPOSAL_LIMIT: u64 = 1024;
 
 /// Noise `grid · Z` with Z an exact discrete Gaussian of 2²⁸ to 2²⁹ grid steps.
@@ -43,13 +43,13 @@ impl DiscreteGaussian {
         self.0.grid()
     }
 
-    /// What rounding adds to the ℓ₂ distance of neighbours: one step per coordinate.
+    /// The amount that rounding adds to the ℓ₂ distance of neighbours: one step per coordinate.
     pub fn sensitivity_slack(&self, coordinates: u64) -> f64 {
         self.grid() * (coordinates as f64).sqrt()
     }
 
-    /// Rounds `values` to the grid and adds independent noise. Values beyond ±2⁶¹
-    /// grid steps are moved there, which brings neighbours only closer.
+    /// Rounds `values` to the grid and adds independent noise. Values beyond ±2⁶¹ grid steps are
+    /// moved to this limit, which only brings neighbours closer.
     pub fn perturb(&self, generator: &mut NoiseGenerator, values: &[f64]) -> Result<Vec<f64>> {
         self.0.perturb(generator, values, draw)
     }
@@ -57,8 +57,8 @@ impl DiscreteGaussian {
 
 /// One draw with P(k) ∝ e^{−k²/2σ²}, for 1 ≤ σ ≤ 2²⁹.
 ///
-/// A Laplace proposal of scale σ, ∝ e^{−|y|/σ}, is accepted with probability
-/// e^{−(|y|−σ)²/2σ²}; their product is e^{−y²/2σ²} but for a constant.
+/// A Laplace proposal of scale σ, ∝ e^{−|y|/σ}, is accepted with probability e^{−(|y|−σ)²/2σ²};
+/// their product is e^{−y²/2σ²} up to a constant.
 fn draw(generator: &mut NoiseGenerator, sigma: u64) -> i64 {
     loop {
         let proposal = draw_laplace(generator, sigma);
@@ -211,7 +211,7 @@ mod tests {
             prop_assert_eq!(DiscreteGaussian::from_event(sigma, noise.grid()).unwrap(), noise);
         }
 
-        /// Rounding moves two values apart by one grid step at most.
+        /// Rounding moves two values apart by at most one grid step.
         #[test]
         fn rounding_costs_one_grid_step_of_sensitivity(
             a in -1e4..1e4, b in -1e4..1e4, sigma in 0.1..10.0,

@@ -44,13 +44,13 @@ impl DiscreteLaplace {
         self.0.grid()
     }
 
-    /// What rounding adds to the ℓ₁ distance of neighbours: one step per coordinate.
+    /// The amount that rounding adds to the ℓ₁ distance of neighbours: one step per coordinate.
     pub fn sensitivity_slack(&self, coordinates: u64) -> f64 {
         self.grid() * coordinates as f64
     }
 
-    /// Rounds `values` to the grid and adds independent noise. Values beyond ±2⁶¹
-    /// grid steps are moved there, which brings neighbours only closer.
+    /// Rounds `values` to the grid and adds independent noise. Values beyond ±2⁶¹ grid steps are
+    /// moved to this limit, which only brings neighbours closer.
     pub fn perturb(&self, generator: &mut NoiseGenerator, values: &[f64]) -> Result<Vec<f64>> {
         self.0.perturb(generator, values, draw_laplace)
     }
@@ -71,7 +71,7 @@ pub(super) fn draw_laplace(generator: &mut NoiseGenerator, scale: u64) -> i64 {
         let magnitude = scale.saturating_mul(multiple).saturating_add(remainder);
         let magnitude = i64::try_from(magnitude).unwrap_or(i64::MAX);
         let negative = generator.below(2) == 1;
-        // Zero has one sign only.
+        // Zero has only one sign.
         if !(negative && magnitude == 0) {
             return if negative { -magnitude } else { magnitude };
         }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// Rounding moves two vectors apart by one grid step per coordinate at most.
+        /// Rounding moves two vectors apart by at most one grid step per coordinate.
         #[test]
         fn rounding_costs_one_grid_step_of_sensitivity_per_coordinate(
             pairs in proptest::collection::vec((-1e4..1e4, -1e4..1e4), 1..8), scale in 0.1..10.0,

@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Where the noise of a run comes from.
+/// The source of a run's noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoiseSource {
     /// From the operating system; nobody can repeat it.
     #[default]
     Secret,
-    /// From a seed that somebody typed, to find faults: whoever knows it can take the noise
-    /// away, so the run guarantees nothing.
+    /// From a seed that somebody typed, for debugging: anyone who knows it can remove the noise, so
+    /// the run guarantees nothing.
     #[serde(rename = "known_seed")]
     Seeded(u64),
 }
 
 impl NoiseSource {
-    /// Seeded where there is a seed.
+    /// Seeded if there is a seed.
     pub fn of_seed(seed: Option<u64>) -> Self {
         seed.map_or(Self::Secret, Self::Seeded)
     }
 
-    /// The seed that somebody knows.
+    /// The known seed, if there is one.
     pub fn seed(self) -> Option<u64> {
         match self {
             Self::Secret => None,
@@ -47,8 +47,8 @@ impl NoiseSource {
     }
 }
 
-/// A ChaCha20 stream. Private runs seed it from the operating system and keep
-/// no copy of the seed; tests inject one.
+/// A ChaCha20 stream. Private runs seed it from the operating system and keep no copy of the seed;
+/// tests provide a seed.
 pub struct NoiseGenerator {
     source: NoiseSource,
     stream: ChaCha20Rng,
@@ -65,19 +65,19 @@ impl NoiseGenerator {
         Ok(Self { source: NoiseSource::Secret, stream, words: 0 })
     }
 
-    /// A known stream: no privacy at all. For tests, and for public data in the private part.
+    /// A known stream, without any privacy. For tests, and for public data in the private role.
     pub fn insecure_from_seed(seed: u64) -> Self {
         let stream = ChaCha20Rng::seed_from_u64(seed);
         Self { source: NoiseSource::Seeded(seed), stream, words: 0 }
     }
 
-    /// Where its stream comes from.
+    /// The source of its stream.
     pub fn source(&self) -> NoiseSource {
         self.source
     }
 
-    /// How many words of the stream have been used: every draw moves on, so no noise is
-    /// used twice.
+    /// How many words of the stream have been used. Every draw advances it, so no noise is used
+    /// twice.
     pub fn words(&self) -> u64 {
         self.words
     }
@@ -90,9 +90,9 @@ impl NoiseGenerator {
 
     /// Uniform on {0, …, `bound` − 1}, exactly; 0 for a bound of 0 or 1.
     ///
-    /// Lemire's method: the 2⁶⁴ words, spread over `bound` equal intervals by one
-    /// multiplication, fall into them ⌊2⁶⁴/bound⌋ or one more times; the words that
-    /// make the difference, 2⁶⁴ mod `bound` of them, are rejected.
+    /// Lemire's method: the 2⁶⁴ words, spread over `bound` equal intervals by one multiplication,
+    /// fall into each of them ⌊2⁶⁴/bound⌋ times or once more. The 2⁶⁴ mod `bound` surplus words are
+    /// rejected.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         if bound <= 1 {
             return 0;
@@ -108,7 +108,7 @@ impl NoiseGenerator {
     }
 }
 
-/// Shows nothing of the stream.
+/// Shows nothing about the stream.
 impl std::fmt::Debug for NoiseGenerator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NoiseGenerator").finish_non_exhaustive()

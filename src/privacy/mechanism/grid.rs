@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 
 /// A gridded scale lies between 2^`FINENESS` and twice that many grid steps.
 const FINENESS: i32 = 28;
-/// Values are held within ± this many grid steps: 2⁶¹.
+/// Values are kept within ± this many grid steps: 2⁶¹.
 const REACH: f64 = (1_u64 << 61) as f64;
-/// Sums are held within ± this many grid steps: an `i64`, even with a noise at its limits.
+/// Sums are kept within ± this many grid steps, which fits an `i64` even with noise at its limits.
 const SUM_REACH: i64 = 1 << 62;
 pub(super) const SMALLEST_SCALE: f64 = 1e-150;
 pub(super) const LARGEST_SCALE: f64 = 1e150;
@@ -29,8 +29,8 @@ pub(super) struct GriddedScale {
 }
 
 impl GriddedScale {
-    /// The finest grid for a wanted scale; the resulting scale is never smaller, and larger
-    /// by at most one part in 2²⁸. `symbol` is what the scale is called: σ, b.
+    /// The finest grid for a wanted scale; the resulting scale is never smaller, and larger by at
+    /// most one part in 2²⁸. `symbol` names the scale: σ, b.
     pub fn at_least(symbol: &str, scale: f64) -> Result<Self> {
         if !(SMALLEST_SCALE..=LARGEST_SCALE).contains(&scale) {
             return Err(Error::usage(format!("noise of {symbol} = {scale} cannot be drawn")).cure(
@@ -80,10 +80,10 @@ impl GriddedScale {
         power_of_two(self.exponent)
     }
 
-    /// Rounds `values` to the grid and adds a `draw` of this scale to each. Values beyond
-    /// ±2⁶¹ grid steps are moved there, which brings neighbours only closer; sums beyond
-    /// ±2⁶² steps are moved there, which is post-processing. A draw may therefore end at the
-    /// limits of an `i64` in place of anything larger.
+    /// Rounds `values` to the grid and adds a `draw` of this scale to each. Values beyond ±2⁶¹ grid
+    /// steps are moved to this limit, which only brings neighbours closer. Sums beyond ±2⁶² steps
+    /// are moved to that limit, which is post-processing. So a draw may end at the limits of an
+    /// `i64` instead of anything larger.
     pub fn perturb(
         &self,
         generator: &mut NoiseGenerator,

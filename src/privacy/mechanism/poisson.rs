@@ -21,15 +21,15 @@
 use super::generator::NoiseGenerator;
 use crate::error::{Error, Result};
 
-/// Which records are in one Poisson sample. As secret as the records: it has no `Debug`, and
-/// is only ever lent to the query of its release.
+/// Which records are in one Poisson sample. It is as secret as the records: it has no `Debug`, and
+/// is only lent to the query of its release.
 pub struct PoissonSample {
     members: Vec<usize>,
     population: usize,
 }
 
 impl PoissonSample {
-    /// Every one of `population` records with probability `rate`, as the double stands.
+    /// Every one of `population` records with exactly the probability `rate`.
     pub(in crate::privacy) fn draw(
         generator: &mut NoiseGenerator,
         rate: f64,
@@ -63,7 +63,7 @@ impl PoissonSample {
         &self.members
     }
 
-    /// How many records the sample is of.
+    /// The number of records that were sampled from.
     pub fn population(&self) -> usize {
         self.population
     }
@@ -71,10 +71,10 @@ impl PoissonSample {
 
 /// One bit each, set with probability `rate` exactly.
 ///
-/// Every coin compares a uniform number's binary digits with those of `rate`, the first that
-/// differ deciding. All 64 look at the same digit of `rate` at a time, a word of random bits
-/// for each digit; half of the undecided coins are decided by each, so about eight words do
-/// for any rate.
+/// Every coin compares a uniform number's binary digits with those of `rate`; the first difference
+/// decides. All 64 coins look at the same digit of `rate` at a time, with one word of random bits
+/// per digit. Each digit decides half of the undecided coins, so about eight words are enough for
+/// any rate.
 pub fn sixty_four_coins(generator: &mut NoiseGenerator, rate: f64) -> u64 {
     if rate == 1.0 {
         return u64::MAX;

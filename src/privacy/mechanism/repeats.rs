@@ -5,9 +5,9 @@ use crate::privacy::accountant::Repeats;
 
 /// One draw of the law, whose stop is a multiple of 2⁻³².
 ///
-/// Coins that stop with probability γ make a geometric number of the others. η of them in a row,
-/// none at all left out, are the truncated negative binomial law of shape η; the geometric number
-/// k ≥ 1, kept with probability 1/k, is the logarithmic one.
+/// Tossing coins until one stops, with probability γ, gives a geometric number of others. The sum
+/// of η such numbers, conditioned on not being zero, has the truncated negative binomial law of
+/// shape η. A geometric number k ≥ 1, kept with probability 1/k, has the logarithmic law.
 pub fn number_of_repeats(generator: &mut NoiseGenerator, repeats: Repeats) -> u64 {
     let Repeats { shape, stop } = repeats;
     let threshold = (stop * TWO_TO_32) as u64;
@@ -19,7 +19,7 @@ pub fn number_of_repeats(generator: &mut NoiseGenerator, repeats: Repeats) -> u6
     }
 }
 
-/// One of so many, each equally likely.
+/// One index below `count`, each equally likely.
 pub fn one_of(generator: &mut NoiseGenerator, count: usize) -> usize {
     generator.below(count as u64) as usize
 }

@@ -33,14 +33,14 @@ use super::grid::{
 };
 use crate::error::{Error, Result};
 
-/// Scores are held within this many grid steps of the largest: 2⁵¹.
+/// Scores are kept within this many grid steps of the largest: 2⁵¹.
 const FARTHEST: f64 = (1_u64 << 51) as f64;
 /// The bits of a double's fraction: every scale is an integer number of 2^(exponent − 52).
 const FRACTION_BITS: i32 = 52;
 /// A selection's grid step is 2^`FINENESS` times smaller than its scale (or a little more).
 const FINENESS: i32 = 40;
 
-/// One of the candidates with P(i) ∝ exp(scoreᵢ/scale), for any scale that a double holds.
+/// One of the candidates with P(i) ∝ exp(scoreᵢ/scale), for any scale that a double can hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExponentialMechanism {
     /// The scale is mantissa · 2^(exponent − 52), in [2^exponent, 2^(exponent + 1)).
@@ -58,8 +58,8 @@ impl ExponentialMechanism {
         Ok(Self { mantissa, exponent })
     }
 
-    /// What rounding the scores adds to their range: 3 grid steps of at most 2⁻⁴⁰ scales.
-    /// An event of this scale must state at least the planned range plus this.
+    /// The amount that rounding the scores adds to their range: 3 grid steps of at most 2⁻⁴⁰
+    /// scales. An event of this scale must state at least the planned range plus this.
     pub fn range_slack(scale: f64) -> f64 {
         3.0 * power_of_two(-FINENESS) * scale
     }
@@ -78,19 +78,19 @@ impl ExponentialMechanism {
 
     /// True with probability e^{−distance/scale}.
     fn accepts(&self, generator: &mut NoiseGenerator, steps_below: u64) -> bool {
-        // In units of 2^(exponent − 52), as the mantissa is; at most 2⁶³.
+        // In units of 2^(exponent − 52), like the mantissa; at most 2⁶³.
         let distance = steps_below << (FRACTION_BITS - FINENESS);
         bernoulli_exp(generator, u128::from(distance), self.mantissa)
     }
 }
 
-/// Candidates in random order, each taken with probability exp((scoreᵢ − largest)/scale), until
-/// one is (McKenna and Sheldon, *Permute-and-Flip*, 2020): the largest always is.
+/// Candidates in random order, each taken with probability exp((scoreᵢ − largest)/scale), until one
+/// is taken (McKenna and Sheldon, *Permute-and-Flip*, 2020). The largest always is.
 ///
 /// Pure ε₀ = range/scale. It is the largest score plus exponential noise of this scale (Ding et
-/// al., 2021), for which only differences count; a change of the scores of range R is, up to a
-/// common shift, one of at most R/2 each, and 2·(R/2)/scale is the bound of McKenna and Sheldon.
-/// The claim is of pure privacy alone: its range is not bounded as the exponential mechanism's.
+/// al., 2021), for which only differences count. A change of the scores with range R moves each, up
+/// to a common shift, by at most R/2, and 2·(R/2)/scale is the bound of McKenna and Sheldon. Only
+/// pure privacy is claimed: unlike the exponential mechanism it does not have bounded range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PermuteAndFlip(ExponentialMechanism);
 
@@ -100,7 +100,7 @@ impl PermuteAndFlip {
         ExponentialMechanism::with_scale(scale).map(Self)
     }
 
-    /// What rounding the scores adds to their range, as for the exponential mechanism.
+    /// The amount that rounding the scores adds to their range, as for the exponential mechanism.
     pub fn range_slack(scale: f64) -> f64 {
         ExponentialMechanism::range_slack(scale)
     }
@@ -118,8 +118,8 @@ impl PermuteAndFlip {
     }
 }
 
-/// The largest score plus discrete Laplace noise wins; equal sums, as rare as one in 2²⁸, go
-/// to the earlier candidate.
+/// The largest score plus discrete Laplace noise wins; ties, as rare as one in 2²⁸, go to the
+/// earlier candidate.
 ///
 /// ε₀ = 2·sensitivity/scale: given the others' noise, candidate i wins exactly if its own
 /// reaches some integer, and between neighbours that integer moves by no more than the range
@@ -134,7 +134,7 @@ impl NoisyMaximum {
         Self::from_event(GriddedScale::at_least("b", scale)?.scale())
     }
 
-    /// Reads an event's scale back; refuses one that is not an integer of grid steps.
+    /// Reads an event's scale back; refuses one that is not a whole number of grid steps.
     pub fn from_event(scale: f64) -> Result<Self> {
         // The event does not state the grid: it is the finest for the scale.
         GriddedScale::from_event("b", scale, finest_grid(scale)).map(Self)
@@ -145,7 +145,8 @@ impl NoisyMaximum {
         self.0.scale()
     }
 
-    /// What rounding the scores adds to their sensitivity: half of what it adds to the range.
+    /// The amount that rounding the scores adds to their sensitivity: half of the addition to the
+    /// range.
     pub fn sensitivity_slack(&self) -> f64 {
         1.5 * self.0.grid()
     }
@@ -175,7 +176,7 @@ pub fn largest(scores: &[f64]) -> Result<usize> {
 fn steps_below_largest(scores: &[f64], exponent: i32) -> Result<Vec<u64>> {
     let largest = scores[largest(scores)?];
     let per_step = power_of_two(-exponent);
-    // A difference too large for a double is infinite, and ends at the farthest too.
+    // A difference too large for a double is infinite, and also ends at the farthest.
     let steps = |score: &f64| ((largest - score) * per_step).min(FARTHEST).round_ties_even() as u64;
     Ok(scores.iter().map(steps).collect())
 }
@@ -220,8 +221,8 @@ mod tests {
         counts
     }
 
-    /// P(i wins), by summing over i's own noise the chance that no other reaches its sum; ties
-    /// go to the earlier.
+    /// P(i wins), by summing over i's own noise the probability that no other candidate reaches its
+    /// sum; ties go to the earlier one.
     fn noisy_maximum_masses(scale: f64, scores: &[f64]) -> Vec<f64> {
         // On a fine lattice of its own, independent of the sampler's.
         let lattice = 2e-3 * scale;
@@ -300,8 +301,8 @@ mod tests {
         }
     }
 
-    /// P(i is taken): the chance that i comes after a set S of others that were all refused,
-    /// over all S and their places in the order.
+    /// P(i is taken): the probability that i comes after a set S of others that were all refused,
+    /// summed over all S and their places in the order.
     fn flip_masses(scale: f64, scores: &[f64]) -> Vec<f64> {
         let largest = scores.iter().copied().fold(f64::MIN, f64::max);
         let accept: Vec<f64> =
@@ -344,7 +345,7 @@ mod tests {
     }
 
     proptest! {
-        /// The guarantee itself, by the exact masses: range R of change costs at most R/scale.
+        /// The guarantee itself, from the exact masses: a change of range R costs at most R/scale.
         #[test]
         fn permute_and_flip_keeps_its_promise_for_any_neighbours(
             pairs in proptest::collection::vec((-3.0..3.0_f64, 0.0..1.0_f64), 2..7),

@@ -8,8 +8,8 @@ pub struct ChiSquare {
 }
 
 impl ChiSquare {
-    /// Within what the right distribution exceeds once in 10⁵, by the cube-root normal
-    /// approximation of Wilson and Hilferty.
+    /// Whether it is below the value that the right distribution exceeds once in 10⁵, by the
+    /// cube-root normal approximation of Wilson and Hilferty.
     pub fn is_plausible(&self) -> bool {
         let ninth = 2.0 / (9.0 * self.freedom);
         let threshold = self.freedom * (1.0 - ninth + 4.265 * ninth.sqrt()).powi(3);
@@ -17,8 +17,8 @@ impl ChiSquare {
     }
 }
 
-/// χ² of counts against masses that sum to one over all outcomes; cells that expect
-/// fewer than ten, and the outcomes that have no cell, are pooled.
+/// χ² of counts against masses that sum to one over all outcomes. Cells that expect fewer than ten,
+/// and outcomes without a cell, are pooled.
 pub fn chi_square(counts: &[f64], masses: &[f64]) -> ChiSquare {
     assert_eq!(counts.len(), masses.len());
     let total: f64 = counts.iter().sum();
@@ -40,7 +40,7 @@ pub fn chi_square(counts: &[f64], masses: &[f64]) -> ChiSquare {
     ChiSquare { statistic, freedom: cells - 1.0 }
 }
 
-/// How often each of −reach, …, reach was drawn; what lies beyond is left out.
+/// How often each of −reach, …, reach was drawn, without values beyond.
 pub fn histogram(reach: i64, sample: &[i64]) -> Vec<f64> {
     let mut counts = vec![0.0; 2 * reach as usize + 1];
     for drawn in sample {
@@ -51,7 +51,7 @@ pub fn histogram(reach: i64, sample: &[i64]) -> Vec<f64> {
     counts
 }
 
-/// Masses ∝ `weight(k)` of k = −reach, …, reach, beyond which there is next to none.
+/// Masses ∝ `weight(k)` of k = −reach, …, reach, beyond which there is almost none.
 pub fn symmetric_masses(reach: i64, weight: impl Fn(f64) -> f64) -> Vec<f64> {
     let weights: Vec<f64> = (-reach..=reach).map(|k| weight(k as f64)).collect();
     let total: f64 = weights.iter().sum();
@@ -65,7 +65,7 @@ pub fn standardised(sample: &[i64], scale: u64) -> Vec<f64> {
     z
 }
 
-/// Exceeded by [`kolmogorov_smirnov`] of the right distribution once in a thousand.
+/// The value that [`kolmogorov_smirnov`] exceeds once in a thousand under the right distribution.
 pub const KOLMOGOROV_THRESHOLD: f64 = 1.95;
 
 /// Kolmogorov–Smirnov distance of an ascending sample to a distribution function, times the

@@ -62,7 +62,7 @@ impl Spender {
         })
     }
 
-    /// A vector along one direction u, the larger uᵀAu of the matrix A the likelier.
+    /// A vector along one direction u; a larger uᵀAu of the matrix A makes it likelier.
     pub(in crate::privacy) fn direction(
         &mut self,
         release: Release<Direction>,
@@ -82,7 +82,7 @@ impl Spender {
         })
     }
 
-    /// One of the candidates, the larger its score the likelier.
+    /// One of the candidates; a larger score makes it likelier.
     pub(in crate::privacy) fn select(
         &mut self,
         release: Release<Selection>,
@@ -106,7 +106,7 @@ impl Spender {
                 }
                 Rule::NoisyMaximum => NoisyMaximum::from_event(scale)?.select(generator, scores),
             };
-            // A transcript holds numbers; every index is one exactly.
+            // A transcript holds numbers, and every index is exactly a number.
             winner.map(|winner| vec![winner as f64])
         })?;
         match winner.as_slice() {
@@ -134,7 +134,7 @@ impl Spender {
         }
     }
 
-    /// Only rehearsals may do without noise; a granted run never does.
+    /// Only rehearsals may have no noise; a granted run always has some.
     fn is_noiseless(&self, scale: f64) -> bool {
         scale == 0.0 && matches!(self.account, DrawListener::Rehearsal)
     }

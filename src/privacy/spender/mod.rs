@@ -18,8 +18,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::faults::{Fault, planted};
 use open_runs::SharedRun;
 
-/// How many blocks a run's draws of one event are announced in, at most: each
-/// costs one synced line in the ledger.
+/// The largest number of blocks in which a run's draws of one event are announced. Each costs one
+/// synced line in the ledger.
 const BLOCKS_PER_EVENT: u64 = 20;
 
 pub use open_runs::{Settled, settle_all};
@@ -31,15 +31,15 @@ pub struct Spender {
     account: DrawListener,
     generator: NoiseGenerator,
     events: Vec<Event>,
-    /// Begins the labels of the events that are meant now.
+    /// The prefix of the labels of the current plan's events.
     scope: String,
     announced: Vec<u64>,
     drawn: Vec<u64>,
     /// Where released values are kept, so that the run can be resumed.
     transcript: Option<Transcript>,
-    /// Draws that an earlier program made and whose values are lost: spent for nothing.
+    /// Draws of an earlier program whose values are lost: spent for nothing.
     lost: Vec<u64>,
-    /// The run asked for a draw that it would have, had none been lost.
+    /// The run asked for a draw that it could have had, if none had been lost.
     ran_out: bool,
     /// The ledger could not be written, so a draw was not made.
     unannounced: bool,
@@ -48,26 +48,26 @@ pub struct Spender {
     history: Departure,
 }
 
-/// What a mechanism works on.
+/// The input of a mechanism.
 struct MechanismInput {
     exact: Vec<f64>,
     members: Vec<usize>,
     overreached: bool,
 }
 
-/// Where draws are written down.
+/// Where draws are announced.
 enum DrawListener {
     Ledger(SharedRun),
-    /// The ledger was told of every draw when it granted the run: one task of a sweep,
-    /// which may be far from it.
+    /// The ledger counted every draw when it granted the run: a task of a sweep, which may run far
+    /// from the ledger.
     Carried,
-    /// Nowhere: public data play the private part.
+    /// Nowhere: public data play the private role.
     Rehearsal,
 }
 
 impl Spender {
     /// For a run that the ledger has granted with exactly these events and noise from the
-    /// generator's source; refused otherwise.
+    /// generator's source; otherwise refused.
     pub(crate) fn new(
         mut ledger: Ledger,
         run: RunId,
@@ -95,9 +95,8 @@ impl Spender {
         Ok(self)
     }
 
-    /// For a run all of whose draws were announced in the ledger when it was granted:
-    /// whoever carries the grant away settles it later. Nothing is written here but
-    /// the transcript.
+    /// For a run whose draws were all announced in the ledger when it was granted; it is settled
+    /// later, when its result is collected. Only the transcript is written here.
     pub(crate) fn carried(
         calibrated: &Calibrated,
         transcript: Transcript,
@@ -107,10 +106,10 @@ impl Spender {
             .keeping(transcript)
     }
 
-    /// For a run whose program died. What its transcript holds is handed out again, without
-    /// a look at private data and without noise. Draws that were made and whose values are
-    /// lost stay spent: they are missing at the end. Everything after that is drawn from
-    /// `generator`, which must be a new one.
+    /// For a run whose program died. The values in its transcript are returned again, without
+    /// looking at private data and without noise. Draws whose values are lost stay spent: they are
+    /// missing at the end. Everything after that is drawn from `generator`, which must be a new
+    /// one.
     pub(crate) fn resumed(
         ledger: Ledger,
         unfinished: Unfinished,
@@ -135,13 +134,13 @@ impl Spender {
         Ok(spender)
     }
 
-    /// From here on a release is the event whose label is `scope` and the release's own: of
-    /// several plans under one grant, each has a scope.
+    /// From here on a release is the event whose label is `scope` plus the release's own label.
+    /// Each of several plans under one grant has its scope.
     pub(crate) fn enter(&mut self, scope: &str) {
         scope.clone_into(&mut self.scope);
     }
 
-    /// Keeps what is released, so that the run can be resumed.
+    /// Keeps released values, so that the run can be resumed.
     pub(crate) fn keeping(mut self, transcript: Transcript) -> Self {
         self.transcript = Some(transcript);
         self
@@ -174,10 +173,9 @@ impl Spender {
         }
     }
 
-    /// For studies in which *public* data play the private part, such as
-    /// `halflight reproduce`: nothing is written to a ledger, the noise comes from a
-    /// seed so that a table can be repeated, and there may be none at all
-    /// ([`Calibrated::noiseless`]). What comes out is not private.
+    /// For studies in which *public* data play the private role, such as `halflight reproduce`.
+    /// Nothing is written to a ledger, the noise comes from a seed so that a table can be repeated,
+    /// and there may be no noise at all ([`Calibrated::noiseless`]). The results are not private.
     pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
         let generator = NoiseGenerator::insecure_from_seed(seed);
         Self::with_account(DrawListener::Rehearsal, calibrated.events.clone(), generator)
@@ -196,7 +194,8 @@ impl Spender {
         spender
     }
 
-    /// Whether it would draw an event once more than planned: never, an audit hopes.
+    /// Whether it would draw an event once more than planned, for an audit, which expects that it
+    /// would not.
     pub(crate) fn exceeds_its_plan(&mut self) -> bool {
         (0..self.events.len()).any(|index| {
             self.drawn[index] >= self.events[index].count && self.announce(index).is_ok()
@@ -213,7 +212,7 @@ impl Spender {
         Ok(self.planned(release)?.1.noise.scale)
     }
 
-    /// Draws so far, per event: what is spent if the run ends here.
+    /// Draws so far, per event: the spending if the run ends here.
     pub fn drawn(&self) -> Vec<Event> {
         let spent = self.events.iter().zip(&self.drawn).filter(|(_, drawn)| **drawn > 0);
         spent.map(|(event, drawn)| Event { count: *drawn, ..event.clone() }).collect()
@@ -224,33 +223,33 @@ impl Spender {
         &self.drawn
     }
 
-    /// Whether the next draw was made by an earlier program and is handed out again.
+    /// Whether the next draw was made by an earlier program and is returned again.
     pub fn is_replaying(&self) -> bool {
         self.transcript.as_ref().is_some_and(Transcript::is_replaying)
     }
 
-    /// Draws that were spent and whose values are lost, in all.
+    /// The total number of draws that were spent and whose values are lost.
     pub fn lost(&self) -> u64 {
         self.lost.iter().sum()
     }
 
-    /// The run ended because of [`Self::lost`] draws: there is nothing more for it.
+    /// Whether the run ended because of [`Self::lost`] draws and has nothing left.
     pub fn ran_out(&self) -> bool {
         self.ran_out
     }
 
-    /// Its ledger is elsewhere: it cannot be resumed.
+    /// Whether its ledger is elsewhere, so that it cannot be resumed.
     pub fn is_carried(&self) -> bool {
         matches!(self.account, DrawListener::Carried)
     }
 
-    /// A released value could not be kept, so nobody has seen it, or a draw could not be
-    /// announced, so it was not made.
+    /// Whether a released value could not be kept, so that nobody has seen it, or a draw could not
+    /// be announced, so that it was not made.
     pub fn is_broken(&self) -> bool {
         self.unannounced || self.transcript.as_ref().is_some_and(Transcript::is_broken)
     }
 
-    /// The run is over: only what was drawn stays charged.
+    /// Settles a run that is over: only its draws stay charged.
     pub fn settle(self, outcome: RunOutcome, peeked: bool) -> Result<()> {
         match &self.account {
             DrawListener::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked),
@@ -258,15 +257,14 @@ impl Spender {
         }
     }
 
-    /// How many words of its generator the run has used: each draw moves on, so that no noise
-    /// is used twice.
+    /// How many words of its generator the run has used. Each draw advances it, so that no noise is
+    /// used twice.
     pub fn noise_words(&self) -> u64 {
         self.generator.words()
     }
 
-    /// The value of one more draw of event `index`, of `planned` numbers: the one that was
-    /// released before the run was resumed, or else a new one, which is kept before anybody
-    /// sees it.
+    /// The value of one more draw of event `index`, of `planned` numbers: the one that was released
+    /// before the run was resumed, or a new one, which is kept before anybody sees it.
     fn once(
         &mut self,
         index: usize,
@@ -294,7 +292,7 @@ impl Spender {
         Ok(released)
     }
 
-    /// A new value: noise that no draw had before.
+    /// A new value, with noise that no draw had before.
     fn fresh(
         &mut self,
         index: usize,
@@ -316,7 +314,7 @@ impl Spender {
         }
     }
 
-    /// A new Poisson sample; in an audit the one that its history asks for.
+    /// A new Poisson sample; in an audit the one from its history.
     fn sample(&mut self, index: usize, rate: f64, records: usize) -> Result<PoissonSample> {
         let mut sample = match self.tape.next()? {
             Some(draw) => PoissonSample::again(draw.members.clone(), records),
@@ -340,8 +338,8 @@ impl Spender {
         Ok(sample)
     }
 
-    /// Computes what one more draw of event `index` is about, once the draw is in the
-    /// ledger. From here on it counts as drawn.
+    /// Computes the exact value for one more draw of event `index`, once the draw is in the ledger.
+    /// From here on it counts as drawn.
     fn compute(
         &mut self,
         index: usize,
@@ -350,7 +348,8 @@ impl Spender {
     ) -> Result<MechanismInput> {
         self.announce(index)?;
         let query = query(self)?;
-        // How many it computed instead may depend on the data.
+        // The error does not tell how many it computed instead, because this may depend on the
+        // data.
         if query.exact.len() as u64 != planned {
             return Err(Error::failed(format!(
                 "release '{}' announced {planned} numbers and computed more or fewer",
@@ -362,7 +361,7 @@ impl Spender {
         Ok(query)
     }
 
-    /// Notes the draws so far where a program that resumes the run will look.
+    /// Notes the draws so far for a program that resumes the run.
     fn tally(&self) -> Result<()> {
         match &self.account {
             DrawListener::Ledger(open) => open.lock()?.note(&self.drawn, self.transcript.is_some()),
@@ -393,10 +392,10 @@ impl Spender {
             let block = planned.div_ceil(BLOCKS_PER_EVENT).min(left);
             if let DrawListener::Ledger(open) = &self.account {
                 let mut open = open.lock()?;
-                // What the block before gave is durable before the next one is announced.
+                // The values of a block are durable before the next one is announced.
                 self.transcript.as_mut().map_or(Ok(()), Transcript::sync)?;
                 if let Err(error) = open.reserve(index, block) {
-                    // A full disk, say: the run can go on when there is room again.
+                    // The disk may be full, say: the run can continue when there is room again.
                     self.unannounced =
                         error.kind() == ErrorKind::Failed && self.transcript.is_some();
                     return Err(error);
@@ -407,7 +406,7 @@ impl Spender {
         Ok(())
     }
 
-    /// The event of a planned release, which must be accounted for as its handle says.
+    /// The event of a planned release, which must match its handle.
     fn planned<K: ReleaseKind>(&self, release: &Release<K>) -> Result<(usize, Mechanism)> {
         let label = format!("{}{}", self.scope, release.label());
         let index =

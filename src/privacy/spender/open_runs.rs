@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 use crate::privacy::ledger::{Ledger, RunId, RunOutcome};
 use crate::privacy::private::Watch;
 
-/// A granted run, and the ledger that is told of its draws.
+/// A granted run, and the ledger in which its draws are announced.
 pub(super) struct OpenRun {
     ledger: Ledger,
     run: RunId,
     drawn: Vec<u64>,
-    /// Under which exact numbers may be computed; `None` where nobody has said.
+    /// The watch under which exact numbers may be computed; `None` if not stated.
     watch: Option<Watch>,
     peeked: bool,
     settled: bool,
@@ -40,7 +40,7 @@ impl SharedRun {
         Self(shared)
     }
 
-    /// Refused when the run was settled meanwhile.
+    /// An error if the run was settled meanwhile.
     pub fn lock(&self) -> Result<MutexGuard<'_, OpenRun>> {
         let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if open.settled {
@@ -49,7 +49,7 @@ impl SharedRun {
         Ok(open)
     }
 
-    /// Under which watch the run is carried out, and whether anybody peeked before.
+    /// Sets the watch of the run, and whether anybody peeked before.
     pub fn watched(&self, watch: &Watch, peeked: bool) -> Result<()> {
         let mut open = self.lock()?;
         (open.watch, open.peeked) = (Some(watch.clone()), peeked);
@@ -76,23 +76,23 @@ impl OpenRun {
         Ok(())
     }
 
-    /// Where nobody has said, exact numbers may have been seen.
+    /// If not stated, exact numbers may have been seen.
     fn has_peeked(&self) -> bool {
         self.peeked || self.watch.as_ref().is_none_or(Watch::has_peeked)
     }
 }
 
-/// What became of the runs that were open.
+/// What happened to the runs that were open.
 #[derive(Debug, Default)]
 pub struct Settled {
-    /// What they drew stays charged.
+    /// Runs that were settled; their draws stay charged.
     pub settled: Vec<RunId>,
-    /// The ledger could not be told: all of each counts, and it can go on.
+    /// Runs whose ledger could not be written: each counts in full and can be resumed.
     pub open: Vec<RunId>,
 }
 
-/// Settles, as stopped, every run that this process still has open, but for those in `left`,
-/// which go on elsewhere. What was drawn stays charged, and nothing is drawn after it.
+/// Settles, as stopped, every run that this process still has open, except those in `left`, which
+/// continue elsewhere. Draws stay charged, and nothing is drawn afterwards.
 pub fn settle_all(left: &[RunId]) -> Settled {
     let all: Vec<SharedRun> = {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::privacy::accountant::{Calibrated, Composition, Event, Query, QueryKind};
 use crate::privacy::mechanism::{NoiseSource, number_of_repeats, one_of};
 
-/// How many repeats are to come, and what each may reveal.
+/// The number of repeats still to come, and the most that each may reveal.
 pub(crate) struct RepeatsLeft {
-    /// What one repeat may reveal at most.
+    /// The most that one repeat may reveal.
     most: Composition,
     left: u64,
 }
@@ -32,14 +32,14 @@ impl Spender {
         Ok(RepeatsLeft { most, left: number_of_repeats(&mut self.generator, repeats) })
     }
 
-    /// One of so many candidates, each equally likely.
+    /// A candidate, each equally likely.
     pub(crate) fn one_of(&mut self, candidates: usize) -> usize {
         one_of(&mut self.generator, candidates)
     }
 }
 
 impl RepeatsLeft {
-    /// For one more repeat, which draws what `calibrated` says; `None` after the last one.
+    /// A spender for one more repeat with the draws of `calibrated`; `None` after the last one.
     pub(crate) fn next(&mut self, calibrated: &Calibrated) -> Result<Option<Spender>> {
         if self.left == 0 {
             return Ok(None);
@@ -67,8 +67,8 @@ mod tests {
         Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Target,
     };
 
-    /// A score that says most of one neighbour: outputs below an edge are best, and of the others
-    /// the larger ones.
+    /// A score that reveals the most about one neighbour: outputs below an edge are best, then the
+    /// larger ones.
     #[test]
     fn the_worst_score_shows_more_than_half_of_the_epsilon_of_repeats_and_not_more() {
         const EDGE: f64 = -0.75;

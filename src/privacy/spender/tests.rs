@@ -337,7 +337,7 @@ impl Death {
         file.set_len(file.metadata().unwrap().len() - 3).unwrap();
     }
 
-    /// Draws again what was drawn, without a look at the data and without noise.
+    /// Repeats the earlier draws, without looking at the data and without noise.
     fn replay(&self, spender: &mut Spender, kept: usize) {
         for expected in &self.released[..kept] {
             let never = |_: &f64| -> Vec<f64> { panic!("looked at private data") };
@@ -351,8 +351,8 @@ impl Death {
     }
 }
 
-/// A process that has to end in the middle of a draw: the run is settled from outside, what was
-/// drawn counts, and the draw under way comes to nothing.
+/// A process that has to end in the middle of a draw: the run is settled from outside, its draws
+/// count, and the draw under way is dropped.
 #[test]
 fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
     for watch in [None, Some(Watch::open()), Some(Watch::sealed())] {
@@ -382,7 +382,7 @@ fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
         assert_eq!(spender.noise_words(), words, "noise was drawn after the end");
         assert!(open_runs::settle_these(&[open], &[]).settled.is_empty());
         assert!(spender.settle(RunOutcome::Finished, false).is_err());
-        // Nobody goes on with it, and nobody gives it up again.
+        // Nobody can continue it, and nobody can abandon it again.
         let mut ledger = Ledger::open(directory.path()).unwrap();
         let resumed = ledger.resume(&run).unwrap_err().to_string();
         assert!(resumed.contains("is settled: it may draw nothing more"), "{resumed}");
@@ -391,7 +391,7 @@ fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
         let book = ledger.book().unwrap();
         let record = book.run(&run).unwrap();
         assert_eq!(record.charged.iter().sum::<u64>(), 2);
-        // Where nobody has said who looks, somebody may have looked.
+        // If no watch was given, somebody may have looked.
         let (outcome, peeked) = (RunOutcome::Stopped, watch.is_none());
         assert_eq!(record.state, RunState::Settled { outcome, peeked });
     }
@@ -438,7 +438,7 @@ fn a_draw_whose_value_is_lost_stays_spent_and_is_missing_at_the_end() {
     let error = draw(&mut spender).unwrap_err().to_string();
     assert!(error.contains("1 of the 50 draws of 'mean'"), "{error}");
     assert!(spender.ran_out());
-    // A second death forgets nothing of the first.
+    // A second crash forgets nothing about the first.
     drop(spender);
     let again = death.resume(3);
     assert_eq!((again.lost(), again.counts()), (1, &[50][..]));
@@ -507,7 +507,7 @@ fn repeats_are_in_the_ledger_before_the_first_and_no_repeat_draws_more_than_was_
         count += 1;
     }
     assert!(count >= 1);
-    // Nobody may begin them again.
+    // They cannot be started again.
     assert!(spender.repeating().is_err());
     assert!((0..50).map(|_| spender.one_of(3)).all(|index| index < 3));
     spender.settle(RunOutcome::Finished, false).unwrap();

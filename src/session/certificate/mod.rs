@@ -25,13 +25,13 @@ use crate::privacy::ledger::{
 };
 use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
 
-/// The share of false alarms at which [`reading`] says how good a test can be.
+/// The share of false alarms at which [`reading`] states how good a test can be.
 const FALSE_ALARMS: f64 = 0.05;
 
 /// The form of the file. The first version had no number and none of the later fields.
 const FORMAT: u32 = 2;
 
-/// What is known of a run when it has ended.
+/// Facts about a run that has ended.
 #[derive(Debug, Clone)]
 pub struct Facts {
     pub run: RunId,
@@ -40,10 +40,10 @@ pub struct Facts {
     pub outcome: RunOutcome,
     /// Private training records, or persons.
     pub records: usize,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     pub unit: Option<String>,
     pub target: Target,
-    /// What the draws of this run guarantee.
+    /// The guarantee of this run's draws.
     pub guarantee: Guarantee,
     pub mechanisms: Vec<Event>,
     pub peeked: bool,
@@ -53,13 +53,13 @@ pub struct Facts {
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
     pub standing: AccountStanding,
-    /// What rehearsals on public data had made expect.
+    /// The result that rehearsals on public data predicted.
     pub rehearsed: Option<String>,
-    /// What was released about the model on held-out private records.
+    /// The released score of the model on held-out private records.
     pub told: Option<Scored>,
-    /// Among which candidates the model was chosen, and how.
+    /// The candidates among which the model was chosen, and how.
     pub chosen: Option<Choice>,
-    /// SHA-256 of the run's `model.ron`, where there is one.
+    /// SHA-256 of the run's `model.ron`, if there is one.
     pub model: Option<String>,
 }
 
@@ -71,31 +71,31 @@ pub struct Choice {
     pub methods: Vec<String>,
 }
 
-/// What was chosen.
+/// The result of a choice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CertifiedChoice {
-    /// One of the candidates; none of a choice that ended early.
+    /// One of the candidates; `None` if the choice ended early.
     pub winner: Option<String>,
     pub candidates: Vec<String>,
     /// The same in words.
     pub sentence: String,
 }
 
-/// What a run takes as public: the guarantee does not hide it.
+/// Everything that a run takes as public. The guarantee does not hide it.
 #[derive(Debug, Clone, Default)]
 pub struct TakenAsPublic {
     /// Names of the public datasets.
     pub datasets: Vec<String>,
     /// The private dataset is a filtered part of its file.
     pub filtered: bool,
-    /// The number of private records is hidden: the dataset counts as so many.
+    /// If the number of private records is hidden, the number as which the dataset counts.
     pub records: Option<usize>,
-    /// What users vouch for by name, a sentence each.
+    /// Explicit declarations of users, a sentence each.
     pub declared: Vec<String>,
 }
 
-/// How the private dataset's account stood when the run was granted.
+/// The state of the private dataset's account when the run was granted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccountStanding {
@@ -105,19 +105,19 @@ pub struct AccountStanding {
     /// Exact numbers about the same records that were looked at before, with their time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<String>,
-    /// What nobody knows of the account's past.
+    /// The unknown parts of the account's past.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
     /// What other trainers claim to have drawn from the same records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
-    /// Names that the account had before it turned out to hold the same records.
+    /// Earlier names of the account, from before it was found to hold the same records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<AccountId>,
 }
 
 impl TakenAsPublic {
-    /// What several runs on the same private data take as public.
+    /// Everything that several runs on the same private data take as public.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let mut sum = Self::default();
         for one in all {
@@ -135,7 +135,7 @@ impl TakenAsPublic {
     }
 }
 
-/// What another trainer says that it spent, in its own numbers.
+/// The spending that another trainer claims, in its own numbers.
 fn claimed(run: &RunRecord) -> Option<String> {
     let claim = run.claim.as_ref()?;
     let epsilon = claim.says.map_or_else(
@@ -190,55 +190,54 @@ pub struct Certificate {
     pub method: String,
     pub outcome: RunOutcome,
     pub records: usize,
-    /// What is protected: one record, or one person.
+    /// The protected unit: one record, or one person.
     #[serde(default = "unit")]
     pub unit: Cow<'static, str>,
-    /// The columns that say whose record a row is, where persons are protected.
+    /// The columns that identify the person of a row, where persons are protected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
-    /// What was asked for.
+    /// The requested target.
     pub target: Target,
-    /// What the noise guarantees on which the outputs depend: that of this run, and that of the
-    /// runs on the same account that its model started from. Nothing where the noise was not
-    /// secret.
+    /// The guarantee of all noise on which the outputs depend: that of this run, and that of the
+    /// runs on the same account from which its model started. `None` if the noise was not secret.
     pub guarantee: Option<Guarantee>,
-    /// That of this run's own noise, where `guarantee` counts more.
+    /// The guarantee of this run's own noise, if `guarantee` counts more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_this_run: Option<Guarantee>,
     /// The guarantee as a sentence about probabilities.
     pub statement: String,
-    /// What is promised to the records of other accounts, a sentence for each.
+    /// The promises to the records of other accounts, a sentence for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// What it means for somebody who tests whether a record was there.
+    /// The meaning of the guarantee for somebody who tests whether a record was present.
     pub reading: String,
     pub covered: Vec<Cow<'static, str>>,
     pub not_covered: Vec<String>,
-    /// What the guarantee takes as public and does not hide.
+    /// Everything that the guarantee takes as public and does not hide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_as_public: Vec<String>,
-    /// What must be true of the public data, where the method leans on more than usual.
+    /// An assumption about the public data, if the method needs more than usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumption: Option<Cow<'static, str>>,
-    /// What rehearsals on public data had made expect of the method; no part of the promise.
+    /// The result that rehearsals on public data predicted for the method; not part of the promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsed: Option<String>,
-    /// How good the model is on private records that were held out of training: released.
+    /// The released score of the model on private records that were held out of training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<Scored>,
-    /// Among which candidates the model was chosen, and how; the guarantee counts all of it.
+    /// The candidates among which the model was chosen, and how. The guarantee counts all of this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<CertifiedChoice>,
-    /// What this run drew.
+    /// The draws of this run.
     pub mechanisms: Vec<Event>,
     /// What the model depends on that training started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Lineage>,
     pub accountant: Cow<'static, str>,
-    /// How to read why its releases are private: commands that show a page each.
+    /// Where to read why its releases are private: commands that show a page each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proofs: Vec<String>,
-    /// The curator could see exact numbers while it ran and may have acted on them.
+    /// Whether the curator could see exact numbers during the run and may have acted on them.
     pub peeked: bool,
     pub allow_large_delta: bool,
     #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
@@ -249,7 +248,7 @@ pub struct Certificate {
     /// SHA-256 of `model.ron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The same under the names of the registry of deployments that OpenDP and NIST propose.
+    /// The same with the field names of the registry of deployments that OpenDP and NIST propose.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub registry: Value,
 }
@@ -273,11 +272,11 @@ const COVERED: [&str; 3] = [
 
 const SCORE_COVERED: &str = "the score on private records that were held out of training";
 
-/// Where it stands in a run directory.
+/// Its file in a run directory.
 pub const FILE: &str = "certificate.json";
 
 impl Certificate {
-    /// The certificate of a run directory; `None` of a run that has not ended.
+    /// The certificate of a run directory; `None` for a run that has not ended.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(FILE);
         let text = match std::fs::read(&path) {
@@ -356,7 +355,7 @@ impl Certificate {
     }
 }
 
-/// What must be true of the public data for the methods that drew.
+/// The assumption about the public data for the methods that drew.
 fn assumption(facts: &Facts) -> Result<Option<Cow<'static, str>>> {
     let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
     let mut said: Vec<&'static str> = Vec::new();
@@ -372,7 +371,7 @@ fn own_score(facts: &Facts) -> Option<&Scored> {
     facts.told.as_ref().filter(|told| told.elsewhere.is_none())
 }
 
-/// The pages of the guide on the methods that drew, on scores and choices, and on adding up.
+/// The pages of the guide about the methods that drew, scores and choices, and adding up.
 fn proofs(facts: &Facts) -> Result<Vec<String>> {
     let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
     let mut pages: Vec<&str> = Vec::new();
@@ -388,13 +387,13 @@ fn proofs(facts: &Facts) -> Result<Vec<String>> {
     Ok(pages.into_iter().map(|page| format!("halflight guide proofs/{page}")).collect())
 }
 
-/// What a run's outputs depend on, account by account.
+/// The dependencies of a run's outputs, account by account.
 struct Scope {
-    /// For the records of the run's own account.
+    /// The guarantee for the records of the run's own account.
     guarantee: Guarantee,
     /// The runs on that account that it counts, besides this one.
     runs: Vec<RunId>,
-    /// What is promised to the records of the others.
+    /// The promises to the records of the other accounts.
     also: Vec<String>,
 }
 
@@ -437,7 +436,7 @@ impl Scope {
     }
 }
 
-/// What is promised to the records of another account that the starting model has seen.
+/// The promise to the records of another account that the starting model has seen.
 fn foreign(
     account: &AccountId,
     runs: &[&Ancestor],
@@ -529,7 +528,8 @@ fn number_is_hidden(records: usize, adjacency: Adjacency) -> String {
 
 const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";
 
-/// Says that a run with seeded noise guarantees nothing: the seed tells the noise.
+/// The statement that a run with seeded noise guarantees nothing, because the seed reveals the
+/// noise.
 fn void(seed: u64, facts: &Facts) -> String {
     let whose = facts.whose();
     format!(
@@ -540,7 +540,7 @@ fn void(seed: u64, facts: &Facts) -> String {
 }
 
 impl Facts {
-    /// What trained.
+    /// The records that trained.
     fn whose(&self) -> String {
         let count = self.records;
         if self.unit.is_none() {
@@ -599,7 +599,7 @@ fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId]) -> String 
     )
 }
 
-/// e^ε rounded up, as long as that says anything.
+/// e^ε rounded up, as long as it is informative.
 fn factor(epsilon: f64) -> String {
     // Two units in the last place for the error of exp.
     let factor = epsilon.exp() * (1.0 + 2.0 * f64::EPSILON);
@@ -691,7 +691,7 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
     list
 }
 
-/// What else is spent on the same records.
+/// Other spending on the same records.
 fn others(claims: &[String]) -> String {
     let general = "what other runs and releases on the same data add: they compose, and the \
                    ledger of the workspace has the sum";
@@ -702,7 +702,7 @@ fn others(claims: &[String]) -> String {
     format!("{general}; before this run other trainers claimed to have drawn from them: {claims}")
 }
 
-/// Decisions that no noise covers; those that the ledger knows of by name.
+/// Decisions that no noise covers; those in the ledger by name.
 fn looks(known: &[String]) -> String {
     let general = "the choice of this run, its settings or its public data by looking at the \
                    private data without a released number (non-private ranking, tuning on exact \

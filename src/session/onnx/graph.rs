@@ -7,14 +7,14 @@ use std::collections::HashSet;
 
 use super::wire::Message;
 
-/// The version of the format and of the two sets of operators: those of the year 2021, which
-/// every runtime of today reads.
+/// The version of the format and of the two sets of operators: those of 2021, which every current
+/// runtime reads.
 const FORMAT: i64 = 8;
 const OPERATORS: i64 = 17;
 const LEARNING_OPERATORS: i64 = 3;
 const LEARNING: &str = "ai.onnx.ml";
 
-/// What the elements of a value are, by the numbers of the format.
+/// The type of a value's elements, with the numbers of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Element {
     Float = 1,
@@ -23,7 +23,7 @@ pub enum Element {
     Double = 11,
 }
 
-/// What an operator is told besides its inputs.
+/// An attribute of an operator, besides its inputs.
 pub enum Attribute<'a> {
     Integer(&'a str, i64),
     Text(&'a str, &'a str),
@@ -36,7 +36,7 @@ pub enum Attribute<'a> {
 /// The name of a value.
 pub type Value = String;
 
-/// What has been computed so far.
+/// The computation so far.
 #[derive(Default)]
 pub struct Graph {
     body: Message,
@@ -45,15 +45,15 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A value that whoever runs the model gives: so many numbers or texts a record.
+    /// An input of the model: this many numbers or texts per record.
     pub fn input(&mut self, name: &str, element: Element, width: usize) -> Value {
         self.names.insert(name.to_owned());
         self.body.message(11, &described(name, element, Some(width)));
         name.to_owned()
     }
 
-    /// Makes `value` a result with this name, or with one like it where that is taken. Without
-    /// a width it is one element a record.
+    /// Makes `value` a result with this name, or a similar one if it is taken. Without a width it
+    /// has one element per record.
     pub fn output(
         &mut self,
         name: &str,
@@ -70,7 +70,7 @@ impl Graph {
         name
     }
 
-    /// What an operator makes of values.
+    /// The result of an operator on values.
     pub fn node(&mut self, kind: &str, inputs: &[&Value], attributes: &[Attribute]) -> Value {
         let name = self.fresh();
         self.add("", kind, inputs, &name, attributes);
@@ -153,7 +153,7 @@ impl Graph {
         self.node("Sqrt", &[&sum], &[])
     }
 
-    /// Each record shortened to the norm `limit` where it is longer.
+    /// Each record, shortened to the norm `limit` if it is longer.
     pub fn shortened(&mut self, value: &Value, limit: f64) -> Value {
         if limit <= 0.0 {
             return self.with_number("Mul", value, 0.0);

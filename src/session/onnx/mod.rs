@@ -24,7 +24,7 @@ use crate::error::Result;
 use graph::{Attribute, Element, Graph, Value};
 use models::Scores;
 
-/// The file, and the names of what it gives.
+/// The file, and the names of its inputs and outputs.
 pub struct Exported {
     pub bytes: Vec<u8>,
     /// Names of inputs, in the order of the model.
@@ -32,12 +32,12 @@ pub struct Exported {
     pub outputs: Vec<String>,
 }
 
-/// What the file says first to whoever opens it.
+/// The first words of the file for its readers.
 const WORDS: &str = "A model made by halflight. Each input is one raw column: numbers as [records, \
                      width] in double precision, where NaN means that a value is missing; texts as \
                      [records, 1]. A text that the model does not know counts as 'other'.";
 
-/// Fails where the model's preparation is damaged.
+/// Fails if the model's preparation is damaged.
 pub fn export(saved: &SavedModel) -> Result<Exported> {
     let preparation = &saved.preparation;
     let recipe = preparation.recipe()?;
@@ -87,7 +87,7 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
     })
 }
 
-/// The number of the largest score, the first of equal ones.
+/// The index of the largest score, the first of equal ones.
 fn largest(graph: &mut Graph, scores: &Value) -> Value {
     let attributes = [Attribute::Integer("axis", 1), Attribute::Integer("keepdims", 0)];
     graph.node("ArgMax", &[scores], &attributes)
@@ -163,7 +163,7 @@ mod tests {
         message.iter().filter(|(field, _)| *field == number).map(|(_, part)| part).collect()
     }
 
-    /// Every value is made before it is used, and once; which outputs there are.
+    /// Checks that every value is made once, before it is used. Returns the outputs.
     fn check(model: Model, task: Task) -> Vec<String> {
         let exported = export(&saved(model, task)).unwrap();
         let file = fields(&exported.bytes);

@@ -6,7 +6,7 @@ use crate::model::layer::Layer;
 use crate::model::shape::{Block, BlockSource, Predictor, ScoreMeaning, Shape};
 use crate::model::{Activation, Classifier, Model, Network, Volume};
 
-/// The scores of records, and what they mean.
+/// The scores of records, and their meaning.
 pub enum Scores {
     /// A prepared label.
     Number(Value),
@@ -14,7 +14,7 @@ pub enum Scores {
     TwoClasses(Value),
     /// Logarithms of the probabilities of the classes, up to a constant.
     Classes(Value),
-    /// Scores that are no logarithms of probabilities; the largest wins.
+    /// Scores that are not logarithms of probabilities; the largest wins.
     Margins(Value),
 }
 
@@ -124,7 +124,7 @@ fn layers(graph: &mut Graph, features: &Value, classifier: &Classifier) -> Value
     value
 }
 
-/// An operator on images, which runtimes have in single precision.
+/// An operator on images, which runtimes have only in single precision.
 fn on_images(
     graph: &mut Graph,
     value: &Value,
@@ -154,18 +154,18 @@ fn corrected(graph: &mut Graph, features: &Value, shape: &Shape) -> Value {
     let blocks: Vec<Value> =
         shape.blocks.iter().map(|block| seen(graph, features, &scores, block, shape)).collect();
     let seen = graph.beside(&blocks);
-    // A record of nothing but zeros has no features.
+    // A record of zeros has no features.
     let norm = graph.norm(features);
     let there = graph.node("Sign", &[&norm], &[]);
     let seen = graph.node("Mul", &[&seen, &there], &[]);
     let seen = graph.shortened(&seen, 1.0);
-    // For every feature one number per score stands together: that is row by row.
+    // The numbers for all scores of one feature are together, so this is row by row.
     let rows = shape.correction.len() / outputs;
     let correction = graph.product(&seen, rows, &shape.correction);
     graph.node("Add", &[&base, &correction], &[])
 }
 
-/// So many zeros for every record.
+/// This many zeros for every record.
 fn zeros(graph: &mut Graph, features: &Value, inputs: usize, count: usize) -> Value {
     graph.product(features, inputs, &vec![0.0; inputs * count])
 }
@@ -241,7 +241,7 @@ fn seen(
             }
         }
         BlockSource::Columns(None) => features.clone(),
-        // Numbers of a matrix stand column by column: that is its transpose, row by row.
+        // Numbers of a matrix are stored column by column, which is its transpose row by row.
         BlockSource::Columns(Some(rows)) => graph.product(features, shape.inputs, rows.as_slice()),
         BlockSource::Effects { predictor, groups } => match shape.predictors.get(*predictor) {
             Some(Predictor::Forest(forest)) if !forest.trees.is_empty() => {
@@ -266,7 +266,7 @@ fn seen(
             })
         }
     };
-    // A number of width 0 says nothing: it is multiplied by 0.
+    // A number with width 0 carries no information: it is multiplied by 0.
     let factors: Vec<f64> =
         block.width.iter().map(|width| if *width > 0.0 { 1.0 / width } else { 0.0 }).collect();
     let centred = graph.with_row("Sub", &raw, &block.centre);

@@ -5,16 +5,16 @@ use serde_json::{Value as Json, json};
 use super::graph::{Attribute, Element, Graph, Value};
 use crate::data::preparation::{Features, Recipe};
 
-/// The features of every record, and what goes with them.
+/// The features of every record, with related values.
 pub struct Rows {
     pub features: Value,
-    /// Whether a record lacks a number that nothing is put in place of.
+    /// Whether a record lacks a number that is not filled in.
     pub gap: Option<Value>,
     /// The columns, for the reader of the file.
     pub columns: Json,
 }
 
-/// The numbers of all columns that have some, side by side.
+/// The numbers of all numeric columns, side by side.
 #[derive(Default)]
 struct Numbers {
     inputs: Vec<Value>,
@@ -79,7 +79,7 @@ pub fn prepare(graph: &mut Graph, recipe: &Recipe) -> Rows {
     Rows { features, gap, columns: json!(columns) }
 }
 
-/// The features of a text: those of its number among the known ones.
+/// The features of a text, from its index among the known ones.
 fn encoded(graph: &mut Graph, input: &Value, known: &[String], rows: &[Vec<f64>]) -> Value {
     let number = graph.learned(
         "LabelEncoder",
@@ -96,7 +96,7 @@ fn encoded(graph: &mut Graph, input: &Value, known: &[String], rows: &[Vec<f64>]
     graph.node("Squeeze", &[&features, &axis], &[])
 }
 
-/// Numbers stand before texts so far; the model wants them in the order of its columns.
+/// So far numbers come before texts; the model needs them in the order of its columns.
 fn in_order(graph: &mut Graph, features: &Value, recipe: &Recipe) -> Value {
     let is_text = |becomes: &Features| matches!(becomes, Features::Texts { .. });
     let width = |becomes: &Features| match becomes {

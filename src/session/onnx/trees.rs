@@ -3,11 +3,11 @@
 use super::graph::{Attribute, Element, Graph, Value};
 use crate::model::trees::{LEAF, Tree};
 
-/// What a leaf adds, and to which of the sums.
+/// The value that a leaf adds, and the index of the sum.
 pub type Addition = (usize, f64);
 
-/// So many sums over trees of what the leaf of each record adds: `adds` is told the number of the
-/// tree and the nodes from its root to the leaf.
+/// Several sums over trees of the values in each record's leaf. `adds` gets the index of the tree
+/// and the nodes from its root to the leaf.
 pub fn sums(
     graph: &mut Graph,
     features: &Value,
@@ -65,7 +65,7 @@ impl Nodes {
     }
 
     fn weigh(&mut self, number: usize, node: usize, additions: Vec<Addition>) {
-        // A leaf that adds nothing says so: runtimes expect each to have a weight.
+        // A leaf that adds nothing gets a zero: runtimes expect each to have a weight.
         let additions = if additions.is_empty() { vec![(0, 0.0)] } else { additions };
         for (target, weight) in additions {
             self.weight_tree.push(number as i64);

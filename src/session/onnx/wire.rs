@@ -1,6 +1,6 @@
 //! The part of protocol buffers that ONNX files need: a message is its fields, one after another.
 
-/// The kinds of fields that are written here.
+/// The kinds of fields used here.
 const VARINT: u64 = 0;
 const BYTES: u64 = 2;
 
@@ -32,7 +32,7 @@ impl Message {
         self.bytes(field, &value.0);
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Seven bits per byte, the lowest first.
     fn varint(&mut self, mut value: u64) {
         while value >= 1 << 7 {
             self.0.push(value as u8 | 1 << 7);

@@ -10,11 +10,11 @@ use crate::session::archive::{self, last};
 
 /// More curves than this in one plot cannot be told apart.
 pub(super) const MOST_CURVES: usize = 7;
-/// More points than this nobody can see.
+/// Nobody can see more points than this.
 const MOST_POINTS: usize = 600;
-/// ε that differ by less than this share were asked for as the same.
+/// Values of ε that differ by less than this share count as the same request.
 const SAME_EPSILON: f64 = 1e-2;
-/// A curve that falls to less than this share of its largest value needs a log axis.
+/// A curve that falls by more than this factor needs a log axis.
 const WIDE: f64 = 30.0;
 
 /// Series that belong in one plot.
@@ -71,7 +71,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
     utility.chain(curves).chain([spent(shown)]).filter(has_points).collect()
 }
 
-/// Everything of one kind that was measured in one run.
+/// All measurements of one kind in one run.
 fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> Figure {
     let (title, label, wanted) = group;
     let curves = wanted.iter().filter_map(|series| {
@@ -80,7 +80,7 @@ fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> 
         Some(curve(&format!("{}{standing}", series.words()), points))
     });
     let mut curves: Vec<ChartSeries> = curves.collect();
-    // The title of the plot says what a single curve is.
+    // The title of the plot already describes a single curve.
     if let [only] = curves.as_mut_slice()
         && !only.name.ends_with('◆')
     {
@@ -99,8 +99,7 @@ fn is_share(runs: &[Reported], series: Measured) -> bool {
     series.is_error() && runs.iter().all(of_classes)
 }
 
-/// One plot for each thing that was measured. A run has its place in all of them, so that
-/// it has the same colour in all of them.
+/// One plot for each measure. A run keeps its place in all of them, so that it has the same colour.
 fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
     let all =
         GROUPS.iter().flat_map(|(_, label, wanted)| wanted.iter().map(move |it| (label, *it)));
@@ -123,7 +122,7 @@ fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
     figures.collect()
 }
 
-/// The course of a number, where there is one and it may be seen; and whether it is exact.
+/// The course of a number, if it exists and may be seen, and whether it is exact.
 fn measured<'a>(
     reported: &'a Reported,
     series: Measured,
@@ -138,7 +137,7 @@ fn curve(name: &str, points: &[(f64, f64)]) -> ChartSeries {
     let kept = points.iter().enumerate();
     let kept = kept.filter(|(at, _)| at.is_multiple_of(every) || *at == last);
     let points: Vec<Point> = kept.map(|(_, &(x, y))| Point::new(x, y)).collect();
-    // A single point is no line.
+    // A single point is not a line.
     let mark = if points.len() == 1 { Mark::Points } else { Mark::Curve };
     ChartSeries { name: name.to_owned(), mark, points }
 }
@@ -165,7 +164,7 @@ fn figure(title: &str, vertical: AxisSide, horizontal: &str, series: Vec<ChartSe
     }
 }
 
-/// ε after every step, and what was allowed.
+/// ε after every step, and the allowed ε.
 fn spent(runs: &[Reported]) -> Figure {
     let mut series: Vec<ChartSeries> = Vec::new();
     let mut targets: Vec<f64> = Vec::new();
@@ -183,7 +182,7 @@ fn spent(runs: &[Reported]) -> Figure {
         let target = reported.run.plan.as_ref().map(|plan| plan.target.epsilon);
         targets.extend(target.filter(|target| !targets.contains(target)));
     }
-    // Many targets are a fan of lines that nobody can read.
+    // Many targets would be too many lines to read.
     for target in targets.iter().filter(|_| targets.len() <= 3) {
         series.push(ChartSeries {
             name: format!("allowed: {target}"),
@@ -194,8 +193,8 @@ fn spent(runs: &[Reported]) -> Figure {
     figure("Privacy spent", AxisSide::linear("ε so far"), "step", series)
 }
 
-/// The last error against ε, one series per method; runs that differ by chance alone are
-/// one point with its spread.
+/// The last error against ε, one series per method; runs that differ only by chance are one point
+/// with its spread.
 fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     if report.runs.len() < 2 {
         return None;
@@ -229,7 +228,7 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let spent = found.iter().map(|(_, epsilon, _)| *epsilon);
     let (least, most) = (spent.clone().fold(f64::INFINITY, f64::min), spent.fold(0.0, f64::max));
     if most - least <= SAME_EPSILON * most {
-        // Calibration differs in the last digits: an axis of these would say nothing.
+        // Calibration differs in the last digits, and an axis that shows these would be useless.
         series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = most);
     }
     let points = || series.iter().flat_map(|series| &series.points);

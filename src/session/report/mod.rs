@@ -36,7 +36,7 @@ use crate::rehearsal::advice::Advice;
 /// Name of the report that every run leaves in its directory.
 pub const FILE: &str = "report.html";
 
-/// Runs in the order in which they are told of.
+/// The runs, in the order of the report.
 #[derive(Debug)]
 pub struct Report {
     pub runs: Vec<Reported>,
@@ -50,19 +50,19 @@ pub struct Report {
 
 pub use self::rehearsal::keep as keep_rehearsal;
 
-/// One run and everything that its directory says about it.
+/// One run and everything in its directory about it.
 #[derive(Debug)]
 pub struct Reported {
-    /// A, B, … : its name in plots and tables; empty where there is only one run.
+    /// A, B, … : its name in plots and tables; empty if there is only one run.
     pub letter: String,
     pub run: ArchivedRun,
     pub certificate: Option<Certificate>,
     pub session: Option<Session>,
-    /// What was known from rehearsals before it began.
+    /// The advice from rehearsals before it began.
     pub rehearsal: Option<Advice>,
 }
 
-/// What several runs on the same private data cost together.
+/// The joint cost of several runs on the same private data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Together {
     pub account: AccountId,
@@ -72,7 +72,7 @@ pub struct Together {
 }
 
 impl Reported {
-    /// Its certificate says that nothing is guaranteed.
+    /// Whether its certificate says that nothing is guaranteed.
     pub fn is_void(&self) -> bool {
         self.certificate.as_ref().is_some_and(|certificate| certificate.guarantee.is_none())
     }
@@ -106,14 +106,14 @@ impl Report {
         Ok(page::html(self, &figures::figures(self), &self.together()?))
     }
 
-    /// Whether it shows numbers that are for the curator alone.
+    /// Whether it shows numbers that are only for the curator.
     pub fn is_curators(&self) -> bool {
         !self.watch.is_sealed()
     }
 
-    /// Accounts that several of the runs have spent on, with the sum of these runs. It
-    /// holds although later runs may have been chosen after seeing earlier ones; at the
-    /// largest δ of the runs.
+    /// Accounts that several of the runs have spent on, with the sum of these runs. The sum holds
+    /// although later runs may have been chosen after seeing earlier ones. It is at the largest δ
+    /// of the runs.
     pub fn together(&self) -> Result<Vec<Together>> {
         let mut accounts: BTreeMap<String, Vec<&Reported>> = BTreeMap::new();
         for reported in &self.runs {
@@ -121,7 +121,7 @@ impl Report {
                 accounts.entry(certificate.account.0.clone()).or_default().push(reported);
             }
         }
-        // Noise that is no secret leaves nothing to add up.
+        // Noise that is not secret leaves nothing to add up.
         let adds_up = |runs: &[&Reported]| !runs.iter().any(|reported| reported.is_void());
         let shared = accounts.into_iter().filter(|(_, runs)| runs.len() > 1 && adds_up(runs));
         let sums = shared.map(|(account, runs)| {
@@ -153,14 +153,14 @@ fn letter(index: usize) -> String {
     }
 }
 
-/// Leaves a report beside the other files of a run that has ended.
+/// Writes a report beside the other files of a run that has ended.
 pub fn leave(directory: &Path) -> Result<()> {
     let report = Report::read(&[directory.to_path_buf()], Watch::sealed())?;
     files::write_private(&directory.join(FILE), report.html()?.as_bytes())
 }
 
-/// The run directories that somebody means: a run directory, its `run.ron`, the name of a
-/// run in the workspace here, or a workspace for all of its runs, oldest first.
+/// The run directories that a user names: a run directory, its `run.ron`, the name of a run in the
+/// workspace here, or a workspace for all of its runs, oldest first.
 pub fn directories(named: &Path) -> Result<Vec<PathBuf>> {
     if named.is_file() && named.file_name().is_some_and(|name| name == "run.ron") {
         return Ok(vec![named.parent().unwrap_or(Path::new(".")).to_path_buf()]);

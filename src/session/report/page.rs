@@ -19,7 +19,7 @@ use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Nothing is loaded from anywhere, and the browser shall see to it.
+/// Nothing is loaded from anywhere, and the browser enforces this.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 const RELEASED: &str = "Released numbers only. Nothing in this report was computed from private \
@@ -55,8 +55,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                     p.stamp { (stamp) }
                 }
                 main {
-                    // Of one run the reader asks what it promises, of several first how they
-                    // compare.
+                    // For one run readers first want its promise, for several the comparison.
                     @if let [only] = report.runs.as_slice() {
                         @let told = only.certificate.as_ref().and_then(|it| it.score.as_ref());
                         @if let Some(alarm) = told.and_then(Scored::alarm) {
@@ -88,7 +87,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
     page.into_string()
 }
 
-/// Words of this page that not every reader knows.
+/// Words on this page that not every reader knows.
 const WORDS: [&str; 8] = [
     "guarantee",
     "ε",
@@ -100,7 +99,7 @@ const WORDS: [&str; 8] = [
     "noise",
 ];
 
-/// The texts that the interface gives, too.
+/// The same texts as in the interface.
 fn meanings(report: &Report) -> Markup {
     let beside = [measured::ABSOLUTE, measured::BALANCED, measured::AUC];
     let beside = Series::BESIDE_PUBLIC.into_iter().zip(beside);
@@ -116,7 +115,7 @@ fn meanings(report: &Report) -> Markup {
     }
 }
 
-/// Nothing where it would be empty.
+/// A section, or nothing if it would be empty.
 fn section(title: &str, content: &Markup) -> Markup {
     html! {
         @if !content.0.is_empty() {
@@ -175,7 +174,7 @@ pub(super) fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ")
 }
 
-/// ε as it may be shown: never too small.
+/// ε for display, never rounded down.
 fn shown_epsilon(reported: &Reported) -> String {
     if reported.is_void() {
         return "unbounded".to_owned();
@@ -188,7 +187,7 @@ fn measured(reported: &Reported, series: Series, report: &Report) -> Option<Stri
     Some(cell(reported.run.task(), series, value))
 }
 
-/// What stands beside the error, where it is there and may be seen.
+/// The further scores beside the error, if they exist and may be seen.
 fn further(
     reported: &Reported,
     series: [Series; 3],
@@ -239,7 +238,7 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
             @let further = errors.further_sentences(Standing::Exact).join(" ");
             @if !further.is_empty() { p.exact { (further) } }
         }
-        // What the curator wrote about the run, and why it failed.
+        // The curator's remark on the run, and why it failed.
         @if report.is_curators() {
             @if !only.run.tag.is_empty() { p.exact { "Remark: " (only.run.tag) " ◆" } }
             @if let Some(trouble) = &only.run.trouble { p.exact { "Trouble: " (trouble) " ◆" } }
@@ -329,7 +328,7 @@ fn runs_table(report: &Report) -> Markup {
     table(&header, &rows.collect::<Vec<_>>())
 }
 
-/// Runs on the same private data compose.
+/// The sums of runs on the same private data.
 fn sums(together: &[Together]) -> Markup {
     html! {
         @for Together { runs, account, guarantee } in together {
@@ -399,7 +398,7 @@ fn guarantee(report: &Report) -> Markup {
     }
 }
 
-/// What the runs promise, each promise once with the letters of the runs that make it.
+/// The promises of the runs, each once, with the letters of the runs that make it.
 fn statements(report: &Report) -> Vec<(Vec<&str>, Vec<&str>)> {
     let mut all: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     for reported in &report.runs {
@@ -419,8 +418,7 @@ fn statements(report: &Report) -> Vec<(Vec<&str>, Vec<&str>)> {
     all
 }
 
-/// What certificates say, each sentence once; with the letters of the runs that say it
-/// where not all do.
+/// The sentences of certificates, each once, with the letters of its runs if not all have it.
 fn said(
     report: &Report,
     sentences: impl Fn(&Certificate) -> Vec<&str>,
@@ -464,7 +462,7 @@ fn plots(report: &Report, figures: &[Figure]) -> Markup {
     }
 }
 
-/// What differs, then what all plans share.
+/// The differences, then the common settings of all plans.
 fn settings(report: &Report) -> Markup {
     let plans: Vec<_> = report.runs.iter().map(|reported| reported.run.plan.as_ref()).collect();
     let different = differences(&plans);
@@ -494,7 +492,7 @@ fn settings(report: &Report) -> Markup {
     }
 }
 
-/// Every dataset once. Paths stay at home: only the names of files are told.
+/// Every dataset once. Only the names of files are shown, not their paths.
 fn datasets(report: &Report) -> Markup {
     let mut known: Vec<&DatasetDefinition> = Vec::new();
     for session in report.runs.iter().filter_map(|reported| reported.session.as_ref()) {

@@ -14,11 +14,11 @@ use crate::session::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
 };
 
-/// More names than this do not fit below their bars: numbers stand for them.
+/// More names than this do not fit below their bars, so numbers replace them.
 const MOST_NAMES: usize = 5;
 
-/// The last ranking by exact numbers and the last released one, of the private data of each
-/// of these runs, from the workspace that a run lies in.
+/// For the private data of each of these runs, the last ranking by exact numbers and the last
+/// released one, from the workspace of the run.
 pub(super) fn of(runs: &[Reported]) -> Vec<ArchivedRanking> {
     let mut found: Vec<ArchivedRanking> = Vec::new();
     for reported in runs {
@@ -86,7 +86,7 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
     let number = |order: CandidateOrder, mean: Option<Mean>| {
         mean.map_or_else(|| "–".to_owned(), |mean| mean.told_by(order))
     };
-    // Columns that hold nothing are not shown.
+    // Empty columns are not shown.
     let mut orders = vec![CandidateOrder::Error, CandidateOrder::Energy, CandidateOrder::Distance];
     orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
     let scores: Vec<_> = orders.iter().map(|order| score_of(*order)).collect();

@@ -13,28 +13,28 @@ use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine};
 
-/// Beside the other files of a run that was rehearsed.
+/// The file beside the others of a rehearsed run.
 const FILE: &str = "rehearsal.json";
 
 /// Methods that the plot shows: the best ones.
 const CURVES: usize = 5;
-/// What is worse by more would squeeze all others into a line.
+/// Worse values would squeeze all others into a line.
 const HIGHEST: f64 = 2.0;
 
-/// What was kept in a run's directory. Somebody may have written there.
+/// The advice kept in a run's directory. Somebody may have edited the file.
 pub(super) fn read(directory: &Path) -> Option<Advice> {
     let text = std::fs::read(directory.join(FILE)).ok()?;
     serde_json::from_slice(&text).ok().filter(Advice::is_sound)
 }
 
-/// Keeps what rehearsals on public data had said beside the other files of a run.
+/// Keeps the advice of rehearsals on public data beside the other files of a run.
 pub fn keep(directory: &Path, advice: &Advice) -> Result<()> {
     let text = serde_json::to_string(advice)
         .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
     files::write_private(&directory.join(FILE), text.as_bytes())
 }
 
-/// Runs that were rehearsed alike are told of once.
+/// Runs with the same rehearsal appear once.
 pub(super) fn html(report: &Report) -> Markup {
     let several = report.runs.len() > 1;
     let mut told: Vec<(&Advice, Vec<&str>)> = Vec::new();

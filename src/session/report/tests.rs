@@ -136,7 +136,7 @@ fn further_scores_stand_in_reports_of_one_run_and_of_several() {
     assert!(several.contains("5.43"));
 }
 
-/// Names that people choose, or that somebody else chose for them, stay text.
+/// Names that people choose stay text.
 #[test]
 fn hostile_names_do_not_become_elements() {
     const HOSTILE: &str = "</p><script>alert(1)</script>\" onload='x' & <b>";
@@ -174,7 +174,7 @@ fn a_report_with_the_curators_numbers_is_stamped() {
     assert!(!page.contains("Released numbers only") && page.contains("private error ◆"));
 }
 
-/// Its elements close, and nothing in it asks for anything outside.
+/// Its elements are closed, and nothing in it refers to anything outside.
 #[test]
 fn a_report_is_whole_and_needs_nothing_beside_it() {
     let place = tempfile::tempdir().unwrap();
@@ -239,11 +239,11 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
     ] {
         assert!(page.contains(wanted), "{wanted} is missing");
     }
-    // Only the first was watched: its sentence bears its letter.
+    // Only the first was watched, so its sentence has its letter.
     assert!(page.contains("(peeked) <b class=\"letter\">A</b>"));
 }
 
-/// So that a reader finds a run by its colour, whatever is missing in a plot.
+/// So that a reader finds a run by its colour, even if a plot lacks some runs.
 #[test]
 fn a_run_has_one_colour_in_all_plots() {
     let place = tempfile::tempdir().unwrap();
@@ -273,7 +273,7 @@ fn a_run_has_one_colour_in_all_plots() {
     let utility: Vec<_> =
         figures.iter().filter(|figure| figure.title.starts_with("Utility")).collect();
     assert_eq!(utility.len(), 2);
-    // All were granted the same ε; what calibration left of it is no axis.
+    // All were granted the same ε; differences from calibration must not spread the axis.
     let points = utility.iter().flat_map(|figure| &figure.panels[0].series);
     let mut spent: Vec<f64> = points.flat_map(|it| &it.points).map(|point| point.x).collect();
     spent.dedup();

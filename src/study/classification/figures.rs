@@ -7,7 +7,7 @@ use crate::study::grid::Harvest;
 use crate::study::table::StudyTable;
 
 impl ClassificationStudy {
-    /// With the names of their files.
+    /// The figures with the names of their files.
     pub fn figures(&self, harvest: &Harvest<f64>) -> Vec<(String, Figure)> {
         let tables = self.tables(harvest);
         let answers = match self.subject {
@@ -48,8 +48,8 @@ impl ClassificationStudy {
         figures
     }
 
-    /// A curve for every ε over k: where they cross, noise begins to cost more than what the
-    /// directions say.
+    /// A curve for every ε over k: where they cross, noise begins to cost more than the directions
+    /// gain.
     fn over_k(&self, table: &StudyTable) -> Panel {
         let sweep = self.entries.iter().enumerate().filter_map(|(row, entry)| {
             let plain = entry.candidate.is_none() && entry.settings.len() == 1;
@@ -87,7 +87,7 @@ impl ClassificationStudy {
     }
 }
 
-/// What a figure shows, and of which dataset.
+/// The name of a file, from the kind of figure and the dataset.
 fn file_name(stem: &str, dataset: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let words: String = dataset.chars().map(plain).collect();

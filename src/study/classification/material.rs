@@ -19,14 +19,14 @@ pub struct Material {
     pub name: &'static str,
     train: Dataset,
     pub test: Dataset,
-    /// Of `train`, how many records are private; the others are public.
+    /// The number of private records in `train`; the others are public.
     pub private: usize,
     pub public: usize,
-    /// Records that have nothing to do with the private ones, or less than nothing.
+    /// Records that are unrelated to the private ones, or even misleading.
     pub candidates: Vec<(String, Dataset)>,
 }
 
-/// Where a dataset comes from: files of a directory, or bytes inside the program.
+/// The origin of a dataset: files in a directory, or bytes inside the program.
 enum MaterialOrigin<'a> {
     Directory(&'a Path),
     Inside,
@@ -52,7 +52,7 @@ const FASHION: [(&str, &[u8]); 4] = [
 ];
 const DIGITS: &[u8] = include_bytes!("../../../assets/optdigits/optdigits_8x8.csv.gz");
 
-/// Everything that is to be found, and what is not.
+/// All material that was found, and the names of the missing sets.
 pub fn load(directory: Option<&Path>) -> Result<(Vec<Material>, Vec<&'static str>)> {
     let place = directory.map_or(MaterialOrigin::Inside, MaterialOrigin::Directory);
     let mut missing = Vec::new();
@@ -162,7 +162,7 @@ fn digits(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
     Ok(Some(Material { name: "optdigits", train, test, private, public, candidates }))
 }
 
-/// Features that `EfficientNet` makes of photographs.
+/// Features of photographs from `EfficientNet`.
 fn photographs(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
     let MaterialOrigin::Directory(directory) = place else { return Ok(None) };
     let path = directory.join("features_cifar10_lite0/cifar10_lite0.npz");
@@ -183,7 +183,7 @@ fn photographs(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
     Ok(Some(Material { name, train, test, private, public, candidates }))
 }
 
-/// A table of some columns alone.
+/// A table with only some columns.
 fn part_of(table: &Table, columns: &[Column]) -> Result<Table> {
     let names = (0..columns.len()).map(|at| format!("c{at}")).collect();
     Table::new(table.origin.clone(), names, columns.to_vec(), (1..=table.rows() as u64).collect())

@@ -27,10 +27,10 @@ use crate::privacy::Target;
 use crate::rehearsal::{RehearsalNoise, Trial};
 
 pub const DELTA: f64 = 1e-5;
-/// Stands for "as much as it takes": the plan of a run without noise.
+/// A very large ε, for the plan of a run without noise.
 const PLENTY: f64 = 1e3;
 
-/// Which of the two studies.
+/// One of the two studies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichStudy {
     Pillar,
@@ -43,11 +43,11 @@ struct ClassificationRow {
     title: String,
     method: &'static str,
     settings: BTreeMap<String, Value>,
-    /// The number of a candidate, in place of public records of the same kind.
+    /// The index of a candidate that replaces public records of the same kind.
     candidate: Option<usize>,
 }
 
-/// What is tried, on one dataset.
+/// The trials on one dataset.
 #[derive(Debug)]
 pub struct ClassificationStudy {
     subject: WhichStudy,
@@ -109,7 +109,8 @@ impl ClassificationStudy {
         for k in &self.components {
             self.entries.push(pillar(format!("k = {k}"), *k));
         }
-        // All directions that public records of fewer than their features tell, or all.
+        // All directions that can be learned if there are fewer public records than features, or
+        // all.
         let all = dimension.min(self.material.public.saturating_sub(1).max(1));
         let all = if self.material.public < dimension { all } else { dimension };
         self.entries.push(pillar(format!("k = {all}, all directions"), all));
@@ -203,7 +204,7 @@ impl ClassificationStudy {
         std::iter::once(table).chain(explained).collect()
     }
 
-    /// The goals that the table is held against, for nine thousand private images.
+    /// Sets the goals of the table, for nine thousand private images.
     fn want(&self, table: &mut StudyTable) {
         if self.subject != WhichStudy::Pillar
             || self.material.private != 9000
@@ -228,7 +229,7 @@ impl ClassificationStudy {
         });
     }
 
-    /// The share of the public energy that every k keeps, of the first split.
+    /// The share of the public energy that every k keeps, for the first split.
     fn explained(&self) -> Option<StudyTable> {
         if self.components.is_empty() {
             return None;
@@ -257,7 +258,7 @@ impl ClassificationStudy {
     }
 }
 
-/// What a reader of a study's tables must know.
+/// The header of a study's tables for the reader.
 pub fn header(subject: WhichStudy, missing: &[&str]) -> Vec<String> {
     let mut header = vec![match subject {
         WhichStudy::Pillar => {
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(names, ["Fashion-MNIST", "optdigits"]);
         let digits = materials.into_iter().next_back().unwrap();
         let mut study = ClassificationStudy::new(WhichStudy::Pillar, digits, true, 1);
-        // Where noise costs seven points, three standard deviations of either.
+        // If noise costs seven points, three standard deviations of either.
         study.epsilons = vec![0.7];
         study.entries.retain(|entry| ["k = 10", "k = 40, public: noise"].contains(&&*entry.title));
         let stop = AtomicBool::new(false);

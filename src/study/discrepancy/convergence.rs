@@ -32,13 +32,13 @@ pub struct Convergence {
 /// One search without noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// ‖M(q)‖₂ in the end.
+    /// ‖M(q)‖₂ at the end.
     pub discrepancy: f64,
     /// Iterations and the gap after them, as a share of the first gap.
     pub gaps: Vec<(f64, f64)>,
 }
 
-/// A search and what is wanted of it.
+/// A search and its goals.
 struct Searcher {
     entry: DiscrepancyRow,
     /// In one step of the run.
@@ -47,10 +47,10 @@ struct Searcher {
     iterations_at_most: Option<f64>,
 }
 
-/// There are goals for these searches in no larger dimension.
+/// The largest dimension with goals for these searches.
 const MOST_FEATURES: usize = 50;
 
-/// They go on after the gap is closed, so that the curves show more than the bound.
+/// They continue after the gap is closed, so that the curves show more than the bound.
 static SEARCHERS: &[Searcher] = &[
     Searcher {
         entry: DiscrepancyRow {

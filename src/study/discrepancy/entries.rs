@@ -14,7 +14,7 @@ use crate::numeric::least_squares::NormalEquations;
 use crate::rehearsal::{RehearsalNoise, Trial};
 use crate::study::table::ExpectedMean;
 
-/// How far a row may be from the independent program, as a share: both draw their own data.
+/// How far, relatively, a row may be from the independent program: both draw their own data.
 const ALIKE: f64 = 0.1;
 
 /// How close to the least ‖M(q)‖₂ the non-private baseline has to come.
@@ -50,9 +50,9 @@ pub(super) enum RowSetting {
 pub(super) struct RowGoal {
     dimension: usize,
     measure: RowMeasure,
-    /// For n = 1000 and ε = 1, 4, 16, then for n = 8000; NaN: nothing is wanted.
+    /// For n = 1000 and ε = 1, 4, 16, then for n = 8000; NaN means no goal.
     numbers: [f64; 6],
-    /// A bound, or else a number that a reproduction should come near.
+    /// Whether it is a bound, or otherwise a number that a reproduction should approach.
     bound: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) enum RowMeasure {
 
 pub(super) const SIZES: [usize; 2] = [1000, 8000];
 pub(super) const EPSILONS: [f64; 3] = [1.0, 4.0, 16.0];
-/// No wish.
+/// No goal.
 const ANY: f64 = f64::NAN;
 
 const fn at_most(dimension: usize, measure: RowMeasure, numbers: [f64; 6]) -> RowGoal {
@@ -153,7 +153,7 @@ pub(super) static ENTRIES: &[DiscrepancyRow] = &[
 ];
 
 impl DiscrepancyRow {
-    /// The others are the same for every ε.
+    /// Whether it has noise; otherwise it is the same for every ε.
     pub fn has_noise(&self) -> bool {
         matches!(self.arm, Arm::Method(_))
     }

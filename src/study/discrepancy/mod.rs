@@ -36,10 +36,10 @@ pub const PUBLIC_RECORDS: usize = 1000;
 pub const DELTA: f64 = 1.0 / 8000.0;
 /// The dimension of the papers' setup.
 pub const DIMENSION: usize = 10;
-/// Target records that judge models and that no method gets.
+/// Target records that judge models and are not given to any method.
 const JUDGES: usize = 8000;
 
-/// What is tried, on which problems.
+/// The trials and their problems.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscrepancyStudy {
     /// d
@@ -57,7 +57,7 @@ pub struct DiscrepancyResult {
     pub discrepancy: Option<f64>,
     /// Mean squared error on unseen target records.
     pub error: Option<f64>,
-    /// What the accountant proves, of methods that look at the target.
+    /// The proven ε of methods that use the target.
     pub epsilon: Option<f64>,
 }
 
@@ -138,7 +138,7 @@ impl DiscrepancyStudy {
         entry.measure(&data, noise, place.seed()).map(Some)
     }
 
-    /// Discrepancy, error and proven ε, each against what is wanted.
+    /// Discrepancy, error and proven ε, each with its goals.
     pub fn tables(&self, harvest: &Harvest<DiscrepancyResult>) -> Vec<StudyTable> {
         let title = "‖M(q)‖₂ of the returned weights on the exact target moment";
         let discrepancy = harvest.table(title, |measured| measured.discrepancy);
@@ -157,7 +157,7 @@ impl DiscrepancyStudy {
         tables
     }
 
-    /// What a reader of the tables must know.
+    /// The header of the tables for the reader.
     pub fn header(&self) -> Vec<String> {
         vec![
             format!(
@@ -179,8 +179,8 @@ impl DiscrepancyStudy {
         ]
     }
 
-    /// With what is wanted, and with the rows that do not depend on ε, which were measured
-    /// for the first one, continued to the others.
+    /// Adds the goals, and copies rows that do not depend on ε, which were measured only for the
+    /// first, to the others.
     fn with_wishes(&self, mut table: StudyTable, measure: RowMeasure) -> StudyTable {
         let problems = self.problems();
         for entry in ENTRIES {

@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 
 const SIZE: ImageShape = (1, 28, 28);
-/// Images of a file, at most.
+/// The most images of a file.
 const MOST: usize = 10_000;
-/// Images that judge what was learned, at most.
+/// The most images that judge the training.
 const TESTS: usize = 2000;
 /// Images of noise.
 const NOISE: usize = 2000;
@@ -28,7 +28,7 @@ const NOISE: usize = 2000;
 /// The parts of the study.
 pub struct Cast {
     pub private: Dataset,
-    /// Of the private kind, and in no other part.
+    /// Images of the private kind that are in no other part.
     pub test: Dataset,
     pub candidates: Vec<Dataset>,
     /// Families that were not found.
@@ -38,11 +38,11 @@ pub struct Cast {
 /// A family that a directory may hold.
 struct DirectoryFamily {
     name: &'static str,
-    /// What its labels are called.
+    /// The name of its labels.
     kind: &'static str,
     images: &'static str,
     arrays: &'static [&'static str],
-    /// A file of their own.
+    /// The labels' own file.
     labels: Option<&'static str>,
 }
 
@@ -84,11 +84,11 @@ const ELSEWHERE: [DirectoryFamily; 5] = [
     },
 ];
 
-/// What the private images show.
+/// The kind of the private images.
 const GARMENT: &str = "garment";
 
 impl Cast {
-    /// Of the images inside the program, or of those of a directory.
+    /// From the images inside the program, or from those of a directory.
     pub fn new(directory: Option<&Path>, generator: &mut ChaCha20Rng) -> Result<Self> {
         let (fashion, tests, mut others, missing) = match directory {
             None => inside()?,
@@ -216,8 +216,8 @@ fn chosen(name: &str, all: &Dataset, at: &[usize]) -> Dataset {
     Dataset { features: all.features.select_columns(at), classes, ..named(name, all) }
 }
 
-/// The first images of a table with their labels: its widest column and the other one, or all
-/// its columns but the last and that; or the labels of a table of their own.
+/// The first images of a table with their labels: its widest column and the other one, or all its
+/// columns but the last and that one; or the labels of a separate table.
 fn family(
     name: &str,
     kind: &str,

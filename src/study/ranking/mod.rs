@@ -38,18 +38,18 @@ const PIXELS: usize = 784;
 const CLASSES: usize = 10;
 /// The private images as a candidate.
 const ITSELF: &str = "itself";
-/// Families of the same kind as the private images: which of them is first is chance.
+/// Families of the same kind as the private images; chance decides which of them is first.
 const OWN: [&str; 2] = [ITSELF, "disjoint half"];
 /// Noise draws of a private selection.
 const DRAWS: usize = 200;
-/// How the best is found privately: by a selection, or by one direction.
+/// Ways to find the best privately: by a selection, or by one direction.
 const WAYS: [(Option<Selector>, &str); 3] = [
     (Some(Selector::PermuteAndFlip), "permute-and-flip"),
     (Some(Selector::Exponential), "exponential mechanism"),
     (None, "one direction (Bingham)"),
 ];
 
-/// What the study works on.
+/// The material of the study.
 pub struct RankingStudy {
     private: Dataset,
     test: Dataset,
@@ -63,7 +63,7 @@ pub struct RankingStudy {
 
 const ENERGY: &str = "energy";
 
-/// The larger the better.
+/// The score, where larger is better.
 type Goodness = fn(&(f64, f64)) -> f64;
 
 /// The scores of one repeat: energy and distance of every candidate.
@@ -97,7 +97,7 @@ impl RankingStudy {
                 let shape = (private.len(), PIXELS);
                 let lineup =
                     Lineup::new(&settings, candidates.clone(), shape, Some(CLASSES), bounds)?;
-                // Rows that are to show what a cut does get it.
+                // Rows that should show the effect of a cut get it.
                 Ok(Mutex::new(lineup.with_directions(*k)))
             })
             .collect::<Result<_>>()?;
@@ -170,8 +170,8 @@ impl RankingStudy {
         tables
     }
 
-    /// Every score of every row of the grid: its name, the row, and what it is of a candidate,
-    /// the larger the better.
+    /// Every score of every row of the grid: its name, the row, and its value for a candidate,
+    /// where larger is better.
     fn score_rows(&self) -> impl Iterator<Item = (String, usize, Goodness)> {
         let scores: [(&str, Goodness); 2] =
             [(ENERGY, |score| score.0), ("distance", |score| -score.1)];
@@ -180,7 +180,7 @@ impl RankingStudy {
         })
     }
 
-    /// Of every candidate the mean score over the repeats.
+    /// The mean score of every candidate over the repeats.
     fn means(&self, harvest: &Harvest<CandidateScores>, row: usize, pick: Goodness) -> Vec<f64> {
         let count = harvest.of(row, 0).count().max(1) as f64;
         let mean =
@@ -188,7 +188,8 @@ impl RankingStudy {
         (0..self.candidates.len()).map(mean).collect()
     }
 
-    /// How often itself is first, how often its own kind, and how sure one repeat's order is.
+    /// How often the private set itself is first, how often its own kind, and how certain one
+    /// repeat's order is.
     fn orders(&self, harvest: &Harvest<CandidateScores>) -> StudyTable {
         let mut rows = Vec::new();
         for (label, row, pick) in self.score_rows() {
@@ -236,7 +237,7 @@ impl RankingStudy {
             columns.push(format!("n = {records}, ε = {epsilon}"));
             for (row, (way, _)) in rows.iter_mut().zip(WAYS) {
                 let share = self.found(records, epsilon, way, repeats)?;
-                // Nothing is wanted of the direction: it is there to be compared.
+                // The direction has no goal; it is there for comparison.
                 let wanted = way.and(wanted).map(ExpectedMean::AtLeast);
                 row.cells.push(SeedValues { samples: vec![share], wanted });
             }
@@ -245,8 +246,8 @@ impl RankingStudy {
         Ok(StudyTable { title, content: TableContent::Measurements, columns, rows })
     }
 
-    /// The share of draws that give the winner without noise: by a selection, or by what its
-    /// span holds of one direction.
+    /// The share of draws that give the winner without noise: by a selection, or by the share of
+    /// one direction in its span.
     pub fn found(
         &self,
         records: usize,
@@ -293,8 +294,8 @@ fn best(goods: &[f64]) -> usize {
     (0..goods.len()).fold(0, |best, next| if goods[next] > goods[best] { next } else { best })
 }
 
-/// Spearman's ρ of two series: the correlation of their ranks, equal numbers sharing one; 0
-/// where one series says nothing.
+/// Spearman's ρ of two series: the correlation of their ranks, with equal numbers sharing one; 0 if
+/// one series is constant.
 pub fn spearman(a: &[f64], b: &[f64]) -> f64 {
     let ranks = |numbers: &[f64]| -> Vec<f64> {
         let rank = |x: &f64| {
@@ -307,14 +308,14 @@ pub fn spearman(a: &[f64], b: &[f64]) -> f64 {
         };
         numbers.iter().map(rank).collect()
     };
-    // Less half of their number, so that they sum to 0.
+    // Minus half of their number, so that they sum to 0.
     let (a, b) = (Vector::from_vec(ranks(a)), Vector::from_vec(ranks(b)));
     let scale = (a.norm_squared() * b.norm_squared()).sqrt();
     if scale > 0.0 { a.dot(&b) / scale } else { 0.0 }
 }
 
-/// Kendall's τ of two orders without ties: pairs in the same order less those in the other,
-/// of all pairs.
+/// Kendall's τ of two orders without ties: pairs in the same order minus those in the other,
+/// divided by all pairs.
 pub fn kendall(a: &[f64], b: &[f64]) -> f64 {
     let (mut agreed, mut pairs) = (0.0, 0.0);
     for i in 0..a.len() {

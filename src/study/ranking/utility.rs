@@ -18,7 +18,7 @@ use crate::study::grid::{Grid, GridTask, Harvest};
 use crate::study::table::{SeedValues, StudyTable, TableContent, TableRow};
 
 const TARGET: Target = Target { epsilon: 2.0, delta: 1e-5 };
-/// Of GEP: a k of the ranking.
+/// The basis of GEP: a k of the ranking.
 const BASIS: f64 = 18.0;
 const STEPS: f64 = 30.0;
 const WITHOUT: &str = "no public images: DP-SGD";
@@ -28,7 +28,7 @@ pub struct UtilityTrials<'a> {
     study: &'a RankingStudy,
     methods: [(&'static str, UtilityMethod); 3],
     seeds: Vec<u64>,
-    /// Public records, of every candidate as many.
+    /// The number of public records, the same for every candidate.
     public: usize,
 }
 
@@ -62,7 +62,7 @@ impl<'a> UtilityTrials<'a> {
         })
     }
 
-    /// A row per candidate and one without any, a column per method.
+    /// A row per candidate and one without a candidate, a column per method.
     pub fn grid(&self) -> Grid {
         let names = self.study.names().into_iter().chain([WITHOUT]);
         Grid {
@@ -80,7 +80,7 @@ impl<'a> UtilityTrials<'a> {
             Some(candidate) => {
                 candidate.data.as_ref().map_err(Clone::clone)?.records(0, self.public)?
             }
-            // GEP's steps and batch; nothing is public, so what stands here is not looked at.
+            // GEP's steps and batch; there are no public records, so these values are not used.
             None if place.column == 0 => {
                 settings.remove("basis");
                 method = "dp_sgd";
@@ -93,7 +93,7 @@ impl<'a> UtilityTrials<'a> {
         rehearsal.run_sealed()?.accuracy(&study.test).map(Some)
     }
 
-    /// The accuracies, and how far every score has their order.
+    /// The accuracies, and how well the order of every score matches them.
     pub fn tables(
         &self,
         scores: &Harvest<CandidateScores>,
@@ -136,7 +136,7 @@ impl<'a> UtilityTrials<'a> {
     }
 }
 
-/// One per seed that every candidate was trained with.
+/// One per seed with which every candidate was trained.
 fn correlations(goods: &[f64], found: &Harvest<f64>, column: usize) -> Vec<f64> {
     let accuracies: Vec<Vec<f64>> =
         (0..goods.len()).map(|row| found.of(row, column).copied().collect()).collect();

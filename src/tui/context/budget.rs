@@ -3,10 +3,10 @@
 use crate::error::{Error, Result};
 use crate::privacy::ledger::Budget;
 
-/// Typed behind a budget whose δ is 1/n or more.
+/// Typed after a budget whose δ is 1/n or more.
 pub const ALLOW: &str = "allow-large-delta";
 
-/// "ε δ" as typed, with a comma or a blank between, and what allows a large δ.
+/// Reads "ε δ" as typed, with a comma or a blank between them, and the word that allows a large δ.
 pub fn parse_budget(text: &str) -> Result<Budget> {
     let (numbers, allow_large_delta) = match text.trim_end().strip_suffix(ALLOW) {
         Some(numbers) => (numbers, true),

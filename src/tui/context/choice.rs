@@ -12,7 +12,7 @@ use crate::tui::notice::{ErrorTopic, Level};
 use crate::tui::tab::Tab;
 
 impl Context {
-    /// Asks what it would cost to let private records choose among these plans.
+    /// Asks for the cost of letting private records choose among these plans.
     pub fn offer_choice(&mut self, plans: Vec<PlanDefinition>, target: Target) {
         let names = plans.iter().flat_map(|plan| plan.public.iter().chain([&plan.private]));
         if let Some(name) = { names }.find(|name| self.is_loading(name)) {
@@ -23,7 +23,7 @@ impl Context {
         self.ask(Request::OfferChoice { session: self.for_disk(), plans, target });
     }
 
-    /// Asks whether to pay for a choice; for a budget where there is none.
+    /// Asks whether to pay for a choice, or for a budget if there is none.
     pub(super) fn ask_to_choose(&mut self, offer: Offer) {
         if self.popup.is_some() {
             return self.say(
@@ -60,7 +60,7 @@ impl Context {
     }
 }
 
-/// Price, candidates, and what the choice can tell apart.
+/// Price, candidates, and the difference that the choice can detect.
 fn question(offer: &Offer, private: &str) -> String {
     let names: Vec<String> = offer.plans.iter().map(|plan| format!("'{}'", plan.name)).collect();
     let alone = offer.candidates.iter().any(|name| name == PUBLIC_ALONE);

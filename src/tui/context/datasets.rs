@@ -15,7 +15,7 @@ impl Context {
         datasets.map(|dataset| dataset.name.clone()).collect()
     }
 
-    /// What was read of this dataset, once it was.
+    /// The data of this dataset, once they were read.
     pub fn loaded(&self, name: &str) -> Option<&Loaded> {
         match self.datasets.get(name)? {
             DatasetStatus::Ready { loaded, .. } => Some(loaded),
@@ -34,7 +34,7 @@ impl Context {
         self.ask(Request::Load(definition));
     }
 
-    /// Takes a form in, or shows it again with what is wrong.
+    /// Accepts a form, or shows it again with its error.
     pub fn describe(&mut self, mut form: Box<DatasetForm>) {
         let definition = match form.definition() {
             Ok(definition) => definition,
@@ -79,7 +79,7 @@ impl Context {
         self.ask_preview();
     }
 
-    /// Datasets with the same columns that were described alike are described alike again;
+    /// Applies the same change to datasets with the same columns and the same description. Returns
     /// their names.
     fn follow(&mut self, before: &DatasetDefinition, now: &DatasetDefinition) -> Vec<String> {
         if family::same_settings(before, now) {
@@ -113,7 +113,7 @@ impl Context {
         related.map(|other| other.name.clone()).collect()
     }
 
-    /// What a dataset says of its columns holds for all that have the same ones.
+    /// Applies a dataset's settings for its columns to all datasets with the same ones.
     pub fn same_for_all(&mut self, name: &str) {
         let Some(from) = self.session.datasets.iter().find(|it| it.name == name).cloned() else {
             return;
@@ -154,7 +154,7 @@ impl Context {
         self.popup = Some(OpenPopup::Dataset(Box::new(form)));
     }
 
-    /// A file was looked at: offers to describe it, like those with the same columns.
+    /// After a look at a file, offers to describe it, like those with the same columns.
     pub(super) fn inspected(&mut self, mut definition: DatasetDefinition, columns: &[ColumnKind]) {
         let no_private = self.names_with(Role::Private).is_empty();
         definition.role = if no_private { Role::Private } else { Role::Public };

@@ -22,7 +22,7 @@ impl Context {
         self.note(Change::Archive(before));
     }
 
-    /// Something has changed since.
+    /// Handles changes since then.
     pub(super) fn followed(&mut self, news: RunNews) {
         let RunNews { added, grown, changed, gone } = news;
         let Some(mut runs) = self.archive.take() else { return };
@@ -51,7 +51,7 @@ impl Context {
         }
     }
 
-    /// A trainer's file has grown.
+    /// Handles new lines in a trainer's file.
     pub(super) fn trained(&mut self, trained: TrainerSteps) {
         let same =
             |run: &&mut LiveRun| run.trained.as_ref().is_some_and(|it| it.path == trained.path);
@@ -63,14 +63,14 @@ impl Context {
         self.note(Change::Met);
     }
 
-    /// A run of another process is shown on Run from when it is seen at work.
+    /// A run of another process is shown on Run once it is seen at work.
     fn meet(&mut self, run: &ArchivedRun) {
         self.meet_grown(run, |live| live.read_anew(run));
     }
 
     fn meet_grown(&mut self, run: &ArchivedRun, grow: impl FnOnce(&mut LiveRun)) {
         if let Some(live) = self.runs.iter_mut().find(|live| live.run.as_ref() == Some(&run.id)) {
-            // One of ours tells of itself.
+            // Our own runs report by themselves.
             if !live.is_ours() {
                 grow(live);
             }
@@ -84,7 +84,7 @@ impl Context {
         }
     }
 
-    /// Offers to take up a run whose program died.
+    /// Offers to resume a run whose program died.
     pub fn ask_to_go_on(&mut self, run: ArchivedRun) {
         if matches!(run.outcome.as_str(), MISSING | NOT_BEGUN) {
             let text =

@@ -51,10 +51,10 @@ pub use plans::TARGET;
 
 pub type OpenPopup = popup::Popup<Context>;
 
-/// How far the tutorial is: see [`super::tutorial`].
+/// The progress of the tutorial: see [`super::tutorial`].
 #[derive(Debug, Default)]
 pub struct Tutorial {
-    /// How many steps were done.
+    /// The number of completed steps.
     pub(super) done: usize,
 }
 
@@ -63,24 +63,24 @@ pub struct Context {
     pub session_path: Option<PathBuf>,
     /// Directory of the demo's workspace, when this is the demo.
     pub demo: Option<PathBuf>,
-    /// The tutorial, while it is followed.
+    /// The tutorial, while it is active.
     pub tutorial: Option<Tutorial>,
-    /// The page or table that was written last.
+    /// The last written page or table.
     pub written: Option<PathBuf>,
     pub unsaved: bool,
     /// The session as this interface last read it from its file or wrote it there.
     pub on_disk: Option<Session>,
-    /// Of public datasets: the private one whose rows stand in it too, once that was compared.
+    /// For public datasets that were compared: the private one whose rows they contain.
     pub compared: BTreeMap<String, Option<String>>,
     history: History,
-    /// What was read, by the names of the session's datasets.
+    /// The read data, by the names of the session's datasets.
     pub datasets: BTreeMap<String, DatasetStatus>,
-    /// Private rows that were asked for.
+    /// Requested private rows.
     pub peeked: Option<(String, CuratorOnly<Rows>)>,
     pub plan: ShownPlan,
     pub queue: Queue,
     pub runs: Vec<LiveRun>,
-    /// Places whose runs are watched, beside the workspace.
+    /// Places whose runs are watched, besides the workspace.
     pub watched: Vec<PathBuf>,
     /// Steps per second for the next run.
     pub pace: Option<f64>,
@@ -89,34 +89,34 @@ pub struct Context {
     /// Runs of the workspace; `None` until their directories have been read once.
     pub archive: Option<Vec<ArchivedRun>>,
     pub book: Option<Book>,
-    /// What each account adds up to.
+    /// The sums of each account.
     pub digests: Vec<Digest>,
-    /// Sealed view and the knowledge of who looked.
+    /// Whether the view is sealed, and whether somebody looked.
     pub watch: Watch,
-    /// Where the user was, kept for the next time.
+    /// The user's position, kept for the next time.
     pub state: ProgramState,
-    /// The screen in front. Screens change it by [`Context::go_to`].
+    /// The current screen. Screens change it by [`Context::go_to`].
     pub tab: Tab,
     attention: [Attention; Tab::ALL.len()],
     pub popup: Option<OpenPopup>,
     pub notice: Option<Notice>,
-    /// What becomes of runs when the terminal is closed.
+    /// What happens to runs when the terminal is closed.
     pub when_closed: WhenClosed,
-    /// How many signals asked to end.
+    /// How many signals asked the program to end.
     pub signals: usize,
-    /// Stop what runs, then leave.
+    /// Whether to stop all work, then leave.
     pub leaving: bool,
     pub quit: bool,
-    /// What is wanted outside.
+    /// The requested effects.
     pub effects: Vec<Effect>,
-    /// What the screens have not been told yet.
+    /// Changes that the screens have not heard of yet.
     pub(super) changes: VecDeque<Change>,
     pub(super) next_tab: Option<Tab>,
 }
 
 #[derive(Debug, Clone)]
 pub enum DatasetStatus {
-    /// Which share has been read.
+    /// With the share that has been read.
     Loading(f64),
     Ready {
         loaded: Arc<Loaded>,
@@ -125,67 +125,66 @@ pub enum DatasetStatus {
     Failed(Error),
 }
 
-/// The plan that is shown, and what it would cost.
+/// The shown plan and its cost.
 #[derive(Debug, Default)]
 pub struct ShownPlan {
     pub index: usize,
     pub preview: Option<Result<Box<Preview>, Error>>,
-    /// A newer preview has been asked for.
+    /// Whether a newer preview was requested.
     pub waiting: bool,
-    /// The launch is offered as soon as the ledger would grant it.
+    /// Whether the launch is offered as soon as the ledger would grant it.
     pub launches: bool,
 }
 
-/// Plans to be run one after the other.
+/// Plans to be run one after another.
 #[derive(Debug, Default)]
 pub struct Queue {
     pub plans: Vec<PlanDefinition>,
-    /// The queue is being worked off.
+    /// Whether the queue is being processed.
     pub working: bool,
-    /// The run of the queue that is under way.
+    /// The current run of the queue.
     pub job: Option<JobId>,
 }
 
-/// Where the user is on a screen.
+/// The user's position on a screen.
 #[derive(Debug, Default)]
 struct Attention {
     pane: Option<Pane>,
     filter: TextField,
 }
 
-/// What `update` wants done outside.
+/// An effect that `update` requests.
 #[derive(Debug)]
 pub enum Effect {
     Ask(Box<Request>),
     Repaint,
     /// Put this on the clipboard of the terminal.
     Copy(String),
-    /// Give the terminal back until the shell brings the program to the front.
+    /// Restore the terminal until the shell brings the program to the foreground.
     Suspend,
-    /// Tell somebody who looks elsewhere.
+    /// Notify a user who looks elsewhere.
     Ring(String),
 }
 
-/// What has become of the shared state. Every screen is told, so that what it has
-/// selected stays among what there is.
+/// A change of the shared state. Every screen is told, so that its selection stays valid.
 #[derive(Debug)]
 pub enum Change {
     /// Another session was opened.
     Opened,
-    /// Undo or redo put another state of the session in place.
+    /// Undo or redo restored another state of the session.
     Restored,
-    /// This dataset is new or was described again.
+    /// This dataset is new or has a new description.
     Described(String),
     Removed,
     /// A ranking has begun.
     Ranking,
     /// The first plan of the queue has left it.
     Dequeued,
-    /// A run has begun; it is the last one.
+    /// A run has begun; it is the last in the list.
     Launched,
-    /// There are other runs in the archive than before, when there were these.
+    /// The runs in the archive have changed; with the earlier ones.
     Archive(Option<Vec<RunId>>),
-    /// A run of another process was met; it is the last one.
+    /// A run of another process was found; it is the last in the list.
     Met,
     Ledger,
 }
@@ -251,24 +250,24 @@ impl Context {
         self.say(Level::Error, one_line(error));
     }
 
-    /// The same of an error that goes when its cause is mended.
+    /// The same for an error that disappears when its cause is fixed.
     pub fn complain_of(&mut self, cause: ErrorTopic, error: &Error) {
         let notice = Notice { level: Level::Error, text: one_line(error), cause: Some(cause) };
         self.notice = Some(notice);
     }
 
-    /// Removes an error that is about nothing in particular: who goes to another screen has read it.
+    /// Removes an error without a specific cause: a user who goes to another screen has read it.
     pub fn leave_error(&mut self) {
         self.notice.take_if(|notice| notice.level == Level::Error && notice.cause.is_none());
     }
 
-    /// Removes the notice: the user who presses a key has read it. An error stays until Esc, or until
+    /// Removes the notice: a user who presses a key has read it. An error stays until Esc, or until
     /// another screen is shown.
     pub fn read_notice(&mut self) {
         self.notice.take_if(|notice| notice.level != Level::Error);
     }
 
-    /// The cause of an error is mended.
+    /// Removes an error whose cause is fixed.
     pub fn mended(&mut self, cause: &ErrorTopic) {
         self.notice.take_if(|notice| notice.cause.as_ref() == Some(cause));
     }
@@ -298,7 +297,7 @@ impl Context {
         });
     }
 
-    /// The part of the screen in front that should have the focus.
+    /// The part of the current screen that should have the focus.
     pub fn wanted_pane(&self) -> Option<Pane> {
         self.attention[self.tab.index()].pane
     }
@@ -307,7 +306,7 @@ impl Context {
         self.attention[self.tab.index()].pane = Some(pane);
     }
 
-    /// The filter of the screen in front.
+    /// The filter of the current screen.
     pub fn filter(&self) -> &str {
         self.filter_field().text()
     }
@@ -328,14 +327,14 @@ impl Context {
         }
     }
 
-    /// How many runs and rankings are under way.
+    /// The number of runs and rankings under way.
     pub fn working(&self) -> usize {
         let is_at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
         let runs = self.runs.iter().filter(is_at_work).count();
         runs + usize::from(self.ranking.work.is_some())
     }
 
-    /// The archived runs, as far as they are known.
+    /// The archived runs known so far.
     pub fn archived(&self) -> &[ArchivedRun] {
         self.archive.as_deref().unwrap_or_default()
     }

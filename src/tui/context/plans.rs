@@ -25,7 +25,7 @@ use crate::tui::notice::{ErrorTopic, Level, one_line};
 use crate::tui::popup::question::Prompt;
 use crate::tui::tab::Tab;
 
-/// What a new plan asks for.
+/// The target of a new plan.
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
 
 impl Context {
@@ -33,7 +33,7 @@ impl Context {
         self.session.plans.get(self.plan.index)
     }
 
-    /// Asks what the shown plan costs.
+    /// Asks for the cost of the shown plan.
     pub fn ask_preview(&mut self) {
         let Some(plan) = self.shown_plan().cloned() else {
             self.plan.preview = None;
@@ -43,7 +43,7 @@ impl Context {
         self.ask(Request::Preview { session: self.session.clone(), plan });
     }
 
-    /// Makes a first plan where there is none; says whether it did.
+    /// Makes a first plan if there is none; returns whether it did.
     pub fn ensure_plan(&mut self) -> Result<bool> {
         let missing = self.session.plans.is_empty();
         if missing {
@@ -54,8 +54,8 @@ impl Context {
         Ok(missing)
     }
 
-    /// The settings of an earlier run become the shown plan; its datasets are kept
-    /// where the session has none of that name.
+    /// Makes the settings of an earlier run the shown plan. If the session lacks the run's
+    /// datasets, those of the shown plan stay.
     pub fn take_plan(&mut self, earlier: PlanDefinition) {
         let known =
             |name: &String| self.session.datasets.iter().any(|dataset| dataset.name == *name);
@@ -99,7 +99,7 @@ impl Context {
         self.ask(Request::Rehearse { id, session: self.session.clone(), plan, stop });
     }
 
-    /// The method that the rehearsal advises becomes that of the shown plan.
+    /// Makes the advised method of the rehearsal that of the shown plan.
     pub fn take_advice(&mut self) {
         let advice = self.shown_plan().and_then(|plan| self.advice(plan)).cloned();
         let Some(advice) = advice else {
@@ -121,7 +121,7 @@ impl Context {
         }
     }
 
-    /// What rehearsals say of a plan's data: of this sitting, or of an earlier one.
+    /// The advice of rehearsals for a plan's data, from this session of work or an earlier one.
     pub fn advice(&self, plan: &PlanDefinition) -> Option<&Advice> {
         let live = self.rehearsal.progress.as_ref().filter(|_| self.rehearsal.fits(plan));
         let earlier = || match &self.plan.preview {
@@ -131,7 +131,7 @@ impl Context {
         live.map(|progress| &progress.advice).or_else(earlier)
     }
 
-    /// A score of held-out records, where it costs nothing and there are enough of them.
+    /// A score on held-out records, if it is free and there are enough of them.
     fn free_score(&self, plan: &PlanDefinition) -> Option<Evaluation> {
         let method = adapt::method(&plan.method).ok()?;
         let private = self.loaded(&plan.private)?;
@@ -140,7 +140,7 @@ impl Context {
         (labelled && enough && method.covers_scores()).then(Evaluation::default)
     }
 
-    /// What a plan's data are, as far as methods ask for them.
+    /// Calls a function with the properties of a plan's data that methods need.
     pub fn with_material<R>(
         &self,
         plan: &PlanDefinition,
@@ -153,7 +153,7 @@ impl Context {
         Some(tell(PlanData { private, public: &public, classes }))
     }
 
-    /// How many classes the label has: declared ones, or those of the public data.
+    /// The number of classes of the label: declared ones, or those of the public data.
     fn classes(&self, private: &DatasetDefinition, public: &[&DatasetDefinition]) -> Option<usize> {
         if private.task != Task::Classification {
             return None;
@@ -169,7 +169,7 @@ impl Context {
         classes.max()
     }
 
-    /// Plans whose method does not fit their data any more take one that does.
+    /// Gives plans whose method no longer fits their data one that does.
     pub fn refit_plans(&mut self) {
         let mut told = Vec::new();
         for index in 0..self.session.plans.len() {
@@ -196,12 +196,12 @@ impl Context {
         }
     }
 
-    /// Asks whether to launch the shown plan, once its cost is known and the ledger would grant
-    /// it; asks for a budget where there is none.
+    /// Asks whether to launch the shown plan, once its cost is known and the ledger would grant it;
+    /// asks for a budget if there is none.
     pub fn ask_to_launch(&mut self) {
         let Some(plan) = self.shown_plan() else { return };
-        // A preview of exactly this plan will do even while a newer one is worked
-        // out: the ledger has the last word at launch.
+        // A preview of exactly this plan is enough even while a newer one is computed: the ledger
+        // decides at launch.
         let refusal = match &self.plan.preview {
             Some(Ok(preview)) if preview.plan == *plan => preview.refusal.clone(),
             Some(Err(error)) if !self.plan.waiting => Some(error.clone()),
@@ -258,7 +258,7 @@ impl Context {
         self.prompt(Prompt::new(title, help, &text, take));
     }
 
-    /// Says what may be spent on a private dataset, ever.
+    /// Sets the budget of a private dataset.
     pub fn set_budget(&mut self, dataset: String, budget: Budget) {
         self.session.budgets.insert(dataset.clone(), budget);
         self.changed();
@@ -272,7 +272,7 @@ impl Context {
         self.ask(Request::Launch { id, session, plan, watch, control });
     }
 
-    /// Goes on with a run whose program died.
+    /// Resumes a run whose program died.
     pub fn resume(&mut self, run: &ArchivedRun) {
         let Some(plan) = &run.plan else {
             return self.say(Level::Warning, "the plan of this run cannot be read");
@@ -285,7 +285,7 @@ impl Context {
         self.ask(Request::Resume { id, run: run.id.clone(), watch, control });
     }
 
-    /// A run that is followed from here on.
+    /// Starts to follow a run.
     fn begin(&mut self, plan: &PlanDefinition) -> (JobId, Control) {
         let (id, control) = self.next_job();
         self.runs.push(LiveRun::new(id, plan, control.clone()));
@@ -294,7 +294,7 @@ impl Context {
         (id, control)
     }
 
-    /// The number of the next run, and what will steer it.
+    /// The id of the next run, and its control.
     pub(super) fn next_job(&self) -> (JobId, Control) {
         let control = Control::default();
         control.set_pace(self.pace);

@@ -13,7 +13,7 @@ impl Context {
         self.say(Level::Good, format!("{runs} in the queue: w runs it, every run is charged"));
     }
 
-    /// Starts the queue, or halts it after the run that is under way.
+    /// Starts the queue, or halts it after the current run.
     pub fn ask_to_start_queue(&mut self) {
         if self.queue.job.is_some() && self.queue.working {
             self.queue.working = false;
@@ -49,7 +49,7 @@ impl Context {
         self.queue.job = self.runs.last().map(|run| run.id);
     }
 
-    /// A run has ended: the queue goes on, or halts where a run was refused.
+    /// A run has ended: the queue continues, or halts if a run was refused.
     pub(super) fn run_ended(&mut self, id: JobId) {
         if self.queue.job != Some(id) {
             return;

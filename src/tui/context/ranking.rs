@@ -43,7 +43,7 @@ impl Context {
         self.notice = None;
         self.ranking.work = Some(work);
         self.ranking.started = id;
-        // What the other kind of ranking has found stays beside it.
+        // The result of the other kind of ranking is kept.
         if manner == Manner::Curator {
             self.ranking.exact = None;
         }

@@ -16,9 +16,9 @@ use crate::tui::notice::{ErrorTopic, Level};
 use crate::tui::popup::file_browser::FileBrowser;
 use crate::tui::popup::question::Prompt;
 
-/// During a run of this length the user looks elsewhere.
+/// During a run of this length the user probably looks elsewhere.
 const LONG: Duration = Duration::from_secs(20);
-/// How many sessions are remembered.
+/// The number of remembered sessions.
 const MOST_RECENT: usize = 12;
 
 impl Context {
@@ -31,7 +31,7 @@ impl Context {
                 } else {
                     ""
                 };
-                // From here on, what is spent is spent in a workspace that stays.
+                // From here on the spending is in a permanent workspace.
                 self.tutorial = None;
                 self.say(Level::Good, format!("saved {}{kept}", path.display()));
                 self.unsaved = self.for_disk() != *session;
@@ -165,7 +165,7 @@ impl Context {
         }
     }
 
-    /// Collects the sweep of a directory that the user names.
+    /// Collects the sweep in a directory that the user names.
     pub fn ask_for_sweep(&mut self) {
         let help = "the directory of the sweep, as printed by `halflight sweep`";
         let take = |context: &mut Self, path: &str| {
@@ -176,7 +176,7 @@ impl Context {
         self.prompt(Prompt::new("Collect a sweep", help, "", take));
     }
 
-    /// What has not ended can be given up, unless it is still at work.
+    /// Tasks that have not ended can be given up, unless they are still at work.
     fn collected(&mut self, sweep: PathBuf, standing: SweepStanding) {
         if standing.missing + standing.not_begun == 0 {
             return self.say(Level::Info, standing.words());
@@ -192,7 +192,7 @@ impl Context {
         });
     }
 
-    /// Calls the user back who went away during a long run.
+    /// Calls back a user who went away during a long run.
     fn ring(&mut self, id: JobId) {
         let run = self.runs.iter().find(|run| run.id == id);
         if let Some(run) = run.filter(|run| run.worked >= LONG) {
@@ -214,7 +214,7 @@ impl Context {
         if let Some(work) = &self.ranking.work {
             work.control.stop();
         }
-        // Numbers go on: news of another session's ranking must not be taken for this one's.
+        // Ids continue: news of another session's ranking must not be mistaken for this one's.
         self.ranking = LiveRanking { started: self.ranking.started, ..LiveRanking::default() };
         self.rehearsal.stop();
         self.rehearsal = LiveRehearsal { started: self.rehearsal.started, ..Default::default() };
@@ -227,9 +227,9 @@ impl Context {
         self.remember(path);
     }
 
-    /// Keeps where the user was, for the next time.
+    /// Keeps the user's position for the next time.
     fn remember(&mut self, path: PathBuf) {
-        // One name for a file, by whatever path it was opened.
+        // One name for a file, for any path by which it was opened.
         let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
         let absolute = absolute.unwrap_or_else(|_| path.clone());
         self.state.recent.retain(|other| *other != absolute);

@@ -13,9 +13,9 @@ use crate::tui::popup::picker::{Item, Picker};
 use crate::tui::popup::question::{Prompt, QuestionPopup};
 
 impl Context {
-    /// What to ask for when the interface opens or another session is loaded.
+    /// Makes the requests needed when the interface opens or another session is loaded.
     pub fn ask_for_everything(&mut self) {
-        // The user who watches waits for these first.
+        // A user who watches waits for these first.
         if !self.watched.is_empty() {
             self.ask(Request::Watch(self.watched.clone()));
         }
@@ -53,13 +53,13 @@ impl Context {
         ));
     }
 
-    /// Saves, unless the file holds something else than the session that is `known`.
+    /// Saves, unless the file differs from the session that is `known`.
     fn ask_to_save(&mut self, path: PathBuf, known: Option<Box<Session>>) {
         let (session, moves) = (self.for_disk(), self.demo.is_some());
         self.ask(Request::SaveSession { session, path, known, moves });
     }
 
-    /// Another interface, or an editor, has changed the file.
+    /// Asks whether to overwrite a file that another interface or an editor has changed.
     pub(super) fn ask_to_overwrite(
         &mut self,
         found: Session,
@@ -77,7 +77,7 @@ impl Context {
         });
     }
 
-    /// Offers the sessions before, and any other.
+    /// Offers the recent sessions, and any other.
     pub fn ask_to_open(&mut self) {
         let browse = |context: &mut Self| {
             context.ask(Request::Browse(PathBuf::from("."), Wanted::Sessions));
@@ -119,13 +119,13 @@ impl Context {
         )
     }
 
-    /// False when there was nothing to do again.
+    /// False when there was nothing to redo.
     pub fn redo(&mut self) -> bool {
         let after = self.history.redo().cloned();
         self.restore(after, "done again", "nothing to do again")
     }
 
-    /// Puts another state of the session in place; datasets that differ are read again.
+    /// Restores another state of the session; datasets that differ are read again.
     fn restore(&mut self, session: Option<Session>, done: &str, nothing: &str) -> bool {
         let Some(session) = session else {
             self.say(Level::Info, nothing);
@@ -180,8 +180,8 @@ impl Context {
         self.popup = Some(OpenPopup::Question(question));
     }
 
-    /// Whether everything that is under way can go on without the interface: runs of plans, in a
-    /// workspace that stays.
+    /// Whether all current work can continue without the interface: runs of plans, in a permanent
+    /// workspace.
     fn can_leave_running(&self) -> bool {
         let at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
         let mut runs = self.runs.iter().filter(at_work);
@@ -189,7 +189,8 @@ impl Context {
         is_alone && !self.queue.working && runs.all(|run| run.choice.is_none())
     }
 
-    /// The first signal asks what runs to end, if nobody did before; the second one waits no more.
+    /// The first signal asks running work to end, if nobody did before; the second one stops
+    /// waiting.
     pub fn leave_by_signal(&mut self) {
         self.signals += 1;
         if self.signals > 1 {
@@ -199,12 +200,13 @@ impl Context {
         }
     }
 
-    /// The time of what had to end is over. What goes on elsewhere is waited for: it is nearly left.
+    /// The time for work to end is over. Runs that continue elsewhere are still waited for, because
+    /// they are almost handed over.
     pub fn wait_no_more(&mut self) {
         self.quit |= !self.runs.iter().any(|run| run.control.is_left() && !run.has_ended());
     }
 
-    /// Leaves as the configuration says, because the user cannot be asked any more.
+    /// Leaves according to the configuration, because the user cannot be asked any more.
     pub fn leave_as_wished(&mut self) {
         let goes_on = self.when_closed == WhenClosed::GoOn && !self.leaving;
         if goes_on && self.working() > 0 && self.can_leave_running() {
@@ -214,7 +216,7 @@ impl Context {
         }
     }
 
-    /// Lets what runs go on in processes of its own, once its step is taken.
+    /// Lets runs continue in processes of their own, once their current step is done.
     fn leave_running(&mut self) {
         self.leaving = true;
         for run in self.runs.iter().filter(|run| run.is_ours()) {
@@ -223,7 +225,7 @@ impl Context {
         self.quit = !self.must_settle();
     }
 
-    /// Stops what runs; quits at once when nothing does.
+    /// Stops all work; quits at once if there is none.
     pub fn leave(&mut self) {
         self.quit = self.leaving || !self.must_settle();
         self.leaving = true;
@@ -236,13 +238,13 @@ impl Context {
         }
     }
 
-    /// The last of what ran has ended.
+    /// Leaves when the last work has ended.
     pub(super) fn leave_when_done(&mut self) {
         self.quit |= self.leaving && !self.must_settle();
     }
 
-    /// Whether work is under way that has something in the ledger to settle. Looking at exact
-    /// numbers has not.
+    /// Whether there is work with something to settle in the ledger. Looking at exact numbers has
+    /// nothing.
     fn must_settle(&self) -> bool {
         let ranks = self.ranking.work.as_ref().is_some_and(|work| work.privately && work.begun);
         ranks || self.runs.iter().any(|run| run.is_ours() && !run.has_ended())

@@ -27,7 +27,7 @@ impl Context {
         let definition = self.session.datasets.iter().find(|it| it.name == dataset);
         let label = definition.and_then(|it| it.label.clone());
         let mut columns = columns.clone();
-        // A split by the label comes last: nothing is left to learn after it.
+        // A split by the label comes last, because nothing is left to learn after it.
         columns.sort_by_key(|divider| Some(&divider.column) == label.as_ref());
         if columns.is_empty() {
             return self.say(
@@ -94,7 +94,7 @@ impl Context {
             let mut new = family::split(sibling, parts);
             if sibling.name == parent.name {
                 new[private].role = Role::Private;
-                // What counts as so many records is for the whole.
+                // A declared number of records is for the whole dataset.
                 self.rename(&parent.name, &new[private].name.clone());
             }
             let names: Vec<String> = new.iter().map(|it| it.name.clone()).collect();
@@ -126,7 +126,7 @@ impl Context {
         }
     }
 
-    /// A dataset that is not in the session any more.
+    /// Forgets a dataset that is no longer in the session.
     pub(super) fn forget(&mut self, name: &str) {
         self.datasets.remove(name);
         self.ask(Request::Forget(name.to_owned()));

@@ -18,7 +18,7 @@ pub struct FormLine {
     kind: LineKind,
 }
 
-/// Space goes through the choices of a switch; a text is typed.
+/// Space cycles through the choices of a switch; a text is typed.
 #[derive(Clone, Copy)]
 enum LineKind {
     Role,
@@ -42,7 +42,7 @@ const fn line(label: &'static str, kind: LineKind, help: &'static str) -> FormLi
     FormLine { label, help, kind }
 }
 
-/// What stands on a line.
+/// The content of a line.
 enum Content<'a> {
     Choice(String),
     Text(&'a TextField),
@@ -53,14 +53,14 @@ pub struct DatasetForm {
     /// Name of the dataset being changed; `None` for a new one.
     pub replaces: Option<String>,
     original: DatasetDefinition,
-    /// Columns of the file, where they are known.
+    /// Columns of the file, if known.
     pub known_columns: Vec<String>,
     role: Role,
     task: Task,
     missing: Missing,
     without_unit: WithoutUnit,
     texts: [TextField; 9],
-    /// Which line.
+    /// The focused line.
     pub focus: usize,
     pub problem: Option<String>,
 }
@@ -193,7 +193,7 @@ impl DatasetForm {
         }
     }
 
-    /// Moves, types or switches; checks what stands there.
+    /// Moves, types or switches; checks the content.
     pub fn handle(&mut self, key: KeyEvent) {
         let count = Self::LINES.len();
         let kind = Self::LINES[self.focus].kind;

@@ -15,10 +15,10 @@ pub enum ExportFormat {
 
 #[derive(Debug)]
 pub struct ExportForm {
-    /// False where the screen has no table.
+    /// Whether the screen has a table.
     pub has_table: bool,
     pub format: ExportFormat,
-    /// With exact numbers; `None` in a sealed view.
+    /// Whether to include exact numbers; `None` in a sealed view.
     pub exact: Option<bool>,
     pub path: TextField,
     /// 0 format, 1 exact numbers, 2 path.
@@ -41,7 +41,7 @@ impl ExportForm {
         form
     }
 
-    /// Gives the file the ending of its format.
+    /// Gives the file the extension of its format.
     fn rename(&mut self) {
         let ending = match self.format {
             ExportFormat::Csv => "csv",

@@ -14,7 +14,7 @@ use crate::tui::canvas::Canvas;
 use crate::tui::notice::one_line;
 use crate::tui::widgets::shortened;
 
-/// What lies in a directory, by its name there.
+/// An item of a directory, by its name.
 #[derive(Debug, Clone)]
 pub enum BrowserItem {
     Directory(String),
@@ -63,7 +63,7 @@ impl FileBrowser {
         }
     }
 
-    /// The files on the left, the beginning of the one under the cursor on the right.
+    /// The files on the left, the start of the one under the cursor on the right.
     pub fn draw(&self, canvas: &mut Canvas, body: Rect, watch: &Watch) {
         let theme = canvas.theme;
         let wide = if self.wanted == Wanted::Data { 116 } else { 76 };
@@ -113,7 +113,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The columns of a file, and its first cells where they may be seen.
+/// The columns of a file, and its first cells if they may be seen.
 fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
     let theme = canvas.theme;
     let text = schema.columns.iter().filter(|column| !column.numeric).count();

@@ -51,7 +51,7 @@ impl Help {
                 lines.push(Line::styled(heading.clone(), bold(theme.accent)));
             }
             for key in found {
-                // What is too long for the line goes on below it.
+                // Text that is too long for the line continues below it.
                 let mut parts = broken(key.help, room).into_iter();
                 let first = parts.next().unwrap_or_default();
                 lines.push(Line::from(vec![
@@ -84,7 +84,7 @@ impl Help {
             lines.push(Line::styled("no key for that; : finds commands", theme.muted));
         }
         let height = lines.len() as u16 + 4;
-        // Less the frame and the search field.
+        // Minus the frame and the search field.
         let visible = height.min(body.height).saturating_sub(4);
         let first = usize::from(self.scroll);
         let (title, _) = canvas.scrolling("Keys", &lines, (WIDTH, visible), first);

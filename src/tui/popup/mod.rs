@@ -34,7 +34,7 @@ pub enum Popup<C> {
     Pick(Picker<Then<C>>),
     Files(Box<FileBrowser>),
     Export(Box<ExportForm>),
-    /// What the words of a screen mean.
+    /// The meanings of the words of a screen.
     Words(Words),
 }
 
@@ -80,7 +80,7 @@ impl<C> Popup<C> {
         }
     }
 
-    /// Selects a row of a list; false where there is none.
+    /// Selects a row of a list; false if there is none.
     pub fn choose(&mut self, row: usize) -> bool {
         match self {
             Self::Palette(picker) => picker.choose(row),

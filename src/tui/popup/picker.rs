@@ -13,11 +13,11 @@ pub struct Item<T> {
     pub title: String,
     pub detail: String,
     pub key: String,
-    /// Other words under which it is found; they are not shown.
+    /// Other words by which it is found; they are not shown.
     pub also: String,
-    /// It can be read and is no real choice.
+    /// Whether it is shown but is not a real choice.
     pub grey: bool,
-    /// What choosing it means.
+    /// The value of this choice.
     pub value: T,
 }
 
@@ -33,7 +33,7 @@ pub struct Picker<T> {
     pub title: String,
     pub query: TextField,
     pub items: Vec<Item<T>>,
-    /// Among the items that match.
+    /// The selected index among the matching items.
     pub selected: usize,
 }
 
@@ -42,7 +42,7 @@ impl<T> Picker<T> {
         Self { title: title.to_owned(), query: TextField::default(), items, selected: 0 }
     }
 
-    /// The items that match, the best first; all in their order without a query.
+    /// The matching items, the best first; without a query, all in their order.
     pub fn matches(&self) -> Vec<&Item<T>> {
         self.places().into_iter().map(|place| &self.items[place]).collect()
     }
@@ -53,7 +53,7 @@ impl<T> Picker<T> {
             return (0..self.items.len()).collect();
         }
         let score = |item: &Item<T>| {
-            // A hit in the name is worth more than one in the description.
+            // A match in the name counts more than one in the description.
             let name = fuzzy::score(query, &item.title).map(|score| 2 * score + 20);
             let detail = fuzzy::score(query, &item.detail);
             let also = fuzzy::score(query, &item.also);
@@ -81,7 +81,7 @@ impl<T> Picker<T> {
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
-    /// Selects this row of the items that match; false where there is none.
+    /// Selects this row of the matching items; false if there is none.
     pub fn choose(&mut self, row: usize) -> bool {
         let is_there = row < self.places().len();
         if is_there {
@@ -122,7 +122,7 @@ impl<T> Picker<T> {
     }
 
     pub(super) fn draw_query(&self, canvas: &mut Canvas, area: Rect, placeholder: &str) {
-        // What is typed shall not look like an entry of the list below it.
+        // The typed text must not look like an entry of the list below it.
         let mark = format!("{} ", canvas.glyphs.pointer);
         let wide = mark.chars().count() as u16;
         let [sign, text] =
@@ -132,7 +132,7 @@ impl<T> Picker<T> {
         canvas.render(view.placeholder(placeholder).focused(true), text);
     }
 
-    /// The items that match, with the chosen one in sight.
+    /// The matching items, with the selected one visible.
     pub(super) fn draw_items(&self, canvas: &mut Canvas, area: Rect) {
         let theme = canvas.theme;
         let matches = self.matches();

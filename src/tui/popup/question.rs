@@ -9,7 +9,7 @@ use crate::tui::widgets::text_field::{TextField, TextFieldView};
 
 const WIDTH: u16 = 64;
 
-/// What an answer does.
+/// The action of an answer.
 pub type Then<C> = Box<dyn FnOnce(&mut C)>;
 
 pub struct QuestionPopup<C> {
@@ -53,7 +53,8 @@ impl<C> QuestionPopup<C> {
     }
 }
 
-/// What takes the text; the error is shown, and the text stays to be mended.
+/// The function that takes the text. Its error is shown, and the text stays so that it can be
+/// corrected.
 pub type Take<C> = Box<dyn Fn(&mut C, &str) -> Result<(), String>>;
 
 pub struct Prompt<C> {
@@ -84,7 +85,7 @@ impl<C> Prompt<C> {
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-        // Two lines for what does not fit on one.
+        // Two lines if one is not enough.
         let lines = if self.help.chars().count() > 68 { 2 } else { 1 };
         let inner = canvas.window(body, 70, 6 + lines, &self.title);
         let [help, field, problem, keys] = inner.layout(&Layout::vertical([

@@ -13,7 +13,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The first word is the one that is shown at once.
+    /// The first word is shown at once.
     pub fn new(words: Vec<Explained>) -> Self {
         let item = |it: Explained| Item { also: it.also, ..Item::new(it.name, "", it.text) };
         let items = words.into_iter().map(item).collect();

@@ -31,7 +31,7 @@ use crate::privacy::Watch;
 ///     &[show(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = true)];
 /// ```
 ///
-/// A function for another screen is refused when it is compiled:
+/// A function for another screen does not compile:
 ///
 /// ```compile_fail,E0308
 /// use halflight::tui::context::Context;
@@ -53,29 +53,29 @@ pub trait Screen {
     /// The parts that can have the focus, the usual one first.
     fn panes(&self, context: &Context) -> Vec<Pane>;
 
-    /// Moves the selection of a part by so many rows.
+    /// Moves the selection of a part by this many rows.
     fn select(&mut self, pane: Pane, by: isize, context: &Context);
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect);
 
-    /// The screen comes to the front.
+    /// Called when the screen is shown.
     fn open(&mut self, _context: &mut Context) {}
 
-    /// The shared state has changed.
+    /// Called when the shared state has changed.
     fn follow(&mut self, _change: &Change, _context: &mut Context) {}
 
-    /// What its words mean: that of the selected field, column or chart first.
+    /// The meanings of its words: that of the selected field, column or chart first.
     fn words(&self, context: &Context) -> Vec<Explained>;
 
-    /// What somebody who is new here would do next.
+    /// The next step for a new user.
     fn next_step(&self, context: &Context) -> Option<String>;
 
-    /// Whether the key with this name does anything now; the hint bar leaves others out.
+    /// Whether the key with this name has an effect now; the hint bar leaves out others.
     fn is_of_use(&self, _name: &str, _context: &Context) -> bool {
         true
     }
 
-    /// Leaves one layer of its own; false when there was none.
+    /// Leaves one of its own layers; false if there was none.
     fn step_out(&mut self, _context: &mut Context) -> bool {
         false
     }
@@ -90,38 +90,38 @@ pub trait Screen {
         false
     }
 
-    /// Sorts by the column with this head; a second time, the other way round.
+    /// Sorts by the column with this head; a second time in reverse order.
     fn sort_by(&mut self, _head: &str) {}
 
-    /// How its charts are looked at, and from where to where they reach.
+    /// The viewport of its charts, and the range of their data.
     fn charts(&mut self, _context: &Context) -> Option<(&mut Viewport, (f64, f64))> {
         None
     }
 
-    /// Takes a key into a field that is being typed; false where there is none.
+    /// Passes a key to the field that is being typed; false if there is none.
     fn type_key(&mut self, _key: KeyEvent, _context: &mut Context) -> bool {
         false
     }
 
-    /// Takes a paste into such a field.
+    /// Passes a paste to such a field.
     fn paste(&mut self, _text: &str) -> bool {
         false
     }
 
-    /// Leaves such a field as it was.
+    /// Leaves such a field unchanged.
     fn stop_typing(&mut self) {}
 
-    /// Its table as it is filtered and sorted, with the exact numbers that `watch` may see.
+    /// Its filtered and sorted table, with the exact numbers that `watch` may see.
     fn sheet(&self, _context: &Context, _watch: &Watch) -> Option<Sheet> {
         None
     }
 
-    /// What an export is called, where the title of the screen does not say it.
+    /// The name of an export, if it is not the title of the screen.
     fn export_name(&self) -> Option<&'static str> {
         None
     }
 
-    /// The part that has the focus.
+    /// The focused part.
     fn focus(&self, context: &Context) -> Option<Pane> {
         let panes = self.panes(context);
         let wanted = context.wanted_pane().filter(|pane| panes.contains(pane));
@@ -129,7 +129,7 @@ pub trait Screen {
     }
 }
 
-/// A text that scrolls has hardly more lines than this; where it really ends, the view knows.
+/// A scrolling text hardly has more lines than this; the view knows its real end.
 const LONGEST_TEXT: usize = 40;
 
 /// The explanations of these words.
@@ -137,14 +137,14 @@ fn explained<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<Explained> {
     words.into_iter().filter_map(glossary::explain).collect()
 }
 
-/// The entry so many rows from the selected one, among those that are visible.
+/// The entry this many rows from the selected one, among the visible ones.
 fn moved(visible: &[usize], selected: usize, by: isize) -> usize {
     let here = visible.iter().position(|index| *index == selected).unwrap_or(0);
     let next = here.saturating_add_signed(by).min(visible.len().saturating_sub(1));
     visible.get(next).copied().unwrap_or(0)
 }
 
-/// The same where every entry is visible.
+/// The same if every entry is visible.
 fn moved_in(count: usize, selected: usize, by: isize) -> usize {
     let here = if selected < count { selected } else { 0 };
     here.saturating_add_signed(by).min(count.saturating_sub(1))

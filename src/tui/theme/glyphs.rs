@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-/// How many data series can be told apart by colour and marker.
+/// The number of data series that colour and marker can distinguish.
 pub const SERIES: usize = 6;
 
-/// The symbols that widgets draw with, for terminals with and without Unicode.
-/// All are one cell wide, except the words in [`Glyphs::spell`].
+/// The symbols of widgets, for terminals with and without Unicode. All are one cell wide, except
+/// the words in [`Glyphs::spell`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
-    /// Stands before every curator-only number.
+    /// The mark before every curator-only number.
     pub curator: &'static str,
-    /// One marker per series, so that curves differ without colour.
+    /// One marker per series, so that curves also differ without colour.
     pub series: [&'static str; SERIES],
     pub bullet: &'static str,
     pub pointer: &'static str,
@@ -22,11 +22,11 @@ pub struct Glyphs {
     pub corner: &'static str,
     pub tick_left: &'static str,
     pub tick_below: &'static str,
-    /// Joins two measured points where there are no braille dots.
+    /// Joins two measured points without braille dots.
     pub join: &'static str,
     pub clipped_left: &'static str,
     pub clipped_right: &'static str,
-    /// Ends a name of which only the beginning has room.
+    /// The end of a name that was cut.
     pub cut: &'static str,
     pub unicode: bool,
 }
@@ -78,8 +78,8 @@ impl Glyphs {
     /// By the locale, in the order of POSIX (`LC_ALL` wins over `LC_CTYPE` wins
     /// over `LANG`, an empty value counts as unset), and by the terminal.
     ///
-    /// Where no locale is set at all Unicode is assumed: that is the usual state
-    /// of containers and remote shells, whose terminals do speak UTF-8.
+    /// If no locale is set at all, Unicode is assumed: this is common in containers and remote
+    /// shells, whose terminals do use UTF-8.
     pub fn detect(
         lc_all: Option<&str>,
         lc_ctype: Option<&str>,
@@ -103,8 +103,8 @@ impl Glyphs {
         self.series[index % SERIES]
     }
 
-    /// The text as this terminal can show it: without Unicode, the symbols of
-    /// this program become words or ASCII signs and anything else becomes `?`.
+    /// The text in a form that this terminal can show: without Unicode, the symbols of this program
+    /// become words or ASCII signs and anything else becomes `?`.
     pub fn spell<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.unicode || text.is_ascii() {
             return Cow::Borrowed(text);

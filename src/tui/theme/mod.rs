@@ -30,7 +30,7 @@ pub struct Theme {
     pub text: Style,
     /// Helpful but secondary: units, axis labels, hints.
     pub muted: Style,
-    /// What the eye should find first: headings, the active tab, key names.
+    /// Things that should be seen first: headings, the active tab, key names.
     pub accent: Style,
     pub border: Style,
     pub border_focused: Style,
@@ -43,7 +43,7 @@ pub struct Theme {
     pub series: [Style; SERIES],
 }
 
-/// How many colours the terminal has.
+/// The number of colours of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     True,
@@ -69,7 +69,7 @@ pub const BUILT_IN: [(&str, &str); 3] = [
     ("high-contrast", include_str!("../../../assets/themes/high-contrast.ron")),
 ];
 
-/// A theme as it stands in its file.
+/// A theme in the form of its file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThemeFile {
@@ -152,7 +152,7 @@ impl Theme {
         Self::built_in(BUILT_IN[0].0, Depth::Sixteen)
     }
 
-    /// A theme inside the program; no colour where there is none of that name.
+    /// A theme inside the program; no colours if there is none with that name.
     pub fn built_in(name: &str, depth: Depth) -> Self {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
         let parsed = found.and_then(|(name, text)| Self::parse(text, name, depth).ok());
@@ -190,7 +190,7 @@ impl Theme {
             accent: style(&file.accent)?,
             border: style(&file.border)?,
             border_focused: style(&file.border_focused)?,
-            // In no theme is colour the only sign.
+            // Colour is never the only sign.
             selection: Style::new().add_modifier(Modifier::REVERSED),
             warning: style(&file.warning)?,
             error: style(&file.error)?,
@@ -210,8 +210,8 @@ impl Theme {
         Self::built_in(BUILT_IN[next].0, self.depth)
     }
 
-    /// No colour at all. crossterm's own handling of `NO_COLOR` also resets
-    /// REVERSED and BOLD, hence a theme that never asks for a colour.
+    /// No colour at all. crossterm's own handling of `NO_COLOR` also resets REVERSED and BOLD, so
+    /// this theme never requests a colour.
     pub fn monochrome() -> Self {
         let plain = Style::new();
         let bold = plain.add_modifier(Modifier::BOLD);
@@ -234,7 +234,7 @@ impl Theme {
         }
     }
 
-    /// What an environment can show: `no_color` says whether `NO_COLOR` is set and
+    /// The colours that an environment can show: `no_color` says whether `NO_COLOR` is set and
     /// non-empty, the others are the values of the variables.
     pub fn depth_of(no_color: bool, colorterm: Option<&str>, term: Option<&str>) -> Depth {
         let term = term.unwrap_or_default().to_ascii_lowercase();

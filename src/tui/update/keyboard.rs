@@ -50,7 +50,7 @@ fn filter_key(app: &mut App, key: KeyEvent) {
         KeyCode::Up => app.select(-1),
         _ => {
             app.context.filter_field_mut().handle(key);
-            // The selection moves to something that is still there.
+            // The selection moves to an item that still exists.
             app.select(0);
         }
     }

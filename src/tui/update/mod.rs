@@ -26,7 +26,7 @@ pub enum Message {
     Closed,
 }
 
-/// Takes one message in. `hits` says where things stood on the last frame.
+/// Processes one message. `hits` has the positions of things on the last frame.
 pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
     if hits.size.0 > 0 {
         app.size = hits.size;

@@ -35,7 +35,7 @@ fn plot_at(hits: &Hits, at: Position) -> Option<&Plot> {
     hits.charts.iter().find(|plot| plot.area.contains(at))
 }
 
-/// Changes how the charts of the screen are looked at.
+/// Changes the view of the screen's charts.
 fn look(app: &mut App, change: impl FnOnce(&mut Viewport, (f64, f64))) {
     let (screen, context) = app.screen_mut();
     if let Some((viewport, whole)) = screen.charts(context) {
@@ -79,7 +79,7 @@ fn click(app: &mut App, at: Position, hits: &Hits) {
     }
 }
 
-/// A click on a row takes it; a click anywhere else does nothing.
+/// A click on a row selects it; a click anywhere else does nothing.
 fn click_popup(app: &mut App, at: Position, hits: &Hits) {
     if let Some((_, key)) = hits.answers.iter().find(|(area, _)| area.contains(at)) {
         return on_key(app, *key);
@@ -88,7 +88,7 @@ fn click_popup(app: &mut App, at: Position, hits: &Hits) {
     let Some((area, first)) = rows else { return };
     let Some(mut popup) = app.context.popup.take() else { return };
     let chosen = popup.choose(first + usize::from(at.y - area.y));
-    // A word that is clicked is shown; everything else is taken.
+    // A clicked word is shown; anything else is taken as the answer.
     if chosen && !matches!(popup, OpenPopup::Words(_)) {
         popups::enter(app, popup);
     } else {

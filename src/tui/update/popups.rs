@@ -21,7 +21,7 @@ use crate::tui::view::view;
 use crate::tui::{export, keymap};
 
 pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
-    // Every window is left by Esc.
+    // Esc leaves every window.
     if key.code == KeyCode::Esc {
         return;
     }
@@ -59,10 +59,10 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
     app.context.popup = Some(popup);
 }
 
-/// Takes what a window offers.
+/// Accepts the offer of a window.
 pub(super) fn enter(app: &mut App, popup: OpenPopup) {
     match popup {
-        // A question is asked because yes cannot be taken back: Enter is the safe answer.
+        // A question is asked because yes cannot be undone, so Enter is the safe answer.
         OpenPopup::Help(_) | OpenPopup::Question(_) | OpenPopup::Words(_) => {}
         OpenPopup::Prompt(prompt) => answer(&mut app.context, prompt),
         OpenPopup::Dataset(form) => app.context.describe(form),
@@ -131,7 +131,7 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
             context.say(Level::Info, format!("reading {name}…"));
             take(files.directory.join(name))
         }
-        // Nothing matches: what was typed may be a path.
+        // Nothing matches, so the typed text may be a path.
         None if !typed.is_empty() => take(typed.into()),
         None => {
             context.popup = Some(OpenPopup::Files(files));

@@ -171,7 +171,7 @@ fn any_message(random: &mut ChaCha20Rng) -> Message {
     }
 }
 
-/// Messages per case; with the cases below 10⁵ in all.
+/// Messages per case; with the cases below, 10⁵ in total.
 const MESSAGES: usize = 5_000;
 
 proptest! {
@@ -185,7 +185,7 @@ proptest! {
         let mut hits = Hits::default();
         for count in 0..MESSAGES {
             update(&mut app, any_message(&mut random), &hits);
-            // Leaving is an end; here it is only another state.
+            // Leaving is normally the end; here it is only another state.
             (app.context.leaving, app.context.quit) = (false, false);
             if count % 40 == 0 {
                 let (columns, rows) = (random.random_range(1..210), random.random_range(1..64));
@@ -302,7 +302,7 @@ fn what_is_removed_is_not_selected_any_more() {
     press(&mut app, "jjjdy");
     assert_eq!(app.screens.data.selected, 0);
     assert_eq!(app.context.session.datasets.len(), 3);
-    // With the focus on the rows, too.
+    // Also with the focus on the rows.
     let mut app = fixtures::loaded();
     press(&mut app, "jjj\tdy");
     assert_eq!(app.screens.data.selected, 0);
@@ -471,11 +471,11 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     update(&mut app, news(1, 80), &Hits::default());
     update(&mut app, news(7, 126), &Hits::default());
     assert_eq!(app.context.rehearsal.progress.as_ref().unwrap().done, 80);
-    // The costs come back and go again; nothing is asked twice.
+    // The costs appear and disappear again; nothing is requested twice.
     press(&mut app, "r");
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
-    // Stopped, it gives the costs back; what it found is still there.
+    // After stopping, the costs are shown again, and the results are still there.
     press(&mut app, "R");
     let stopped = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(80))));
     let stopped = DeskReport::Rehearsal { id: 1, news: stopped };
@@ -485,7 +485,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     let effects = press(&mut app, "R");
     assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 2, .. })));
     update(&mut app, news(2, 80), &Hits::default());
-    // Another method or ε is no other rehearsal, other public data are.
+    // Another method or ε is not another rehearsal, but other public data are.
     let mut other = app.context.session.plans[0].clone();
     other.target.epsilon = 3.0;
     assert!(app.context.rehearsal.fits(&other));
@@ -525,7 +525,7 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     press(&mut app, "]m");
     assert_eq!(names(&press(&mut app, "[b")), ["winter without its labels"]);
     press(&mut app, "]m");
-    // The plan that is shown comes first: noise alone does not displace it.
+    // The shown plan comes first: noise alone does not displace it.
     assert_eq!(names(&press(&mut app, "b"))[0], "winter without its labels");
     press(&mut app, "[");
 
@@ -616,7 +616,7 @@ fn an_answer_goes_with_the_next_key_and_an_error_stays_until_esc() {
     assert!(app.context.notice.is_some());
     press(&mut app, "\x1b");
     assert!(app.context.notice.is_none());
-    // Who goes to another screen has read it, too.
+    // A user who goes to another screen has also read it.
     app.context.complain(&Error::failed("the disk is full"));
     press(&mut app, "5");
     assert!(app.context.notice.is_none());
@@ -670,7 +670,7 @@ fn one_key_gives_any_part_the_whole_screen_and_esc_takes_it_back() {
             app.maximised = false;
             press(&mut app, "z");
             assert!(app.maximised, "{name}");
-            // Boxes that stand beside one another would meet in such corners.
+            // Adjacent boxes would meet in such corners.
             let drawn = text(&app);
             let charts = pane == crate::tui::tab::CHARTS;
             assert!(
@@ -730,7 +730,7 @@ fn sealed_nothing_is_ranked_but_privately() {
         };
         assert!(asked(&effects, asked_for), "{key}");
     }
-    // What was ranked exactly before is hidden, and shown again.
+    // An earlier exact ranking is hidden, and shown again.
     app.context.ranking = fixtures::ranked().context.ranking;
     assert!(ranked(&app).is_empty() && app.screens.rank.chosen(&app.context).is_none());
     press(&mut app, "v");
@@ -747,7 +747,7 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
     let radius = |app: &App| app.context.session.plans[0].settings.get("lambda").cloned();
     press(&mut app, "\n25\n");
     assert_eq!(radius(&app), Some(crate::adapt::Value::Number(25.0)));
-    // A number is edited as it stands; nothing at all is automatic again.
+    // A number is edited in place; empty text makes it automatic again.
     press(&mut app, "\n0\n");
     assert_eq!(radius(&app), Some(crate::adapt::Value::Number(250.0)));
     press(&mut app, "x\n\n");
@@ -795,7 +795,7 @@ fn exports_leave_exact_numbers_out_unless_asked_for_by_name() {
     let curves = export(&mut app, "X\n");
     assert!(curves.starts_with("step,epsilon,") && curves.lines().count() == 41, "{curves}");
     assert!(!curves.contains("exact"), "{curves}");
-    // As a picture: the curator's colour and the mark are nowhere.
+    // As a picture: the curator's colour and mark do not appear.
     let picture = export(&mut app, "X↓ \n");
     assert!(
         picture.starts_with("<svg") && !picture.contains('◆'),
@@ -969,7 +969,7 @@ fn a_long_run_that_ends_rings() {
 fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
     let mut app = fixtures::running();
     let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
-    // A batch as large as a fast run fills within one frame, then a key, then a frame.
+    // A batch as large as a fast run produces in one frame, then a key, then a frame.
     let mut worst = 0.0f64;
     for round in 0..20u64 {
         let reports = (0..400).map(|index| {
@@ -983,7 +983,7 @@ fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
         terminal.draw(|frame| drop(view(&app, frame))).unwrap();
         worst = worst.max(start.elapsed().as_secs_f64());
     }
-    // The machine may be shared: the bench states the figure, this catches blunders.
+    // The machine may be shared: the benchmark measures exactly, this only catches large errors.
     assert!(worst < 0.5, "{worst} s");
 }
 

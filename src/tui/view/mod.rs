@@ -12,7 +12,7 @@ use super::tab::Tab;
 use super::widgets::text_field::TextFieldView;
 use super::{keymap, keys, tutorial};
 
-/// Below this the screens would be unreadable.
+/// The least size; on a smaller terminal the screens would be unreadable.
 pub const LEAST: (u16, u16) = (60, 16);
 
 pub fn view(app: &App, frame: &mut Frame) -> Hits {
@@ -58,7 +58,7 @@ fn least(app: &App) -> (u16, u16) {
     }
 }
 
-/// What the tutorial says, between the screen and the notices, so that it hides nothing.
+/// The text of the tutorial, between the screen and the notices, so that it hides nothing.
 fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
     let Some(tutorial) = &app.context.tutorial else { return };
     let [title, text] =
@@ -171,7 +171,7 @@ fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
     }
 }
 
-/// What to do next, for whoever is new here; Ctrl-n hides it for good.
+/// The next step, for new users; Ctrl-n hides it permanently.
 fn next_step(app: &App) -> Line<'static> {
     let wanted = !app.context.state.no_hints && app.context.popup.is_none();
     let step = wanted.then(|| app.screen().next_step(&app.context)).flatten();
@@ -181,7 +181,7 @@ fn next_step(app: &App) -> Line<'static> {
 fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
-    // Help and quit must survive a narrow terminal: they come first.
+    // Help and quit must also fit on a narrow terminal, so they come first.
     let keys = keymap::everywhere().chain(keymap::of(app.context.tab));
     let of_use = |key: &keys::Key| key.hint && app.screen().is_of_use(key.name, &app.context);
     for (command, key) in keys.filter(|(_, key)| of_use(key)) {

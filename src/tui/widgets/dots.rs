@@ -1,7 +1,7 @@
 //! A grid of dots that becomes cells: eight braille dots in each, or one character where there is
 //! no braille.
 
-/// What a dot belongs to; a later owner takes over the whole cell.
+/// The owner of a dot; a later owner takes over the whole cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Reference,
@@ -19,7 +19,7 @@ pub(super) enum Ink {
 pub(super) struct Dot {
     pub owner: Owner,
     pub ink: Ink,
-    /// The braille dots, as Unicode numbers them.
+    /// The braille dots, numbered as in Unicode.
     bits: u8,
 }
 

@@ -8,18 +8,18 @@ use ratatui::widgets::Widget;
 use super::{number, width, write};
 use crate::tui::theme::{Glyphs, Theme};
 
-/// From this share on the rest of a budget is called nearly spent.
+/// From this share on a budget is called nearly spent.
 const NEARLY: f64 = 0.9;
-/// From this share on a budget counts as spent: nothing can be had from what is left.
+/// From this share on a budget counts as spent, because the rest is useless.
 const FULL: f64 = 0.999;
-/// Calibration leaves a little of a run's grant.
+/// Calibration leaves a little of a run's grant unused.
 const ALL: f64 = 0.98;
-/// A bar shorter than this says less than the percentage beside it.
+/// The shortest useful bar, given the percentage beside it.
 const SHORTEST_BAR: u16 = 5;
 const LONGEST_BAR: u16 = 60;
 
-/// What has been spent of a budget. Spending is rounded up and the budget down,
-/// so the line never promises more than there is.
+/// The spent part of a budget. Spending is rounded up and the budget down, so the line never
+/// promises too much.
 #[derive(Debug, Clone, Copy)]
 pub struct BudgetGauge<'a> {
     label: &'a str,
@@ -34,13 +34,13 @@ pub struct BudgetGauge<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Of {
     Account,
-    /// A run that is granted as much and uses all of it.
+    /// A run, which normally uses all of its grant.
     Run,
     /// An account, once a plan has been carried out.
     Plan,
 }
 
-/// What the numbers mean; it decides the words, the style and the bar.
+/// The meaning of the numbers, which decides the words, the style and the bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum GaugeState {
     /// A share of the budget from 0 to 1.
@@ -63,12 +63,12 @@ impl<'a> BudgetGauge<'a> {
         Self { label, spent, budget, of: Of::Account, theme, glyphs }
     }
 
-    /// What a run has spent of its own grant: to use all of it is what it is for.
+    /// The spending of a run from its own grant, which it is meant to use up.
     pub fn of_run(self) -> Self {
         Self { of: Of::Run, ..self }
     }
 
-    /// What will have been spent with the plan that is shown.
+    /// The spending including the shown plan.
     pub fn with_plan(self) -> Self {
         Self { of: Of::Plan, ..self }
     }
@@ -156,7 +156,7 @@ impl Widget for BudgetGauge<'_> {
         let numbers = self.glyphs.spell(&numbers);
         let after = write(buffer, area, area.x, area.y, &numbers, self.theme.text);
 
-        // Where space is short the bar goes first, then words of the verdict.
+        // If space is short, the bar is dropped first, then words of the verdict.
         let room = area.right() - after;
         let verdicts = self.verdicts(state);
         let Some(verdict) = verdicts.iter().find(|verdict| width(verdict) < room) else {
@@ -184,7 +184,7 @@ impl Widget for BudgetGauge<'_> {
     }
 }
 
-/// The bar looks empty only when nothing is spent and full only when all is.
+/// The bar looks empty only if nothing is spent, and full only if everything is.
 fn filled_cells(share: f64, bar: u16) -> u16 {
     let exact = share.clamp(0.0, 1.0) * f64::from(bar);
     let cells = exact.round() as u16;

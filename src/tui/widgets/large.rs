@@ -23,7 +23,7 @@ const FONT: [(char, [u8; 5]); 16] = [
     (' ', [0; 5]),
 ];
 
-/// The rows of a number; `None` where a sign of it is not in the font.
+/// The rows of a number; `None` if one of its characters is not in the font.
 pub fn rows(text: &str) -> Option<[String; ROWS as usize]> {
     let mut rows: [String; ROWS as usize] = Default::default();
     for c in text.chars() {

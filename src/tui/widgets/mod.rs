@@ -29,8 +29,8 @@ fn write(buffer: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Sty
     buffer.set_stringn(x, y, text, usize::from(room), style).0
 }
 
-/// Sets a single cell, if it lies in `area`. Unlike [`write`] it does not look for
-/// graphemes, which would be most of the time that a chart takes.
+/// Sets a single cell, if it lies in `area`. Unlike [`write`] it does not look for graphemes, which
+/// would take most of the time of a chart.
 fn put(buffer: &mut Buffer, area: Rect, x: u16, y: u16, symbol: &str, style: Style) {
     if area.contains(Position { x, y })
         && let Some(cell) = buffer.cell_mut(Position { x, y })
@@ -44,7 +44,7 @@ fn width(text: &str) -> u16 {
     u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX)
 }
 
-/// At most `room` cells of a text; what is cut off is hinted at by `mark`.
+/// At most `room` cells of a text; a cut is shown by `mark`.
 pub fn shortened(text: &str, room: u16, mark: &str) -> String {
     if width(text) <= room {
         return text.to_owned();

@@ -6,8 +6,8 @@
 use super::smoothing::PlotPoint;
 use super::track::TrackView;
 
-/// The measured point whose x is closest to `x` (of two equally close the
-/// earlier); gaps are passed over.
+/// The measured point whose x is closest to `x` (the earlier of two equally close ones); gaps are
+/// skipped.
 pub fn nearest(points: &[PlotPoint], x: f64) -> Option<PlotPoint> {
     if x.is_nan() {
         return None;
@@ -30,8 +30,8 @@ pub(super) fn extent(points: &[PlotPoint]) -> Option<(f64, f64)> {
     Some((first.0.min(last.0), first.0.max(last.0)))
 }
 
-/// What a curve does within one column: enough to draw it as if every point had
-/// been drawn. Dropping points instead would lose the spikes.
+/// The summary of a curve within one column: enough to draw it as if every point had been drawn.
+/// Dropping points instead would lose spikes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bin {
     pub column: usize,
@@ -39,15 +39,15 @@ pub(super) struct Bin {
     pub last: f64,
     pub min: f64,
     pub max: f64,
-    /// No gap lies between this bin and the one before.
+    /// Whether there is no gap between this bin and the one before.
     pub joined: bool,
 }
 
 /// The part of a curve within `window`, in `columns` columns of equal width.
 ///
-/// With `positive` a value that is not positive is a gap too (a log axis). Where
-/// the curve crosses an end of the window, it starts or stops at the crossing.
-/// A gap narrower than a column does not show.
+/// With `positive` a value that is not positive is also a gap (for a log axis). Where the curve
+/// crosses an end of the window, it starts or stops at the crossing. A gap narrower than a column
+/// does not show.
 pub(super) fn bins<'a>(
     points: impl Into<TrackView<'a>>,
     window: (f64, f64),
@@ -185,7 +185,7 @@ mod tests {
         let found = bins(&points, (1.2, 1.4), 10, false);
         assert_eq!(found.len(), 2);
         assert!((found[0].last - 12.0).abs() < 1e-9 && found[1].joined);
-        // Behind the last point there is nothing.
+        // After the last point there is nothing.
         assert!(bins(&points, (3.5, 9.0), 10, false).is_empty());
     }
 

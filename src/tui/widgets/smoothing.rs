@@ -5,10 +5,9 @@ pub type PlotPoint = (f64, f64);
 
 /// An exponential moving average: each value keeps `weight` (0 to 1) of the past.
 ///
-/// With `log` the logarithms are averaged, as a log axis needs. The average is
-/// divided by the weight it has collected, so it does not start at zero nor cling
-/// to the first point. Gaps, and with `log` values that are not positive, stay as
-/// they are.
+/// With `log` the logarithms are averaged, as a log axis needs. The average is divided by the
+/// weight it has collected, so it neither starts at zero nor sticks to the first point. Gaps, and
+/// with `log` values that are not positive, stay unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct Average {
     weight: f64,
@@ -18,7 +17,7 @@ pub struct Average {
 }
 
 impl Average {
-    /// `None` where the weight asks for no smoothing.
+    /// `None` if the weight means no smoothing.
     pub fn new(weight: f64, log: bool) -> Option<Self> {
         let start = Self { weight: weight.min(0.9999), log, sum: 0.0, collected: 0.0 };
         (weight > 0.0).then_some(start)

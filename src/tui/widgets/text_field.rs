@@ -10,10 +10,10 @@ use ratatui::widgets::Widget;
 use super::write;
 use crate::tui::theme::{Glyphs, Theme};
 
-/// The text of a field and where its cursor stands.
+/// The text of a field and the position of its cursor.
 ///
-/// The cursor moves over what the reader calls characters: an accented letter
-/// or a family of emoji is one step, however many code points it has.
+/// The cursor moves over visible characters: an accented letter or a family of emoji is one step,
+/// for any number of code points.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextField {
     /// Without control characters, so that one line stays one line.
@@ -37,15 +37,14 @@ impl TextField {
         self.text.is_empty()
     }
 
-    /// Replaces everything and puts the cursor behind it.
+    /// Replaces everything and puts the cursor at the end.
     pub fn set(&mut self, text: &str) {
         self.text.clear();
         self.cursor = 0;
         self.insert(text);
     }
 
-    /// Inserts at the cursor, as a paste does: line breaks and other control
-    /// characters become spaces.
+    /// Inserts at the cursor, like a paste: line breaks and other control characters become spaces.
     pub fn insert(&mut self, text: &str) {
         let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         self.text.insert_str(self.cursor, &clean);
@@ -53,8 +52,8 @@ impl TextField {
         self.cursor = self.border_at_or_after(self.cursor + clean.len());
     }
 
-    /// Takes a key if it means something here, and says whether it did; any other
-    /// key (Enter, Esc, Tab, …) is left to the screen.
+    /// Takes a key if it has a meaning here, and returns whether it did; any other key (Enter, Esc,
+    /// Tab, …) is left to the screen.
     pub fn handle(&mut self, key: KeyEvent) -> bool {
         if key.kind == KeyEventKind::Release {
             return false;
@@ -97,7 +96,7 @@ impl TextField {
         self.cursor = self.border_at_or_after(from);
     }
 
-    /// Every border between graphemes, the two ends included.
+    /// Every border between graphemes, including both ends.
     fn borders(&self) -> Vec<usize> {
         let mut borders = vec![0];
         let mut end = 0;
@@ -136,7 +135,7 @@ impl TextField {
     }
 }
 
-/// Draws a [`TextField`] on one line and scrolls so that the cursor is in sight.
+/// Draws a [`TextField`] on one line and scrolls so that the cursor is visible.
 #[derive(Debug, Clone, Copy)]
 pub struct TextFieldView<'a> {
     field: &'a TextField,
@@ -151,13 +150,13 @@ impl<'a> TextFieldView<'a> {
         Self { field, theme, glyphs, placeholder: "", focused: false }
     }
 
-    /// With the focus the cursor is shown, as a reversed cell.
+    /// With the focus, the cursor is shown as a reversed cell.
     pub fn focused(mut self, focused: bool) -> Self {
         self.focused = focused;
         self
     }
 
-    /// A quiet hint in place of an empty text.
+    /// A muted hint instead of an empty text.
     pub fn placeholder(mut self, placeholder: &'a str) -> Self {
         self.placeholder = placeholder;
         self
@@ -177,7 +176,7 @@ impl Widget for TextFieldView<'_> {
             (self.field.text(), self.theme.text)
         };
         let span = Span::raw(text);
-        // The cursor may stand behind the last character: on a blank of its own.
+        // The cursor may be after the last character, on a blank of its own.
         let mut cells: Vec<&str> =
             span.styled_graphemes(Style::new()).map(|grapheme| grapheme.symbol).collect();
         cells.push(" ");

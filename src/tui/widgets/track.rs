@@ -9,7 +9,7 @@ use super::smoothing::{Average, PlotPoint};
 /// large enough that the blocks of a million points fit into a cache.
 const BLOCK: usize = 64;
 
-/// What a full block of points says about itself.
+/// The summary of a full block of points.
 #[derive(Debug, Clone, Copy)]
 struct BlockSummary {
     /// Over the finite values.
@@ -56,11 +56,11 @@ impl FromIterator<PlotPoint> for Track {
     }
 }
 
-/// A track, or the beginning of one, to be drawn.
+/// A track, or the beginning of one, for drawing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TrackView<'a> {
     points: &'a [PlotPoint],
-    /// The leading full blocks; the points behind them are read one by one.
+    /// The leading full blocks; the points after them are read one by one.
     blocks: &'a [BlockSummary],
 }
 
@@ -69,7 +69,7 @@ impl<'a> TrackView<'a> {
         self.points
     }
 
-    /// The points up to and with `x`.
+    /// The points up to and including `x`.
     pub fn until(self, x: f64) -> Self {
         let count = self.points.partition_point(|point| point.0 <= x);
         Self {
@@ -78,8 +78,8 @@ impl<'a> TrackView<'a> {
         }
     }
 
-    /// The smallest and the largest value above `floor` among the points
-    /// `from..to`; infinite where there is none. `floor` is −∞ or 0.
+    /// The smallest and the largest value above `floor` among the points `from..to`; infinite if
+    /// there is none. `floor` is −∞ or 0.
     pub(super) fn extremes(self, from: usize, to: usize, floor: f64) -> (f64, f64) {
         let first = from.div_ceil(BLOCK);
         let last = (to / BLOCK).min(self.blocks.len());
@@ -128,8 +128,8 @@ impl Deref for TrackView<'_> {
 
 /// The smallest and the largest measured y.
 ///
-/// Four lanes without branches: in one chain each comparison would wait for the one
-/// before. Without blocks this loop reads every visible point in every frame.
+/// Four lanes without branches, because in one chain each comparison would wait for the one before.
+/// Without blocks this loop reads every visible point in every frame.
 fn extremes(points: &[PlotPoint], floor: f64) -> (f64, f64) {
     let (mut min, mut max) = ([f64::INFINITY; 4], [floor; 4]);
     let mut see = |lane: usize, y: f64| {
@@ -157,7 +157,7 @@ fn extremes(points: &[PlotPoint], floor: f64) -> (f64, f64) {
 #[derive(Debug, Clone, Default)]
 pub struct SmoothedTrack {
     raw: Track,
-    /// Absent without smoothing.
+    /// `None` without smoothing.
     average: Option<(Average, Track)>,
 }
 

@@ -6,15 +6,15 @@ const NARROWEST: f64 = 2.0;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Viewport {
-    /// Logarithmic axes where the numbers allow it.
+    /// Whether axes are logarithmic, if the numbers allow it.
     pub log: bool,
     /// Weight of the past in the moving average: 0, .6 or .9.
     pub smoothing: f64,
-    /// Charts stop at this step.
+    /// The step at which charts stop.
     pub frozen: Option<f64>,
     pub window: Option<(f64, f64)>,
     pub cursor: Option<f64>,
-    /// Where the mouse went down, and the window then.
+    /// The column where the mouse button went down, and the window at that time.
     grip: Option<(u16, (f64, f64))>,
 }
 
@@ -60,7 +60,7 @@ impl Viewport {
         self.window = (low < high && !everything).then_some((low, high));
     }
 
-    /// Moves the cursor by a sixtieth of what is visible.
+    /// Moves the cursor by a sixtieth of the visible range.
     pub fn step_cursor(&mut self, forward: bool, whole: (f64, f64)) {
         let (low, high) = self.range(whole);
         let stride = ((high - low) / 60.0).round().max(1.0);
@@ -73,7 +73,7 @@ impl Viewport {
         (self.window, self.cursor, self.grip) = (None, None, None);
     }
 
-    /// Leaves one layer: the cursor, then zoom and freeze. False when there was none.
+    /// Leaves one layer: the cursor, then zoom and freeze. False if there was none.
     pub fn step_out(&mut self) -> bool {
         if self.cursor.take().is_some() {
             return true;
@@ -81,7 +81,7 @@ impl Viewport {
         self.window.take().is_some() | self.frozen.take().is_some()
     }
 
-    /// The mouse went down on this column of a plot.
+    /// The mouse button went down on this column of a plot.
     pub fn grab(&mut self, column: u16) {
         self.grip = self.window.map(|window| (column, window));
     }

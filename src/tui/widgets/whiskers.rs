@@ -16,7 +16,7 @@ pub struct Whiskers {
 }
 
 impl Whiskers {
-    /// `width` cells.
+    /// The bar in `width` cells.
     pub fn spans(
         &self,
         width: u16,

@@ -21,12 +21,12 @@ pub const PUBLIC_BATCHES: u64 = 3;
 /// The stream of the seed for the records that span the anchor subspace.
 pub const ANCHORS: u64 = 4;
 
-/// What a plan must know of a design; made without any expensive look at the data.
+/// The facts about a design that a plan needs; computed without expensive work on the data.
 #[derive(Debug, Clone)]
 pub struct PlannedDesign {
-    /// Numbers that are trained.
+    /// The number of trained parameters.
     pub trained: usize,
-    /// What the user should know.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
 }
 
@@ -35,17 +35,17 @@ pub struct PlannedDesign {
 pub struct Design {
     /// Features are multiplied by this before anything else.
     pub scale: f64,
-    /// Layers that stay as they are.
+    /// Layers that stay fixed.
     pub frozen: Option<Classifier>,
     /// Layers that are trained, with their first parameters.
     pub model: Classifier,
-    /// What is minimised, and by which parameters.
+    /// The minimised loss, and the trained parameters.
     pub objective: SampledObjective,
 }
 
 impl Design {
-    /// What the frozen layers and the trained ones are together, on features as they come.
-    /// Scores that the hinge loss trained are told as margins, in units of ζ.
+    /// The frozen and the trained layers together, on unscaled features. Scores trained with the
+    /// hinge loss are margins, in units of ζ.
     pub fn whole(&self, mut trained: Vec<f64>) -> Result<Classifier> {
         let mut head = self.model.architecture().clone();
         if let SampledLoss::Hinge(zeta) = self.objective.loss {
@@ -63,7 +63,7 @@ impl Design {
                 [frozen.parameters(), trained.as_slice()].concat(),
             ),
         };
-        // The scale goes into the first weights there are.
+        // The scale goes into the first weights.
         let first = architecture.layers().iter().find_map(Layer::weight_shape);
         let weights: usize = first.map_or(0, |shape| shape.iter().product());
         for weight in &mut parameters[..weights] {
@@ -96,7 +96,7 @@ pub fn network(
     }
 }
 
-/// How many classes there are to tell apart.
+/// The number of classes.
 pub fn classes(shape: &ProblemShape) -> Result<usize> {
     match shape.classes.len() {
         0 | 1 => Err(Error::failed("there are no two classes to tell apart")
@@ -132,8 +132,8 @@ fn image(chosen: NetworkSettings, features: usize) -> Result<Volume> {
     .cure(cure))
 }
 
-/// What features are multiplied by, so that public records have a norm of 1 on average, and for
-/// a network, whose inputs should be about 1 each, one of √d.
+/// The factor for features that gives public records an average norm of 1, or of √d for a network,
+/// whose inputs should be about 1 each.
 pub fn scale(public: &Dataset, network: &Architecture) -> f64 {
     let mean_square = public.features.norm_squared() / public.len() as f64;
     let unit = if mean_square > 0.0 { mean_square.sqrt() } else { public.bounds.feature_norm };
@@ -141,7 +141,7 @@ pub fn scale(public: &Dataset, network: &Architecture) -> f64 {
     length / unit
 }
 
-/// First parameters: zeros for softmax regression, whose loss is convex; else random.
+/// First parameters: zeros for softmax regression, whose loss is convex, otherwise random.
 pub fn first(architecture: Architecture, seed: u64) -> Result<Classifier> {
     let parameters = if architecture.layers().len() == 1 {
         vec![0.0; architecture.parameters()]
@@ -168,7 +168,7 @@ pub fn planned(network: &Architecture) -> PlannedDesign {
     PlannedDesign { trained: network.parameters(), remarks: remarks(network) }
 }
 
-/// What became of a network on data of this size.
+/// Remarks about a network's shape for data of this size.
 pub fn remarks(network: &Architecture) -> Vec<String> {
     if network.layers().len() == 1 { Vec::new() } else { vec![network.words()] }
 }

@@ -8,7 +8,7 @@ use crate::adapt::{Plan, ProblemShape};
 use crate::error::{Error, Result};
 use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
 
-/// Records that a sample has on average where nothing else is said.
+/// The default average number of records in a sample.
 const USUAL_BATCH: usize = 512;
 
 choices! {
@@ -19,7 +19,7 @@ choices! {
     }
 }
 
-/// What the settings say of the network that is trained.
+/// The settings of the trained network.
 #[derive(Debug, Clone, Copy)]
 pub struct NetworkSettings {
     /// The kind of network.
@@ -32,22 +32,22 @@ pub struct NetworkSettings {
     pub height: Option<u64>,
 }
 
-/// What they say of its steps.
+/// The settings of its steps.
 #[derive(Debug, Clone, Copy)]
 pub struct StepSettings {
     /// How many steps are taken.
     pub steps: u64,
-    /// How many records a sample has on average.
+    /// The average number of records in a sample.
     pub batch: Option<u64>,
     /// The rate; by default the one of [`super::step_length`].
     pub learning_rate: Option<f64>,
-    /// How much of the last step is taken again.
+    /// The part of the last step that is repeated.
     pub momentum: f64,
     /// The share of the last steps whose mean is the model.
     pub average: f64,
 }
 
-/// The members of a method's settings that make such a thing.
+/// Builds such a struct from the members of a method's settings.
 macro_rules! part {
     ($settings:expr, Chosen) => {
         part!($settings, NetworkSettings, model, units, channels, height)
@@ -146,7 +146,7 @@ pub const fn model(default: NetworkChoice) -> Setting<NetworkChoice> {
     }
 }
 
-/// Records that a sample has on average, where the settings say it.
+/// The average number of records in a sample, if the settings give it.
 pub fn members_on_average(shape: &ProblemShape, wanted: Option<u64>) -> Result<Option<usize>> {
     let all = shape.private_records;
     match wanted.map(|wanted| wanted as usize) {
@@ -158,7 +158,7 @@ pub fn members_on_average(shape: &ProblemShape, wanted: Option<u64>) -> Result<O
     }
 }
 
-/// The same, or what is usual.
+/// The same, or the default.
 pub fn batch(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
     let usual = USUAL_BATCH.min(shape.private_records);
     Ok(members_on_average(shape, wanted)?.unwrap_or(usual))
@@ -171,7 +171,7 @@ pub struct Sum {
     pub release: Release<SampledSum>,
     /// The bound on a gradient.
     pub clip: f64,
-    /// Records that a sample has on average.
+    /// The average number of records in a sample.
     pub batch: usize,
     /// How the steps are taken.
     pub course: StepSettings,

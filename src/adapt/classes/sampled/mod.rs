@@ -42,30 +42,30 @@ use crate::numeric::rounding::summation_error;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{ClippedSum, Contributions};
 
-/// Numbers of gradients that are held at once, and members of a sample that have them.
+/// The most numbers of gradients in memory at once, and the most members of a sample.
 const CHUNK_NUMBERS: usize = 1 << 21;
 const CHUNK: usize = 1024;
 
 /// Batches are filled up to a multiple of this with blank examples.
 const EIGHT: usize = 8;
 
-/// The class of a blank record, which is none.
+/// The class of a blank record, which stands for none.
 const BLANK: u32 = u32::MAX;
 
-/// Examples with their classes. Prepared ones are shared, not copied: what a step needs of them
-/// is taken out when it is needed.
+/// Examples with their classes. Prepared ones are shared, not copied: a step takes out only what it
+/// needs.
 #[derive(Debug, Clone)]
 pub struct Examples {
     features: Features,
     classes: Vec<u32>,
-    /// To whom they belong, where persons are protected.
+    /// The persons of the records, where persons are protected.
     persons: Option<Arc<Persons>>,
 }
 
 #[derive(Debug, Clone)]
 enum Features {
-    /// Multiplied by the scale wherever they are taken out. An example that is not made of
-    /// numbers counts as one of zeros.
+    /// Multiplied by the scale when they are taken out. An example that is not finite counts as
+    /// zeros.
     Prepared {
         data: Arc<Dataset>,
         scale: f64,
@@ -107,7 +107,7 @@ impl Examples {
         Self { features: Features::Prepared { data, scale: 1.0 }, classes: Vec::new(), persons }
     }
 
-    /// Examples that are nobody else's.
+    /// Examples with features of their own.
     pub fn own(features: Matrix, classes: Vec<u32>) -> Self {
         Self { features: Features::Own(features), classes, persons: None }
     }
@@ -118,12 +118,12 @@ impl Examples {
         Self { features: Features::Own(features), classes, persons }
     }
 
-    /// How many are protected: persons, or else records.
+    /// The number of protected persons, or otherwise records.
     pub fn protected(&self) -> usize {
         self.persons.as_ref().map_or(self.len(), |persons| persons.count())
     }
 
-    /// The records of each of these persons that are not blank; of a record itself.
+    /// The non-blank records of each of these persons; for a single record, the record itself.
     fn of(&self, members: &[usize]) -> Vec<Vec<usize>> {
         let own = |member: usize| match &self.persons {
             Some(persons) => persons.of(member),
@@ -133,7 +133,7 @@ impl Examples {
         members.iter().map(kept).filter(|own: &Vec<usize>| !own.is_empty()).collect()
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         match &self.features {
             Features::Prepared { data, .. } => data.len(),
@@ -141,12 +141,12 @@ impl Examples {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many features each has.
+    /// The number of features of each.
     pub fn dimension(&self) -> usize {
         match &self.features {
             Features::Prepared { data, .. } => data.dimension(),
@@ -223,7 +223,7 @@ fn is_finite(example: &[f64]) -> bool {
     example.iter().all(|number| number.is_finite())
 }
 
-/// What is minimised.
+/// The minimised loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SampledLoss {
     /// The logarithmic loss of softmax.
@@ -233,7 +233,7 @@ pub enum SampledLoss {
 }
 
 impl SampledLoss {
-    /// The labels as the gradients take them.
+    /// The labels in the form that gradients take.
     pub fn labels(self, classes: &[u32]) -> ExampleLabels<'_> {
         match self {
             Self::CrossEntropy => ExampleLabels::Classes(classes),
@@ -251,10 +251,10 @@ pub enum TrainedParameters {
     BiasesAndLast,
 }
 
-/// The per-example gradients of a loss by what is trained.
+/// The per-example gradients of a loss with respect to the trained parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct SampledObjective {
-    /// What is minimised.
+    /// The minimised loss.
     pub loss: SampledLoss,
     /// Which layers move.
     pub trained: TrainedParameters,
@@ -275,7 +275,7 @@ impl SampledObjective {
         })
     }
 
-    /// How many numbers are trained.
+    /// The number of trained parameters.
     pub fn parameters(self, model: &Classifier) -> usize {
         match self.trained {
             TrainedParameters::Everything => model.parameters().len(),
@@ -283,9 +283,9 @@ impl SampledObjective {
         }
     }
 
-    /// `sum` over the chunks of a sample, each with its gradients, or the mean ones of its persons.
-    /// Blank records have none; those
-    /// of the blank examples that fill a chunk up are behind the `count` of the sample.
+    /// Applies `sum` to the chunks of a sample, each with its gradients, or the mean gradients of
+    /// its persons. Blank records have none. Gradients of blank examples that fill up a chunk come
+    /// after the first `count`.
     pub fn over_sample(
         self,
         model: &Classifier,
@@ -318,13 +318,13 @@ impl SampledObjective {
         clip: f64,
         sum: &mut ClippedSum,
     ) {
-        // That shapes fit was checked at the start; chunks that do not add nothing.
+        // Shapes were checked at the start; chunks that do not fit add nothing.
         let _ = self.over_sample(model, records, members, |gradients, count| {
             sum.add(gradients, count, clip);
         });
     }
 
-    /// The same sum of public records.
+    /// The same sum for public records.
     pub fn clipped_sum(
         self,
         model: &Classifier,
@@ -352,8 +352,8 @@ impl Contributions for Gradients {
     }
 }
 
-/// What the rounding of sums of up to `records` vectors of `parameters` numbers adds to the
-/// sensitivity, relative to the longest of the vectors: either neighbour's sum may be off.
+/// The amount that rounding adds to the sensitivity of sums of up to `records` vectors of
+/// `parameters` numbers, relative to the longest vector. Either neighbour's sum may have an error.
 pub fn rounding(records: usize, parameters: usize) -> f64 {
     (2 * records + 1) as f64 * summation_error(records + parameters + 32)
 }
@@ -423,8 +423,8 @@ mod tests {
         }
     }
 
-    /// What zero-out neighbours are: a blank record has no gradient, not even of the biases,
-    /// whatever class stands in its place.
+    /// The definition of zero-out neighbours: a blank record has no gradient, not even for the
+    /// biases, whatever its class is.
     #[test]
     fn a_blank_record_adds_nothing_to_the_sum_of_a_network() {
         let (_, mut public, _) = example::two_classes(5, 60, 40, 3);

@@ -20,7 +20,7 @@ use super::fields::StepSettings;
 use super::training::SampledMotion;
 use crate::model::Architecture;
 
-/// How long the steps of a model may be.
+/// Bounds on the steps of a model.
 #[derive(Debug, Clone, Copy)]
 pub struct StepLengths {
     reach: f64,
@@ -29,7 +29,7 @@ pub struct StepLengths {
 }
 
 impl StepLengths {
-    /// Softmax regression on records of a length of about 1.
+    /// Softmax regression on records of length about 1.
     const LINEAR: Self = Self { reach: 8.0, largest: 96.0 };
     /// Networks on inputs of about 1 each: their gradients are longer.
     const NETWORK: Self = Self { reach: 1.5, largest: 4.0 };
@@ -44,8 +44,8 @@ impl StepLengths {
         Self { reach: factor * self.reach, largest: factor * self.largest }
     }
 
-    /// How the settings want steps to be taken, where noise of root mean square `length` is in
-    /// every mean gradient of so many `parameters`.
+    /// The steps according to the settings, if every mean gradient of this many `parameters` has
+    /// noise of root mean square `length`.
     pub fn motion(self, course: StepSettings, length: f64, parameters: usize) -> SampledMotion {
         let StepSettings { steps, learning_rate, momentum, average, .. } = course;
         let learning_rate = learning_rate.unwrap_or_else(|| {

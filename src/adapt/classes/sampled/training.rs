@@ -10,22 +10,23 @@ use crate::model::{Classifier, Gradients, Model};
 use crate::numeric::Vector;
 use crate::privacy::{Private, PrivateFault, Released, Spender, Watch};
 
-/// Records of each side that are looked at for the charts.
+/// The most records of each side that are evaluated for the charts.
 const WATCHED: usize = 256;
-/// Steps of a run that are looked at.
+/// The most steps of a run that are evaluated.
 const LOOKS: u64 = 100;
-/// Parameters that grow larger are a failure: with them, squares could overflow.
+/// Larger parameters are a failure, because their squares could overflow.
 const LARGEST: f64 = 1e30;
 
-/// Unknown classes and shapes that do not fit were refused or made null records before.
+/// Unknown classes and wrong shapes were refused or turned into null records before.
 const UNUSABLE: PrivateFault = PrivateFault::new(
     "the private records do not fit the network",
     "prepare them with the columns and classes of the plan",
 );
 
-/// Where the noisy mean gradient of a step comes from.
+/// The source of the noisy mean gradient of a step.
 pub trait GradientSource: Send {
-    /// By what is trained, divided by the records that a sample has on average.
+    /// The gradient with respect to the trained parameters, divided by the average number of
+    /// records in a sample.
     fn draw(
         &mut self,
         model: &Classifier,
@@ -33,27 +34,27 @@ pub trait GradientSource: Send {
         spender: &mut Spender,
     ) -> Result<Released<Vector>>;
 
-    /// What clipping does to these gradients, without noise.
+    /// The effect of clipping on these gradients, without noise.
     fn look(&self, gradients: &Gradients) -> ClippingEffect;
 
-    /// What public data say of the current step; none of it is private.
+    /// Measures of the current step from public data; nothing private.
     fn public_measures(&self) -> Vec<(Series, f64)> {
         Vec::new()
     }
 }
 
-/// What clipping does to some gradients.
+/// The effect of clipping on some gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct ClippingEffect {
-    /// Share of them that are shortened.
+    /// The share of shortened gradients.
     pub clipped: f64,
-    /// Share of their energy in the subspace, where there is one.
+    /// The share of their energy in the subspace, if there is one.
     pub energy: Option<f64>,
 }
 
 /// One clipped sum per step.
 pub struct ClippedSums {
-    /// What is minimised, and by which parameters.
+    /// The minimised loss, and the trained parameters.
     pub objective: SampledObjective,
     /// The release that a step draws.
     pub sum: Sum,
@@ -90,7 +91,7 @@ impl GradientSource for ClippedSums {
 #[derive(Debug, Clone, Copy)]
 pub struct SampledMotion {
     pub steps: u64,
-    /// The length of a step, over the gradient's.
+    /// The length of a step, relative to the gradient's.
     pub learning_rate: f64,
     pub momentum: f64,
     /// The model is the mean of this share of the steps.
@@ -102,22 +103,22 @@ pub struct SampledTraining {
     design: Design,
     source: Box<dyn GradientSource>,
     motion: SampledMotion,
-    /// Their features as the trained layers see them, like all here.
+    /// Their features in the form that the trained layers get, as everywhere here.
     private: Private<Examples>,
     watched: Private<Examples>,
     public: Option<Examples>,
-    /// Positions of what is trained, where that is not all.
+    /// Positions of the trained parameters, if these are not all.
     positions: Option<Vec<usize>>,
     velocity: Vector,
     /// Sum of the parameters after the averaged steps.
     sum: Vector,
     taken: u64,
     averaged: u64,
-    /// Proof that a sum was released: what follows from it may be told, too.
+    /// Proof that a sum was released, so that results from it may be published, too.
     released: Option<Released<()>>,
 }
 
-/// What private data say of a step without noise.
+/// Exact measures of a step from private data.
 #[derive(Debug, Clone, Copy)]
 struct ExactStep {
     loss: f64,
@@ -127,7 +128,7 @@ struct ExactStep {
 }
 
 impl SampledTraining {
-    /// Looks at private data through the frozen layers alone.
+    /// Uses private data only through the frozen layers.
     pub fn new(
         problem: &Problem,
         private: &Private<Bounded>,
@@ -171,7 +172,7 @@ impl SampledTraining {
         })
     }
 
-    /// Whether step `index` is looked at: all of a short run, a hundred of a long one.
+    /// Whether step `index` is evaluated: all of a short run, a hundred of a long one.
     fn is_watched(&self, index: u64) -> bool {
         let every = self.motion.steps.div_ceil(LOOKS);
         index == 1 || index == self.motion.steps || index.is_multiple_of(every)
@@ -242,7 +243,7 @@ impl SampledTraining {
         Ok(())
     }
 
-    /// The parameters that are delivered; what is not trained stays to the last bit.
+    /// The delivered parameters. Those that are not trained stay the same to the last bit.
     fn parameters(&self) -> Vec<f64> {
         let mut parameters = self.design.model.parameters().to_vec();
         if self.averaged > 0 {
@@ -256,7 +257,7 @@ impl SampledTraining {
     }
 }
 
-/// Records as the trained layers see them.
+/// Records in the form that the trained layers get.
 pub fn seen(design: &Design, records: Examples) -> Result<Examples> {
     let records = records.scaled(design.scale);
     match &design.frozen {

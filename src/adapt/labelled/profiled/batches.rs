@@ -41,7 +41,7 @@ impl Batches {
         })
     }
 
-    /// The plan of one gradient in each of `steps` steps, by this share of the budget.
+    /// The plan of one gradient in each of `steps` steps, with this share of the budget.
     pub fn plan(
         self,
         profile: &Profile,
@@ -88,7 +88,7 @@ impl Batches {
 #[derive(Debug, Clone, Copy)]
 pub enum Gradient {
     All(Release<Gaussian>),
-    /// Of so many records on average.
+    /// From this many records on average.
     Sampled {
         release: Release<SampledSum>,
         batch: usize,
@@ -104,7 +104,7 @@ impl Gradient {
     }
 }
 
-/// Said where the noise drowns the gradient at any ε that is worth having.
+/// A warning if noise drowns the gradient at any useful ε.
 fn few_records(shape: &ProblemShape, steps: u64) -> Option<String> {
     // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise of one step has length Δ√(T·d), and
     // the gradient at most nΔ/2.
@@ -188,7 +188,7 @@ mod tests {
     fn samples_that_are_empty_leave_the_private_part_out() {
         let (_, public, private) = example::shifted(4, 40, 100, 1);
         let noise = RehearsalNoise::None(example::TARGET);
-        // Of 200 samples of one record on average, a third has none.
+        // Of 200 samples with one record on average, a third are empty.
         for id in ["profiled_cnvx_adap", "target_only"] {
             let done = rehearse(id, 1.0, (&public, &private), noise);
             let crate::model::Model::Linear(model) = done.model else { panic!() };
@@ -224,7 +224,7 @@ mod tests {
             };
             let moved = (with(&x, y) - with(&[0.0; 3], 0.0)).norm();
             prop_assert!(moved <= sensitivity(&plan));
-            // A record that is far off attains it.
+            // A record with a large residual attains it.
             let large = (with(&[1.0, 0.0, 0.0], 100.0) - with(&[0.0; 3], 0.0)).norm();
             prop_assert!(large > 0.999 * sensitivity(&plan));
         }

@@ -13,13 +13,13 @@ use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{Private, Reach, Released, Spender, Watch};
 
-/// How the descent moves.
+/// The parameters of the descent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Motion {
     /// ρσ: strength of the pull to the public solution.
     pub pull: f64,
-    /// Added to the public curvature where it stands for the whole: private data may
-    /// curve where the public ones are flat, and a Newton step would overshoot there.
+    /// Added to the public curvature when it stands for the whole: private data may be curved where
+    /// the public ones are flat, and a Newton step would overshoot there.
     pub damping: f64,
     pub step_size: f64,
 }
@@ -105,7 +105,7 @@ pub struct ProfiledRun {
     pub gradient: Gradient,
     pub shape: ProblemShape,
     pub profile: Profile,
-    /// Where the penalty is released, until it is.
+    /// The penalty to be released, until it is.
     pub penalty: Option<ReleasedPenalty>,
     pub public: ProfiledRecords,
     pub private: Private<ProfiledRecords>,
@@ -113,7 +113,7 @@ pub struct ProfiledRun {
     pub model: Option<Released<Model>>,
 }
 
-/// What private data say of a point without noise.
+/// Exact measures of a point from private data.
 #[derive(Debug, Clone, Copy)]
 struct ExactPoint {
     gap: f64,
@@ -161,7 +161,7 @@ impl Run for ProfiledRun {
         };
         let (noisy, exact) = match self.gradient {
             Gradient::All(release) => {
-                // One pass for the release and for the curator.
+                // One pass serves the release and the curator.
                 let here = self.private.map(pass);
                 let slope = |(slope, _): &(Vector, ExactPoint)| slope.as_slice().to_vec();
                 let whole = Reach::Ball(count as f64 * profile.influence(count));

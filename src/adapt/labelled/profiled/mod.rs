@@ -40,8 +40,8 @@ use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Vector, parallel};
 
-/// Slopes of persons are clipped at so many times their public root mean square, and not at less
-/// than a part of a record's.
+/// Slopes of persons are clipped at this many times their public root mean square, but not below a
+/// part of a record's bound.
 const PERSONS_ROOM: f64 = 0.8;
 const MOST_GAIN: f64 = 50.0;
 
@@ -50,7 +50,7 @@ const MOST_GAIN: f64 = 50.0;
 pub enum ScoreLoss {
     /// Half the squared difference.
     Squared,
-    /// Of y = ±1.
+    /// The logistic loss for y = ±1.
     Logistic,
 }
 
@@ -76,7 +76,7 @@ impl ScoreLoss {
 /// The shape of the objective: known before private data are touched.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
-    /// What is minimised.
+    /// The minimised loss.
     pub loss: ScoreLoss,
     /// The share of the public records in the objective.
     pub alpha: f64,
@@ -86,10 +86,10 @@ pub struct Profile {
     pub penalty: f64,
     /// C
     pub clip: f64,
-    /// Public records keep their largest weight whatever their loss: α-pooling.
+    /// Whether public records keep their largest weight for any loss: α-pooling.
     pub pooled: bool,
-    /// By what the slope of a person is longer when it is clipped, where persons are clipped and
-    /// not their records.
+    /// The factor by which the slope of a person is lengthened for clipping, if persons are clipped
+    /// and not their records.
     pub gain: Option<f64>,
 }
 
@@ -113,17 +113,17 @@ impl ProfiledRecords {
         Self { data, labels, norms, shares }
     }
 
-    /// The dataset that they are of.
+    /// Their dataset.
     pub fn data(&self) -> &Dataset {
         &self.data
     }
 
-    /// How many are protected: persons, or else records.
+    /// The number of protected persons, or otherwise records.
     pub(in crate::adapt) fn protected(&self) -> usize {
         self.data.protected()
     }
 
-    /// Those of a sample of records, or of persons.
+    /// The members of a sample of records, or of persons.
     pub fn chosen(&self, members: &[usize]) -> Self {
         let own = self.data.persons.as_ref().map(|persons| persons.chosen(members)).unzip();
         let members = own.0.as_deref().unwrap_or(members);
@@ -161,12 +161,12 @@ impl Profile {
         2.0 * self.influence(n) * (1.0 + rounding)
     }
 
-    /// By what released slopes are longer than they are.
+    /// The factor by which released slopes are lengthened.
     pub fn factor(&self) -> f64 {
         self.gain.unwrap_or(1.0)
     }
 
-    /// The same profile for persons, if the public records at this point tell how long the mean
+    /// The same profile for persons, if the public records at this point show how long the mean
     /// slopes of persons are.
     pub fn for_persons(
         self,
@@ -242,18 +242,18 @@ pub struct SidePart<'a> {
     kappa: f64,
     /// No record, or no person, moves the gradient by more.
     pub influence: f64,
-    /// Persons are clipped, at slopes that are so much longer.
+    /// If persons are clipped, the factor for their slopes.
     gain: Option<f64>,
 }
 
-/// What one pass over the records tells of the objective at a point.
+/// The results of one pass over the records: the objective at a point.
 #[derive(Debug, Clone)]
 pub struct ObjectivePass {
     /// Σ cᵢφ′(aᵢ)ℓ′(xᵢ·w)xᵢ, every term clipped to `influence`.
     pub gradient: Vector,
     /// Σ cᵢφ(aᵢ)
     pub value: f64,
-    /// The mean of ℓ, the penalty left out.
+    /// The mean of ℓ, without the penalty.
     pub mean_loss: f64,
     /// Σ qᵢ
     pub weight: f64,
@@ -261,12 +261,12 @@ pub struct ObjectivePass {
     pub effective_sample: f64,
 }
 
-/// Records whose slopes are made together, and partial sums of what else a pass tells: loops
-/// over whole registers, without a sum that waits for the one before it.
+/// The number of records whose slopes are computed together, and of partial sums of the other
+/// results: loops over whole registers, without dependent sums.
 const BLOCK: usize = 16;
 const LANES: usize = 8;
 
-/// Makes the slopes of a pass, and adds up what else it tells.
+/// Computes the slopes of a pass, and adds up the other results.
 struct SlopeSums<'a, 'b> {
     part: &'a SidePart<'b>,
     profiled: [f64; LANES],
@@ -276,7 +276,7 @@ struct SlopeSums<'a, 'b> {
 }
 
 impl Slopes for SlopeSums<'_, '_> {
-    // Compiled as a part of the pass, for the instruction set found at run time.
+    // Compiled as a part of the pass, for the instruction set detected at run time.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
@@ -284,7 +284,7 @@ impl Slopes for SlopeSums<'_, '_> {
         let (labels, norms, shares) = (&labels[first..], &norms[first..], &shares[first..]);
         let facts = labels.chunks(BLOCK).zip(norms.chunks(BLOCK)).zip(shares.chunks(BLOCK));
         for (scores, ((labels, norms), shares)) in scores.chunks_mut(BLOCK).zip(facts) {
-            // Asked once per block, not once per record.
+            // Matched once per block, not once per record.
             match self.part.loss {
                 ScoreLoss::Squared => self.block(ScoreLoss::Squared, scores, labels, norms, shares),
                 ScoreLoss::Logistic => {
@@ -307,7 +307,7 @@ impl SlopeSums<'_, '_> {
         weights: &[f64],
     ) {
         let SidePart { weight, penalty, kappa, influence, gain, .. } = *self.part;
-        // Where persons are clipped, their records are not.
+        // If persons are clipped, their records are not.
         let (factor, influence) = gain.map_or((1.0, influence), |gain| (gain, f64::INFINITY));
         let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
         let told = losses.iter_mut().zip(&mut values).zip(shares.iter_mut().zip(&mut squares));
@@ -339,7 +339,7 @@ fn add(sums: &mut [f64; LANES], terms: &[f64; BLOCK]) {
 }
 
 impl SidePart<'_> {
-    /// A record that is not made of numbers counts for nothing in the gradient.
+    /// A record that is not finite is ignored in the gradient.
     pub fn pass(&self, w: &Vector) -> ObjectivePass {
         let zero = [0.0; LANES];
         let sums =

@@ -7,20 +7,21 @@
 
 use crate::numeric::special::{normal_density, normal_tails};
 
-/// Clips that are told apart, in standard deviations.
+/// The range of distinguished clips, in standard deviations.
 const RANGE: (f64, f64) = (0.2, 4.0);
 
-/// The share of the rests that are smaller than a clip of so many standard deviations.
+/// The share of residuals below a clip of this many standard deviations.
 pub fn kept(clip: f64) -> f64 {
     1.0 - 2.0 * normal_tails(clip).1
 }
 
-/// The mean square of the clipped rests, of standard deviation 1.
+/// The mean square of clipped residuals with standard deviation 1.
 pub fn mean_square(clip: f64) -> f64 {
     kept(clip) - 2.0 * clip * normal_density(clip) + clip * clip * (1.0 - kept(clip))
 }
 
-/// The clip in standard deviations, given the mean square of the clipped rests over the clip's.
+/// The clip in standard deviations, given the ratio of the clipped residuals' mean square to the
+/// clip's square.
 pub fn scale(share: f64) -> f64 {
     let (mut low, mut high) = RANGE;
     for _ in 0..60 {

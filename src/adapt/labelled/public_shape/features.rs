@@ -15,12 +15,12 @@ use crate::numeric::{Matrix, Vector};
 
 /// Scores are clipped this many standard deviations from their public mean.
 const WIDEST_SCORE: f64 = 2.5;
-/// More principal directions of the columns, or more groups of columns, are too many to correct.
+/// The most principal directions of the columns, and groups of columns, that can be corrected.
 pub const MOST_COLUMNS: usize = 64;
 pub const MOST_EFFECTS: usize = 32;
 /// Where groups of principal directions end, before the last one.
 const GROUPS: [usize; 2] = [4, 12];
-/// Directions with less than this share of the largest one's energy say nothing.
+/// Directions with less than this share of the largest one's energy carry no information.
 const LEAST_ENERGY: f64 = 1e-12;
 /// How deep the tree of cells is.
 const DEPTH: usize = 4;
@@ -31,42 +31,43 @@ pub struct Tier {
     pub series: Series,
     pub first: usize,
     pub count: usize,
-    /// Its expected part in the correction: of the base's mean squared rest, or of 1 for classes.
+    /// Its expected part in the correction, relative to the base's mean squared residual, or to 1
+    /// for classes.
     pub expected: f64,
 }
 
-/// A shape without correction, and what public records say of its features.
+/// A shape without correction, and the public statistics of its features.
 #[derive(Debug, Clone)]
 pub struct Ground {
     pub shape: Shape,
     pub tiers: Vec<Tier>,
-    /// Public records as unseen ones.
+    /// Public records, scored as unseen ones.
     pub seen: Seen,
     /// Their labels.
     pub labels: Labels,
-    /// Mean square of what the base leaves in regions that it was not taught by.
+    /// Mean square residual of the base in regions that it was not trained on.
     pub rest: f64,
     /// Which public records these are.
     pub compared: Vec<u32>,
 }
 
-/// What a tier is shown as, and the part in the correction that is expected of it.
+/// The series of a tier, and its expected part in the correction.
 ///
 /// Those of level (0.1, 0.2), cells (0.001, 0.006) and groups of columns (0.035 … 0.2; ends after 4
 /// and 12, and four others) were chosen by the geometric mean over wind, bikeshare, wine, airline,
-/// german, heart, and for the groups gas and adult; the others are guesses. What they reach on
-/// other shifts is told by `halflight reproduce correction --further`.
+/// german, heart, and for the groups gas and adult; the others are guesses. `halflight reproduce
+/// correction --further` shows their results on other shifts.
 type Terms = (Series, f64);
 const LEVEL: Terms = (Series::LevelCorrection, 0.1);
 const SCORE: Terms = (Series::ScaleCorrection, 0.05);
 const OTHER: Terms = (Series::OtherCorrection, 0.05);
 const EFFECTS: Terms = (Series::EffectsCorrection, 0.02);
-/// Of every group of directions.
+/// For every group of directions.
 const COLUMNS: Terms = (Series::ColumnsCorrection, 0.05);
-/// At every depth.
+/// For every depth.
 const CELLS: Terms = (Series::CellsCorrection, 0.001);
 
-/// How many features there will be for such columns; known from names and values alone.
+/// The number of features for such columns, from names and values alone.
 pub fn count(features: &Matrix, names: &[String], outputs: usize) -> usize {
     let cells: usize = (1..=DEPTH).map(|depth| 1 << depth).sum();
     let effects = if outputs == 1 { groups(features, names).1 } else { 0 };
@@ -78,7 +79,7 @@ fn column_count(features: &Matrix) -> usize {
 }
 
 /// The group of each column, which is the column of the raw table that it comes from, and their
-/// number. What is beyond the most goes into the last one.
+/// number. Groups beyond the limit go into the last one.
 fn groups(features: &Matrix, names: &[String]) -> (Vec<u32>, usize) {
     let stem = |at: usize| {
         let name = names.get(at).map_or("", String::as_str);
@@ -97,7 +98,7 @@ fn groups(features: &Matrix, names: &[String]) -> (Vec<u32>, usize) {
     (of, known.len().min(MOST_EFFECTS))
 }
 
-/// Builds the blocks on what was taught.
+/// Builds the blocks on the trained predictors.
 pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taught) -> Ground {
     let answer = labels.answer();
     let outputs = answer.outputs();
@@ -110,7 +111,8 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         labels.rest(i, away.column(i).as_slice(), one.as_mut_slice());
         rest += one.norm_squared() / compared.len() as f64;
     }
-    // The mixture that the base is compared with: the line, or the trees where it is the base.
+    // The mixture that the base is compared with: the linear predictor, or the trees if the linear
+    // one is the base.
     let mut other = [0.0; PREDICTORS];
     let mostly_linear = base[LINEAR] - base[3] > 0.5;
     other[if mostly_linear { 1 } else { LINEAR }] = 1.0;
@@ -123,7 +125,7 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
     ];
     if outputs == 1 {
         let (groups, count) = groups(features, names);
-        // The trees that weigh most in the base.
+        // The trees with the largest weight in the base.
         let predictor = if base[2] >= base[1] && base[2] >= base[3] {
             2
         } else if base[1] >= base[3] {
@@ -171,17 +173,17 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
 }
 
 impl Ground {
-    /// Shares out the norm that a record's features may have among the tiers, for noise of
-    /// standard deviation `noise` in every released mean.
+    /// Divides the allowed norm of a record's features among the tiers, for noise of standard
+    /// deviation `noise` in every released mean.
     ///
-    /// A tier of k numbers whose correction is expected to have the mean square τ is left with
-    /// the mean square error τ/(1 + w²a), a = τ·q/(k·noise)², where w is its share of the norm
-    /// and q how large its features and the slope along them are. The w² that sum to 1 and
-    /// leave the least error in all fill up like vessels of different depths.
+    /// A tier of k numbers whose correction is expected to have the mean square τ is left with the
+    /// mean square error τ/(1 + w²a), a = τ·q/(k·noise)², where w is its share of the norm and q
+    /// measures the size of its features and of the slope along them. The w² that sum to 1 and
+    /// leave the least total error are found by water-filling.
     #[must_use]
     pub fn weighed(mut self, noise: f64) -> Self {
         let records = self.seen.features.ncols() as f64;
-        // A rehearsal may have none.
+        // A rehearsal may have no noise.
         let noise = noise.max(LEAST_NOISE);
         let slope = match self.shape.answer {
             ScoreMeaning::Number => 1.0 / CLIP_SQUARE,
@@ -204,7 +206,7 @@ impl Ground {
             .collect();
         let mut weights = filled(&worth);
         self.weigh(&weights);
-        // Few records fill all blocks to their bounds at once.
+        // Few records reach the bounds of all blocks at once.
         let usual = quantile(self.seen.features.column_iter().map(|x| x.norm()), WITHIN);
         if usual > 0.0 {
             weights = vec![1.0 / usual; weights.len()];
@@ -243,7 +245,7 @@ impl Ground {
 /// Less noise than this changes no weight.
 const LEAST_NOISE: f64 = 1e-6;
 
-/// Square of the usual clip over the mean square of the rests.
+/// Square of the usual clip, relative to the mean square of the residuals.
 const CLIP_SQUARE: f64 = 2.25;
 
 /// The weights w that minimise Σ τ/(1 + w²a) for Σw² = 1, given pairs (τ, a): w² = (√(τa/λ) − 1)/a
@@ -298,7 +300,7 @@ fn bound(block: &mut Block, features: &Matrix, unseen: &[Matrix], predictors: &[
             let least = 1e-9 * deviation.amax();
             deviation.iter().map(|d| if *d > least { *d } else { 0.0 }).collect()
         }
-        // Of several numbers the larger ones stay larger.
+        // If a block has several numbers, their proportions are kept.
         _ => vec![deviation.norm(); count],
     };
     if let BlockSource::Scores(_) = block.source {
@@ -318,7 +320,7 @@ fn bound(block: &mut Block, features: &Matrix, unseen: &[Matrix], predictors: &[
 /// The first principal directions of the standardised columns, in groups of falling energy.
 ///
 /// A few directions have most of the energy. In one block with them, the others would be too small
-/// for their slopes to stand out of the noise: so each group is bounded, weighed and believed by
+/// for their slopes to stand out from the noise. So each group is bounded, weighted and shrunk by
 /// itself.
 fn principal_groups(features: &Matrix, count: usize) -> Vec<Matrix> {
     let records = features.ncols() as f64;
@@ -336,7 +338,7 @@ fn principal_groups(features: &Matrix, count: usize) -> Vec<Matrix> {
     for mut record in standard.column_iter_mut() {
         record.component_mul_assign(&widths);
     }
-    // A few records that lie far out decide no direction.
+    // A few outlying records must not decide a direction.
     let radius = quantile(standard.column_iter().map(|record| record.norm()), WITHIN);
     for mut record in standard.column_iter_mut() {
         let shrink = shrink_factor(record.norm(), radius);
@@ -347,7 +349,8 @@ fn principal_groups(features: &Matrix, count: usize) -> Vec<Matrix> {
         let largest = principal.energies.first().copied().unwrap_or(0.0);
         let each = principal.directions.column_iter().zip(&principal.energies);
         for (k, (direction, energy)) in each.enumerate() {
-            // What public records have no spread in stays out: it would be rounding.
+            // Directions without spread in public records are left out: they would be rounding
+            // noise.
             if *energy > LEAST_ENERGY * largest {
                 rows.set_row(k, &direction.component_mul(&widths).transpose());
             }
@@ -363,8 +366,8 @@ fn principal_groups(features: &Matrix, count: usize) -> Vec<Matrix> {
     .collect()
 }
 
-/// Where the regions differ in what the base leaves: one tree with the rest in each region as
-/// an output of its own.
+/// Cells in which the base's residuals differ between regions: one tree with the residual in each
+/// region as a separate output.
 fn cells(features: &Matrix, rests: &Matrix, regions: &[u8]) -> Tree {
     let records = features.ncols();
     let kinds = rests.nrows();
@@ -383,7 +386,7 @@ fn cells(features: &Matrix, rests: &Matrix, regions: &[u8]) -> Tree {
     };
     let pull = Pull { gradients: &gradients, curvatures: &vec![1.0; records], outputs };
     let tree = grow(&Binned::new(features), (0..records as u32).collect(), pull, growth).tree;
-    // Only where it parts the records counts.
+    // Only its partition of the records matters.
     Tree { values: vec![0.0; tree.nodes()], outputs: 1, ..tree }
 }
 

@@ -15,12 +15,12 @@ pub enum Labels {
     Numbers(Vec<f64>),
     /// 1 for the second of two classes, 0 for the first.
     Second(Vec<f64>),
-    /// Of so many classes.
+    /// Labels of this many classes.
     Classes(Vec<u32>, usize),
 }
 
-/// Of linear predictors, in units of the square of the records' bound; the one that does best
-/// abroad is taken.
+/// Ridges of linear predictors, in units of the square of the records' bound; the one that does
+/// best in other regions is used.
 pub const RIDGES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
 const SOFTMAX_ITERATIONS: usize = 200;
 
@@ -74,8 +74,8 @@ impl Labels {
         sum / scores.ncols() as f64
     }
 
-    /// What a record's scores leave of its label: label − score, or indicator − probability of
-    /// each class, as many numbers as scores.
+    /// A record's residual: label − score, or indicator − probability of each class, as many
+    /// numbers as scores.
     pub fn rest(&self, record: usize, scores: &[f64], rest: &mut [f64]) {
         match self {
             Self::Numbers(labels) => rest[0] = labels[record] - scores[0],
@@ -90,7 +90,7 @@ impl Labels {
         }
     }
 
-    /// Weights of a linear predictor for each ridge: for every score those of the rows of
+    /// Weights of a linear predictor for each ridge: for every score, the weights of the rows of
     /// `examples`.
     pub fn linear(&self, examples: &Matrix, ridges: &[f64]) -> Vec<Vec<f64>> {
         let none = || Vector::zeros(examples.nrows());
@@ -119,7 +119,7 @@ impl Labels {
     }
 }
 
-/// Softmax regression by accelerated descent. The loss is no more curved than half the largest
+/// Softmax regression by accelerated descent. The curvature of the loss is at most half the largest
 /// square of an example.
 fn softmax_weights(examples: &Matrix, labels: &[u32], classes: usize, ridge: f64) -> Vec<f64> {
     let share = 1.0 / examples.ncols().max(1) as f64;

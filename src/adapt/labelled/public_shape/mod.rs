@@ -32,7 +32,7 @@ use query::Question;
 
 const STATISTICS: &str = "statistics";
 
-/// More columns take predictors longer to learn than anybody waits.
+/// With more columns, training the predictors takes too long.
 pub const MOST_FEATURES: usize = 1000;
 
 settings! {
@@ -81,7 +81,7 @@ static CLASSIFICATION: Spec = Spec {
     tries: &[("rounds", &[3.0, 5.0, 20.0])],
 };
 
-/// One of the two: numbers, or classes.
+/// One of two methods: for numbers, or for classes.
 pub struct PublicShape(&'static Spec);
 
 /// For labels that are numbers.
@@ -149,7 +149,7 @@ impl Neighbours {
     }
 }
 
-/// Of means over the records or persons of this shape.
+/// The release of means over the records or persons of this shape.
 fn statistics(query: &Question, adjacency: Adjacency, shape: &ProblemShape) -> Release<Gaussian> {
     let sensitivity = query.sensitivity(adjacency, (shape.private_records, shape.most_records));
     Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
@@ -161,8 +161,8 @@ fn plan(
     rounds: u64,
     adjacency: Adjacency,
 ) -> (Plan, Release<Gaussian>) {
-    // The noise is compared with slopes, which are no longer than 1: the second moment, most of
-    // the numbers, is taken from public records where noise hides it.
+    // The noise is compared with slopes, which are no longer than 1: the second moment, which has
+    // most of the numbers, is taken from public records where noise hides it.
     let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
     let release = statistics(query, adjacency, shape);
     let what = format!(
@@ -186,12 +186,12 @@ pub fn public_model(problem: &Problem) -> Result<Model> {
     Ok(Model::Shape(ground(problem)?.shape.clone()))
 }
 
-/// The mixture of predictors that these public records teach.
+/// The mixture of predictors trained on these public records.
 pub fn mixture(public: &Dataset, seed: u64) -> Result<Model> {
     Ok(Model::Shape(learn(public, seed)?.shape))
 }
 
-/// What the public records of a problem teach.
+/// The ground learned from the public records of a problem.
 pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
     // As bits, so that no seed is rounded.
     let seed = f64::from_bits(problem.seed);
@@ -200,7 +200,7 @@ pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
         .once("predictors", seed, |public, seed| learn(public, seed.to_bits()).map(Arc::new))
 }
 
-/// What public records teach. `seed` decides their folds.
+/// The ground learned from public records. `seed` decides their folds.
 fn learn(public: &Dataset, seed: u64) -> Result<Ground> {
     let labels = Labels::of(public)?;
     let taught = teaching::teach(&public.features, &labels, seed);

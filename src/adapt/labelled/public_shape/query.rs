@@ -45,31 +45,31 @@ use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{pack, packed_length, unpack, weighted_outer_sum};
 use crate::privacy::Adjacency;
 
-/// How the parts of a record's contribution are weighed, and by what ρ is divided.
+/// The weights of the parts of a record's contribution, and the divisor of ρ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Question {
     pub answer: ScoreMeaning,
-    /// Features of a record.
+    /// The number of features of a record.
     pub features: usize,
     /// κ
     pub moment: f64,
     /// λ
     pub square: f64,
-    /// The slopes of persons are clipped by themselves.
+    /// Whether the slopes of persons are clipped by themselves.
     pub sharp: bool,
 }
 
-/// The private records as the questions see them.
+/// The private records in the form that the queries use.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub seen: Seen,
     pub labels: Labels,
-    /// To whom they belong, where persons are protected.
+    /// The persons of the records, where persons are protected.
     pub persons: Option<Arc<Persons>>,
 }
 
 impl Asked {
-    /// The weight of each record in the release: those of a person add up to one in so many
+    /// The weight of each record in the release: those of a person add up to one over the number of
     /// persons.
     fn shares(&self) -> Vec<f64> {
         let records = self.seen.features.ncols();
@@ -84,18 +84,18 @@ impl Asked {
     }
 }
 
-/// What one release says: means over the private records.
+/// The contents of one release: means over the private records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
-    /// Of ρx, one column per score, in the units of the rests.
+    /// The mean of ρx, one column per score, in the units of the residuals.
     pub slope: Matrix,
-    /// Of ω·xxᵀ.
+    /// The mean of ω·xxᵀ.
     pub moment: Matrix,
-    /// Of ρ², in the units of the rests' squares; of a regression.
+    /// The mean of ρ², in the units of the residuals' squares; only for a regression.
     pub square: Option<f64>,
 }
 
-/// No rest ‖indicator − probabilities‖ is longer.
+/// The largest residual ‖indicator − probabilities‖.
 const LONGEST_OF_CLASSES: f64 = std::f64::consts::SQRT_2;
 
 impl Question {
@@ -119,14 +119,15 @@ impl Question {
         Self { answer, features, moment, square, sharp: true }
     }
 
-    /// Numbers of one release.
+    /// The number of numbers in one release.
     pub fn numbers(&self) -> usize {
         self.features * self.answer.outputs()
             + packed_length(self.features)
             + usize::from(self.square > 0.0)
     }
 
-    /// How far one of `records` can move the release, in exact arithmetic and times their number.
+    /// How far one record can move the release, in exact arithmetic and times the number of
+    /// records.
     pub fn unit_sensitivity(&self, adjacency: Adjacency) -> f64 {
         let (kappa, lambda) = (self.moment.powi(2), self.square.powi(2));
         if self.sharp {
@@ -151,14 +152,14 @@ impl Question {
         square.sqrt()
     }
 
-    /// No contribution is longer.
+    /// The largest length of a contribution.
     pub fn longest(&self) -> f64 {
         self.unit_sensitivity(Adjacency::ZeroOut)
     }
 
-    /// The same of the release as it is computed, of so many records or persons, each with so many
-    /// records: the sums of floating-point products are not
-    /// the true ones, under either neighbour.
+    /// The same for the release as it is computed, for `shape`: the number of records or persons,
+    /// and the most records of each. The sums of floating-point products are not the true ones,
+    /// under either neighbour.
     pub fn sensitivity(&self, adjacency: Adjacency, shape: (usize, usize)) -> f64 {
         let (protected, most_records) = shape;
         let summed = protected * most_records + self.features + 64;
@@ -166,7 +167,8 @@ impl Question {
         self.unit_sensitivity(adjacency) / protected as f64 * (1.0 + 1e-9) + 2.0 * rounding
     }
 
-    /// The rests of records under a correction, each in its bounds. `clip` is the unit of ρ.
+    /// The residuals of records under a correction, each within its bounds. `clip` is the unit of
+    /// ρ.
     pub fn rests(&self, seen: &Seen, labels: &Labels, correction: &[f64], clip: f64) -> Matrix {
         let outputs = self.answer.outputs();
         let records = seen.features.ncols();
@@ -227,7 +229,7 @@ impl Question {
         released
     }
 
-    /// What a release says, in the units of the rests.
+    /// The contents of a release, in the units of the residuals.
     pub fn read(&self, released: &[f64], clip: f64, length: f64) -> Statistics {
         let outputs = self.answer.outputs();
         let unit = self.unit(clip);
@@ -242,7 +244,7 @@ impl Question {
         }
     }
 
-    /// By what a released slope is multiplied.
+    /// The factor for a released slope.
     pub fn unit(&self, clip: f64) -> f64 {
         match self.answer {
             ScoreMeaning::Number => clip,
@@ -252,8 +254,8 @@ impl Question {
     }
 }
 
-/// The sum of the persons' slopes, each no longer than its part: slopes as long as `length` are of
-/// length 1 over the number of persons.
+/// The sum of the persons' slopes, each clipped to its part: slopes of length `length` become one
+/// over the number of persons.
 fn clipped_by_person(rests: &Matrix, features: &Matrix, persons: &Persons, length: f64) -> Matrix {
     let longest = 1.0 / persons.count() as f64;
     let mut sum = Matrix::zeros(rests.nrows(), features.nrows());
@@ -270,7 +272,7 @@ fn clipped_by_person(rests: &Matrix, features: &Matrix, persons: &Persons, lengt
     sum
 }
 
-/// Something else than a number counts for nothing.
+/// Turns NaN into zero.
 fn tame(number: f64) -> f64 {
     if number.is_nan() { 0.0 } else { number }
 }
@@ -316,7 +318,7 @@ mod tests {
         }
     }
 
-    /// What is released of `records`, of which there are as many as are said to be.
+    /// The release from `records`, whose number is the stated one.
     fn released(query: &Question, records: &[Record]) -> Vector {
         let outputs = query.answer.outputs();
         let features = Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]);
@@ -350,7 +352,7 @@ mod tests {
         Record { x, scores, label: 2.0 * generator.random::<f64>() - 1.0 }
     }
 
-    /// Nearer to `record`, or a little besides it.
+    /// A small change of `record`.
     fn near(record: &Record, generator: &mut ChaCha20Rng, step: f64) -> Record {
         let mut next = record.clone();
         next.x += step * normals(generator, FEATURES);
@@ -425,7 +427,7 @@ mod tests {
         assert!(found <= bound && found > bound * (1.0 - 1e-6), "{found} {bound}");
     }
 
-    /// What is released of persons, of whom the one in the middle has these records.
+    /// The release from persons, of whom the one in the middle has these records.
     fn released_of(query: &Question, person: &[Record]) -> Vector {
         let (mut records, mut counts) = (Vec::new(), Vec::new());
         for k in 0..RECORDS {
@@ -474,8 +476,8 @@ mod tests {
                             Adjacency::ReplaceOne => person(generator),
                             Adjacency::ZeroOut => vec![null()],
                         };
-                        // Some begin at the extreme pair of the proof: opposite slopes made of
-                        // records whose features have next to nothing in common.
+                        // Some begin at the extreme pair of the proof: opposite slopes from records
+                        // whose features have almost nothing in common.
                         let mut pair = if start < 4 && sharp {
                             extreme(adjacency)
                         } else {
@@ -536,7 +538,7 @@ mod tests {
             let a = f64::from(k) / 1e5;
             let (matrix, left) = ((kappa * a * (1.0 - a)).powi(2), 2.0 * (1.0 - a * a));
             assert!(matrix <= left + 1e-15, "{a}");
-            // And the local maximum of the null record's bound is one.
+            // And the local maximum of the null record's bound is attained.
             let bound = Question::new(ScoreMeaning::TwoClasses, 1, Adjacency::ZeroOut)
                 .unit_sensitivity(Adjacency::ZeroOut);
             assert!(a * a + matrix <= bound.powi(2) * (1.0 + 1e-12), "{a}");

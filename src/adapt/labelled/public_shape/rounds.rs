@@ -10,22 +10,23 @@ use crate::model::trees::boosting::softmax;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
 
-/// The first clip is so many times a later one: the private rests may be larger than the public.
+/// The first clip is this many times a later one: the private residuals may be larger than the
+/// public ones.
 const FIRST: f64 = 4.0 / 3.0;
-/// The widest and the narrowest clip, in standard deviations of the rests.
+/// The widest and the narrowest clip, in standard deviations of the residuals.
 const CLIPS: (f64, f64) = (1.5, 0.7);
-/// Noise that the widest clip is for, and how fast it narrows beyond.
+/// The noise up to which the widest clip is used, which sets how fast it narrows above.
 const QUIET: f64 = 0.018;
 const NARROWING: f64 = 0.4;
-/// No round moves the scores of a usual record further.
+/// The farthest that a round may move the scores of a typical record.
 const REACH: f64 = 1.0;
-/// No clip is a smaller part of the public rests' root mean square.
+/// The smallest clip, relative to the public residuals' root mean square.
 const LEAST_CLIP: f64 = 0.1;
-/// Slopes of persons are clipped at so many times their public root mean square, and not at less
-/// than a part of the longest. Noise falls with the clip as fast as what it leaves of the slopes:
-/// below 1, little is won or lost.
+/// Slopes of persons are clipped at this many times their public root mean square, but not below a
+/// part of the longest. Noise falls with the clip as fast as the clipped slopes do, so below 1
+/// little is gained or lost.
 const ROOM: f64 = 0.8;
-/// A mean of clipped slopes is taken for no clearer than this, squared.
+/// The largest squared mean of clipped slopes that is believed.
 const MOST_SEEN: f64 = 0.9;
 const LEAST_LENGTH: f64 = 0.02;
 
@@ -35,33 +36,33 @@ pub struct Rounds {
     pub query: Question,
     /// Standard deviation of the noise in each released number.
     sigma: f64,
-    /// Private ones.
+    /// The number of private records.
     records: usize,
     asked: Vec<Round>,
     /// The sum of the released moments.
     moments: Matrix,
-    /// The unit of the rests.
+    /// The unit of the residuals.
     pub clip: f64,
-    /// The unit of a person's slope, where those are clipped by themselves.
+    /// The unit of a person's slope, if these are clipped by themselves.
     pub length: f64,
-    /// What its clip leaves of a slope, as far as public persons tell.
+    /// The share of a slope that its clip leaves, estimated from public persons.
     left: f64,
-    /// Mean square of a person's slope over that of a record's: errors of one person's records
-    /// cancel, so persons differ less from each other than records do.
+    /// Mean square of a person's slope, relative to that of a record: errors of one person's
+    /// records cancel, so persons differ less from each other than records do.
     differing: f64,
-    /// The compared public records of each person, then.
+    /// In that case, the compared public records of each person.
     persons: Vec<Vec<usize>>,
-    /// What a private rest's square is taken to be.
+    /// The assumed mean square of a private residual.
     square: f64,
     /// One column per score.
     pub correction: Matrix,
-    /// How large each tier's correction is for a usual record: √(dᵀCd).
+    /// The size of each tier's correction for a typical record: √(dᵀCd).
     sizes: Vec<f64>,
 }
 
 impl Rounds {
-    /// `persons` has the compared public records of each person, where slopes of persons are
-    /// clipped by themselves.
+    /// `persons` has the compared public records of each person, if slopes of persons are clipped
+    /// by themselves.
     pub fn new(
         ground: Ground,
         query: Question,
@@ -96,8 +97,8 @@ impl Rounds {
         Self { length, left, differing, ..rounds }
     }
 
-    /// How long a person's slope may be, by public persons under the public model, what is left of
-    /// slopes that are clipped there, and how much less persons differ than records.
+    /// From public persons under the public model: the allowed length of a person's slope, the
+    /// share of slopes left by this clip, and how much less persons differ than records.
     fn usual_length(&self) -> (f64, f64, f64) {
         if !self.query.sharp || self.persons.is_empty() {
             return (1.0, 1.0, 1.0);
@@ -112,7 +113,7 @@ impl Rounds {
         let squares: Vec<f64> = self.persons.iter().map(square).collect();
         let all: f64 = squares.iter().sum();
         let length = (ROOM * (all / squares.len() as f64).sqrt()).clamp(LEAST_LENGTH, 1.0);
-        // What the clip leaves of a slope along itself.
+        // The part of a slope that the clip leaves.
         let left = |square: &f64| square * shrink_factor(square.sqrt(), length);
         let kept = squares.iter().map(left).sum::<f64>() / all.max(f64::MIN_POSITIVE);
         let each = rests.column_iter().zip(seen.features.column_iter());
@@ -122,13 +123,13 @@ impl Rounds {
         (length, kept.clamp(ROOM * ROOM, 1.0), differing.min(1.0))
     }
 
-    /// Takes in the mean square of the clipped rests, and chooses the next clip. Of clipped rests
-    /// the slope is smaller than of whole ones: says by what factor.
+    /// Uses the mean square of the clipped residuals to choose the next clip. The slope of clipped
+    /// residuals is smaller than that of whole ones; returns the factor.
     fn clipped(&mut self, square: f64) -> f64 {
         let (clip, rest) = (self.clip, self.ground.rest.sqrt().max(f64::MIN_POSITIVE));
         let noise = self.sigma / self.query.square * clip.powi(2);
         let usual = clipping::mean_square(clip / rest) * rest.powi(2);
-        // Noise limits how well it can be told from the usual one.
+        // Noise limits how well it can be distinguished from the usual one.
         let trust = 1.0 / (1.0 + (noise / (0.2 * usual)).powi(2));
         let square = usual + trust * (square - usual);
         let scale = clipping::scale(square / clip.powi(2));
@@ -139,20 +140,21 @@ impl Rounds {
         kept
     }
 
-    /// What the clip has left of persons' slopes, whose released mean is `slope`, in its units.
-    /// Around a mean m, slopes with a mean square of τ² are clipped by √(m² + τ²), not by τ: of a
-    /// mean that is seen as c that leaves √(1 − c²) of what it would leave otherwise.
+    /// The share of persons' slopes that the clip has left, with `slope` their released mean, in
+    /// its units. Around a mean m, slopes with a mean square of τ² are clipped according to √(m² +
+    /// τ²), not τ. For an observed mean c this leaves √(1 − c²) of the share that it would leave
+    /// otherwise.
     fn kept_of_persons(&self, slope: &Matrix) -> f64 {
         if !self.query.sharp {
             return 1.0;
         }
         let (numbers, noise) = (slope.len() as f64, self.sigma.powi(2));
-        // No more of it than is clearly above the noise.
+        // Only the part that is clearly above the noise.
         let seen = slope.norm_squared() - noise * (numbers + 2.0 * (2.0 * numbers).sqrt());
         self.left * (1.0 - seen.clamp(0.0, MOST_SEEN)).sqrt()
     }
 
-    /// The correction as the query and the model take it: for every feature its scores.
+    /// The correction in the form that the query and the model take: for every feature its scores.
     pub fn flat(&self) -> Vector {
         Vector::from_column_slice(self.correction.transpose().as_slice())
     }
@@ -162,7 +164,7 @@ impl Rounds {
         self.ground.shape.with_correction(&self.flat())
     }
 
-    /// How far each kind of correction moves the answer for a usual record.
+    /// How far each kind of correction moves the answer for a typical record.
     pub fn sizes(&self) -> Vec<(Series, f64)> {
         let mut sizes: Vec<(Series, f64)> = Vec::new();
         for (tier, size) in self.ground.tiers.iter().zip(&self.sizes) {
@@ -174,9 +176,9 @@ impl Rounds {
         sizes
     }
 
-    /// The way from the last correction to the next, shortened where it is long. Of classes the
-    /// slope bends, and what was released says how it goes on only nearby: a longer step could
-    /// lead out of all sense, and the next one further.
+    /// The step from the last correction to the next, shortened if it is long. For classes the
+    /// slope is not linear, and the releases describe it only nearby: a longer step could go far
+    /// wrong, and the next one even further.
     fn within_reach(&self, next: Matrix, moment: &Matrix) -> Matrix {
         if self.query.answer == ScoreMeaning::Number {
             return next;
@@ -186,7 +188,7 @@ impl Rounds {
         &self.correction + shrink_factor(length, REACH) * step
     }
 
-    /// Takes in what a round has released.
+    /// Processes the release of a round.
     pub fn hear(&mut self, released: &[f64]) {
         let statistics = self.query.read(released, self.clip, self.length);
         let unit = self.query.unit(self.clip) * self.length;
@@ -209,7 +211,7 @@ impl Rounds {
             _ => (1.0, 1.0),
         };
         let factors = factors(&self.ground);
-        // Of numbers slopes differ by the clip of their round, too.
+        // For numbers, slopes also differ by the clip of their round.
         let moment = match self.query.answer {
             ScoreMeaning::Number => moment,
             _ => raised(moment, &self.asked, &factors),
@@ -230,8 +232,8 @@ impl Rounds {
     }
 }
 
-/// The clip for noise of this standard deviation in each released mean, in standard deviations
-/// of the rests: a small one takes little noise, a large one keeps the mean of skewed rests.
+/// The clip for noise of this standard deviation in each released mean, in standard deviations of
+/// the residuals: a small clip needs little noise, a large one keeps the mean of skewed residuals.
 fn deviations(noise: f64) -> f64 {
     (CLIPS.0 * (QUIET / noise.max(f64::MIN_POSITIVE)).powf(NARROWING)).clamp(CLIPS.1, CLIPS.0)
 }
@@ -245,8 +247,8 @@ fn sizes(tiers: &[Tier], correction: &Matrix, moment: &Matrix) -> Vec<f64> {
     tiers.iter().map(size).collect()
 }
 
-/// The curvature of each score over that of the query's weights: 1, but of many classes, whose
-/// query has weight 1, the public mean of p(1 − p).
+/// The curvature of each score, relative to that of the query's weights: 1, except for many
+/// classes, whose query has weight 1. There it is the public mean of p(1 − p).
 fn factors(ground: &Ground) -> Vec<f64> {
     let ScoreMeaning::Classes(count) = ground.shape.answer else { return vec![1.0] };
     let records = ground.seen.base.ncols() as f64;

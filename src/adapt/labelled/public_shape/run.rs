@@ -16,9 +16,9 @@ pub(super) struct Adaptation {
     release: Release<Gaussian>,
     rounds: u64,
     sigma: f64,
-    /// What is to be learned from, until it is.
+    /// The data to learn from, until they are used.
     lesson: Option<Lesson>,
-    /// After the lesson.
+    /// The state after the lesson.
     state: Option<State>,
     index: u64,
 }
@@ -106,8 +106,8 @@ impl Adaptation {
     }
 }
 
-/// The places among the compared public records of each public person's: as many of them as a
-/// private person may have.
+/// For each public person, the positions of their records among the compared ones, at most as many
+/// as a private person may have.
 fn persons_among(compared: &[u32], problem: &Problem) -> Vec<Vec<usize>> {
     let Some(persons) = problem.public.persons() else { return Vec::new() };
     let place = |record: usize| compared.partition_point(|other| (*other as usize) < record);
@@ -177,7 +177,7 @@ mod tests {
             for neighbours in ["replace_one", "zero_out"] {
                 let noisy = rehearse(public, private, RehearsalNoise::For(target), neighbours);
                 let (noisy, exact) = (loss(&noisy), loss(&exact));
-                // The classes can nearly be parted: five rounds do not reach the least loss.
+                // The classes are nearly separable, so five rounds do not reach the least loss.
                 let near = if public.classes.is_some() { 0.03 } else { 0.01 };
                 assert!((noisy / exact - 1.0).abs() < near, "{neighbours}: {noisy} {exact}");
             }

@@ -12,18 +12,18 @@ use crate::numeric::positive::cholesky;
 use crate::numeric::symmetric::eigen;
 use crate::numeric::{Matrix, Vector};
 
-/// What one round has released, of one score or several.
+/// The release of one round, for one or several scores.
 #[derive(Debug, Clone)]
 pub struct Round {
     /// b: one column per score.
     pub slope: Matrix,
-    /// The correction that it was asked at, likewise.
+    /// The correction at which it was queried, likewise.
     pub at: Matrix,
     /// Standard deviation of the noise in each number of b.
     pub noise: f64,
 }
 
-/// What is known when a correction is sought.
+/// The input for computing a correction.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     pub rounds: &'a [Round],
@@ -33,28 +33,30 @@ pub struct Evidence<'a> {
     pub factors: &'a [f64],
     /// Standard deviation of the noise in the diagonal of C.
     pub curvature_noise: f64,
-    /// Variance of one record's rest in units of the curvature, over the private records.
+    /// Variance of one record's residual in units of the curvature, over the number of private
+    /// records.
     pub sampling: f64,
     pub tiers: &'a [Tier],
-    /// The unit of the tiers' expected parts: the base's mean squared rest.
+    /// The unit of the tiers' expected parts: the base's mean squared residual.
     pub unit: f64,
-    /// The public second moment: how large a tier's features are.
+    /// The public second moment, for the size of a tier's features.
     pub moment: &'a Matrix,
 }
 
-/// Parts of the expected one that are tried; 0 leaves the tier out.
+/// The multiples of the expected part that are tried; 0 leaves the tier out.
 const GRID: [f64; 9] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
-/// The logarithm of a part is this uncertain beforehand.
+/// The prior uncertainty of the logarithm of a part.
 const DOUBT: f64 = 1.0;
 const SWEEPS: usize = 3;
-/// Slopes contradict the curvature where they are so many standard deviations from it.
+/// Slopes contradict the curvature if they are this many standard deviations from it.
 const SURE: f64 = 3.0;
-/// An excess that is nearly across the step says little about the curvature along it.
+/// An excess nearly perpendicular to the step says little about the curvature along it.
 const STEEPEST: f64 = 0.2;
 
-/// The private second moment as far as noise lets it be told from the public one: between each
-/// two tiers, the difference is shrunk by what of it must be noise (σ on the diagonal, σ/√2 off).
-/// No more than that: where the private moment is larger than what is believed, steps overshoot.
+/// The private second moment, as far as noise allows to distinguish it from the public one: for
+/// each pair of tiers, the difference is shrunk by the part that must be noise (σ on the diagonal,
+/// σ/√2 off it). It is not shrunk more: if the private moment is larger than assumed, steps
+/// overshoot.
 pub fn curvature(released: &Matrix, public: &Matrix, tiers: &[Tier], noise: f64) -> Matrix {
     let mut moment = public.clone();
     for one in tiers {
@@ -78,9 +80,9 @@ pub fn curvature(released: &Matrix, public: &Matrix, tiers: &[Tier], noise: f64)
     positive(&moment)
 }
 
-/// The curvature, raised where slopes fell by more from one round to the next than it says. Along
-/// features that are rare in public records and common in private ones the moment is believed to
-/// be small, and steps would overshoot further each time. What noise alone does raises nothing.
+/// The curvature, raised where slopes fell from one round to the next by more than it predicts. For
+/// features that are rare in public records and common in private ones, the moment is assumed too
+/// small, and steps would overshoot further each time. Changes that noise explains raise nothing.
 pub fn raised(mut moment: Matrix, rounds: &[Round], factors: &[f64]) -> Matrix {
     for pair in rounds.windows(2) {
         let (before, after) = (&pair[0], &pair[1]);
@@ -124,7 +126,7 @@ impl Evidence<'_> {
         let last = &self.rounds[self.rounds.len() - 1].at;
         let (mut sum, mut weights) = (Vector::zeros(self.curvature.nrows()), 0.0);
         for round in self.rounds {
-            // What is wrong with C counts as far as the round was away.
+            // An error in C counts in proportion to the distance of the round.
             let away = (round.at.column(output) - last.column(output)).norm_squared();
             let factor = self.factors[output];
             let variance = round.noise.powi(2) + (factor * self.curvature_noise).powi(2) * away;
@@ -137,7 +139,7 @@ impl Evidence<'_> {
         (sum / weights, 1.0 / weights)
     }
 
-    /// The variance of the numbers of each tier if its part is as expected.
+    /// The variance of each tier's numbers if its part is as expected.
     fn sizes(&self) -> Vec<f64> {
         let size = |tier: &Tier| {
             let trace: f64 =
@@ -179,7 +181,7 @@ impl Evidence<'_> {
         weights
     }
 
-    /// What the slopes of one score say, and how they would be spread for given parts.
+    /// The slopes of one score, and their spread for given parts.
     fn score(&self, output: usize) -> ScoreSlopes {
         let (slope, noise) = self.pooled(output);
         let factor = self.factors[output];
@@ -242,7 +244,7 @@ impl ScoreSlopes {
     }
 }
 
-/// Minus the logarithm of how likely the slopes and the parts are together.
+/// Minus the log-likelihood of the slopes and the parts together.
 fn surprise(scores: &[ScoreSlopes], parts: &[f64]) -> f64 {
     let prior: f64 = parts.iter().map(|part| 0.5 * (part.ln() / DOUBT).powi(2)).sum();
     prior + scores.iter().map(|score| score.surprise(parts)).sum::<f64>()
@@ -297,7 +299,7 @@ mod tests {
             unit,
             moment: &moment,
         };
-        // With the parts that the reference has found.
+        // With the parts found by the reference.
         let taus = golden.value("regression.one_round.tau");
         let parts: Vec<f64> =
             (0..6).map(|tier| taus[tier.to_string()].as_f64().unwrap() / 0.1).collect();
@@ -308,7 +310,7 @@ mod tests {
         golden::assert_near(&found, &wanted, 0.006 * wanted.amax());
     }
 
-    /// What comes out for this correction and noise, with so many records.
+    /// The result for this correction and noise.
     fn found(truth: &Vector, noise: f64, seed: u64) -> Vector {
         let features = truth.len();
         let curvature = Matrix::identity(features, features) * 0.2;
@@ -337,15 +339,15 @@ mod tests {
         assert!((found(&truth, 0.0, 1) - &truth).norm() < 1e-3 * truth.norm());
         let nothing = Vector::zeros(12);
         for seed in 0..20 {
-            // What the noise alone would be taken for without any prior: 5 times its size.
+            // Without a prior, noise alone would be taken for a signal of 5 times its size.
             let noise = 1.0;
             let plain = 5.0 * noise * 12_f64.sqrt();
             assert!(found(&nothing, noise, seed).norm() < 0.1 * plain);
         }
     }
 
-    /// How far ten rounds end from the truth, where the second feature's curvature is believed
-    /// to be a hundredth of what it is.
+    /// How far from the truth ten rounds end, if the second feature's curvature is assumed to be a
+    /// hundredth of its true value.
     fn after_ten_rounds(believes_slopes: bool) -> f64 {
         let truth = Vector::from_vec(vec![0.5, -0.3]);
         let curvature = Matrix::from_diagonal(&Vector::from_vec(vec![0.3, 0.2]));

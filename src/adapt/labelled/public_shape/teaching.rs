@@ -18,7 +18,7 @@ use crate::numeric::principal::Principal;
 use crate::numeric::projection::{onto_simplex, shrink_factor};
 use crate::numeric::{Matrix, Vector, parallel};
 
-/// Public records that predictors are compared on, at most.
+/// The most public records on which predictors are compared.
 const MOST_COMPARED: usize = 10_000;
 const FOLDS: usize = 4;
 const REGIONS: usize = 3;
@@ -34,7 +34,7 @@ enum TaughtKind {
     Linear,
     /// Trees with this many leaves.
     Trees(usize),
-    /// On what the linear predictor leaves.
+    /// Trees on the residuals of the linear predictor.
     Rest(usize),
 }
 
@@ -42,15 +42,15 @@ enum TaughtKind {
 #[derive(Debug, Clone)]
 pub struct Taught {
     pub predictors: Vec<Predictor>,
-    /// Every predictor's scores of the compared records by one that had not seen them.
+    /// Every predictor's scores of the compared records, from one that had not seen them.
     pub unseen: Vec<Matrix>,
-    /// The same by one that had not seen their region.
+    /// The same from one that had not seen their region.
     pub abroad: Vec<Matrix>,
     /// The records that were compared.
     pub compared: Vec<u32>,
     /// The region of each.
     pub regions: Vec<u8>,
-    /// The mixture that does best abroad.
+    /// The mixture that does best in other regions.
     pub base: Vec<f64>,
 }
 
@@ -71,7 +71,7 @@ fn boosting(leaves: usize, records: usize) -> Boosting {
     Boosting { rounds, learning_rate: if leaves > 8 { 0.06 } else { 0.1 }, growth }
 }
 
-/// Teaches all of it. `seed` decides the folds.
+/// Trains everything. `seed` decides the folds.
 pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
     let records = features.ncols();
     let stride = records.div_ceil(MOST_COMPARED).max(1);
@@ -121,7 +121,7 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
     Taught { predictors, unseen, abroad, compared, regions, base }
 }
 
-/// The share of the public records that bounds are made for.
+/// The share of public records that bounds should cover.
 pub const WITHIN: f64 = 0.95;
 
 pub fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
@@ -162,7 +162,7 @@ fn regions(features: &Matrix) -> Vec<u8> {
     regions
 }
 
-/// Every kind taught by `taught`, watched on `watched`.
+/// Trains every kind on `taught`, and evaluates it on `watched`.
 fn learn(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,
@@ -192,7 +192,7 @@ fn learn(
     Outcome { predictors, courses }
 }
 
-/// The same by all records, for as many rounds as did best.
+/// The same on all records, for the best number of rounds.
 fn finally(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,
@@ -220,7 +220,7 @@ fn finally(
     std::iter::once(linear).chain(forests.into_iter().flatten()).collect()
 }
 
-/// The rounds with the least loss, folds and regions counting alike.
+/// The number of rounds with the least loss, with equal weight for folds and regions.
 fn best_rounds(outcomes: &[Outcome], kind: usize) -> usize {
     let courses: Vec<&Vec<f64>> = outcomes.iter().map(|outcome| &outcome.courses[kind]).collect();
     let length = courses.iter().map(|course| course.len()).min().unwrap_or(0);
@@ -240,12 +240,12 @@ fn truncate(predictor: &mut Predictor, rounds: usize) {
     }
 }
 
-/// How the linear predictor is fitted.
+/// The fit of the linear predictor.
 #[derive(Debug, Clone, Copy)]
 struct LinearFit {
-    /// Records are shortened to so many times the norm that most of them stay within. A short
-    /// reach is safe where private records lie far out; a long one is right where the labels
-    /// go on rising there.
+    /// Records are shortened to this many times the norm that contains most of them. A short reach
+    /// is safe if private records are outliers; a long one is right if the labels continue to rise
+    /// there.
     reach: f64,
     ridge: f64,
 }
@@ -253,7 +253,7 @@ struct LinearFit {
 const REACHES: [f64; 3] = [1.0, 1.5, 3.0];
 
 impl LinearFit {
-    /// The one that does best abroad.
+    /// The fit that does best in other regions.
     fn best(features: &Matrix, labels: &Labels, parts: &[Part]) -> Self {
         let outputs = labels.answer().outputs();
         let mut losses = [[0.0; RIDGES.len()]; REACHES.len()];
@@ -310,7 +310,7 @@ fn linear(
     labels.select(taught).linear(&examples, ridges).into_iter().map(predictor).collect()
 }
 
-/// Mixtures of the predictors' scores: what trees leave to the line is added to it.
+/// Mixtures of the predictors' scores; trees on residuals are added to the linear predictor.
 pub fn mixed(scores: &[Matrix], mixture: &[f64]) -> Matrix {
     let mut sum = Matrix::zeros(scores[0].nrows(), scores[0].ncols());
     for (share, scores) in mixture.iter().zip(scores) {
@@ -319,10 +319,10 @@ pub fn mixed(scores: &[Matrix], mixture: &[f64]) -> Matrix {
     sum
 }
 
-/// The mixture of linear, small, large trees and line with trees on its rest that has the
-/// least loss, by projected descent on their shares.
+/// The mixture of a linear predictor, small trees, large trees, and the linear one with trees on
+/// its residuals that has the least loss, by descent on their shares.
 fn mixture(scores: &[Matrix], labels: &Labels) -> Vec<f64> {
-    // Shares of [linear, small, large, linear + rest].
+    // Shares of [linear, small, large, linear + residual trees].
     let shares_to_mixture =
         |shares: &Vector| vec![shares[0] + shares[3], shares[1], shares[2], shares[3]];
     let loss = |shares: &Vector| labels.mean_loss(&mixed(scores, &shares_to_mixture(shares)));

@@ -28,13 +28,13 @@ use crate::privacy::{
 
 const WEIGHTS: &str = "weights";
 
-/// How far a step goes along each slope.
+/// The step length along each slope.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
     pub model: f64,
     pub public: f64,
     pub private: f64,
-    /// β̄: at this scale the gradient mapping is measured.
+    /// β̄: the scale at which the gradient mapping is measured.
     pub beta: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct Pace {
 pub enum ReturnedModel {
     /// The mean of this share of the steps, counted from the last.
     Tail(f64),
-    /// That of this step, or the newest before it.
+    /// The model of this step, or the newest before it.
     Step(u64),
 }
 
@@ -64,7 +64,7 @@ pub struct WeightedDescent {
     pub model: Option<Released<Model>>,
 }
 
-/// What every step releases.
+/// The releases of every step.
 #[derive(Debug, Clone, Copy)]
 pub struct Releases {
     gradient: Release<Gaussian>,
@@ -93,7 +93,7 @@ pub fn releases(
     // The sum of floating-point vectors is not the true sum, under either neighbour.
     let summed = n * shape.most_records;
     let rounding = n as f64 * summation_error(summed + parameters + 16);
-    // Of one product; of persons, of the mean over their records.
+    // The error of one product, or for persons, of the mean over their records.
     let of_slope = summation_error(8 + 2 * shape.most_records);
     let releases = Releases {
         gradient: Release::new(
@@ -123,7 +123,7 @@ pub fn releases(
     (announced, releases)
 }
 
-/// The objective and its slopes, as far as some of the records go.
+/// The part of the objective and its slopes that some of the records contribute.
 struct PartialObjective {
     value: f64,
     model: Vector,
@@ -177,7 +177,7 @@ impl WeightedDescent {
         slopes.map(|(index, loss)| -self.weights.rate(first + index) * loss).collect()
     }
 
-    /// Slopes of the whole objective, from the private part as it is known.
+    /// Slopes of the whole objective, from the known private part.
     fn slopes(
         &self,
         public: &PartialObjective,
@@ -423,8 +423,8 @@ mod tests {
         golden::assert_near(&u, &golden.vector("alg1_steps_eps_inf.u_after"), 1e-10);
     }
 
-    /// Two records of two features with features and labels up to 1, of which the first is
-    /// replaced, and the sensitivities of both releases. Every weight is at its largest.
+    /// Two records with two features, with features and labels up to 1. The first record is
+    /// replaced. With the sensitivities of both releases; every weight is at its largest.
     struct RecordPair {
         descent: WeightedDescent,
         records: LabelledRecords,
@@ -469,9 +469,9 @@ mod tests {
             (self.descent.private_gradient(&records), slopes)
         }
 
-        /// The largest share of either sensitivity that a pair of neighbours attains: records
-        /// whose features are as long as they may be, in all directions, with the largest labels
-        /// and one between.
+        /// The largest share of either sensitivity that a pair of neighbours attains: records with
+        /// the longest allowed features, in all directions, with the largest labels and one in
+        /// between.
         fn attained(&self, labels: &[f64]) -> [f64; 2] {
             let angles = (0..120).map(|k| f64::from(k) * std::f64::consts::TAU / 120.0);
             let all: Vec<(Vector, Vector)> = angles
@@ -482,7 +482,7 @@ mod tests {
         }
     }
 
-    /// How far two of these are apart at most, over the sensitivities.
+    /// The largest distance between two of these, relative to the sensitivities.
     fn farthest(all: &[(Vector, Vector)], sensitivities: [f64; 2]) -> [f64; 2] {
         let mut farthest = [0.0_f64; 2];
         for (i, one) in all.iter().enumerate() {
@@ -496,9 +496,10 @@ mod tests {
         [0, 1].map(|release| farthest[release] / sensitivities[release])
     }
 
-    /// Where nearly all of the gradient's length is the label's, neighbours attain 91 % of its
-    /// sensitivity. With a longer model they cannot: the longest gradients all point the same way.
-    /// What is left is 65 % at rΛ = y_max, and half of it in the end. The slopes attain theirs.
+    /// If nearly all of the gradient's length comes from the label, neighbours attain 91 % of its
+    /// sensitivity. With a longer model they cannot, because the longest gradients all point the
+    /// same way: 65 % remain at rΛ = y_max, and half in the limit. The slopes attain their
+    /// sensitivity.
     #[test]
     fn neighbours_attain_both_sensitivities_of_the_squared_loss_with_a_short_model() {
         for (radius, gradient) in [(0.1, 0.91..=1.0), (1.0, 0.64..=0.66), (100.0, 0.49..=0.51)] {
@@ -525,7 +526,7 @@ mod tests {
         assert!(steep[1] <= 1.0 && flat[0] <= 1.0, "{steep:?} {flat:?}");
     }
 
-    /// Two persons with up to so many records, of which the first person is replaced.
+    /// Two persons with up to this many records. The first person is replaced.
     struct PersonPair {
         pair: RecordPair,
         most: usize,
@@ -551,8 +552,8 @@ mod tests {
             (self.pair.descent.private_gradient(&records), slopes)
         }
 
-        /// The largest share of either sensitivity that a pair of persons attains: with one
-        /// record, with equal ones and with different ones, and nobody.
+        /// The largest share of either sensitivity that a pair of persons attains: with one record,
+        /// with equal ones, with different ones, and with none.
         fn attained(&self, labels: &[f64]) -> [f64; 2] {
             let angles = (0..36).map(|k| f64::from(k) * std::f64::consts::TAU / 36.0);
             let records: Vec<(f64, f64)> =
@@ -569,7 +570,7 @@ mod tests {
         }
     }
 
-    /// A person with any records attains what a single record attains, and no more.
+    /// A person with any records attains as much as a single record, and no more.
     #[test]
     fn persons_attain_both_sensitivities_as_records_do_and_pass_neither() {
         let labels = [-1.0, 1.0];

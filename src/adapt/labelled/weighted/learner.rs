@@ -18,7 +18,7 @@ pub enum Learner {
     Squared,
     /// log(1 + exp(−y·(x·w))), y = ±1
     Logistic,
-    /// The same of a·tanh(Wx).
+    /// The same loss for a·tanh(Wx).
     Network { units: usize },
 }
 
@@ -26,7 +26,7 @@ pub enum Learner {
 /// parameters in the ball.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Largest {
-    /// Λ: the ball that the models stay in, for which the others hold.
+    /// Λ: the ball in which the models stay, for which the other bounds hold.
     pub radius: f64,
     pub loss: f64,
     pub gradient: f64,
@@ -40,7 +40,7 @@ impl Learner {
         }
     }
 
-    /// Over ‖θ‖ ≤ `radius`.
+    /// The bounds over ‖θ‖ ≤ `radius`.
     pub fn largest(self, bounds: Bounds, radius: f64) -> Largest {
         let norm = bounds.feature_norm;
         match self {
@@ -60,7 +60,7 @@ impl Learner {
         }
     }
 
-    /// What it predicts of every record: labels, or the signs of two classes.
+    /// The predicted value of every record: a label, or the sign of its class.
     pub fn labels(self, data: &Dataset) -> Result<Vec<f64>> {
         match self {
             Self::Squared => data.target.clone().ok_or_else(|| {
@@ -139,9 +139,9 @@ pub fn two_classes(public: &Dataset) -> Result<()> {
 
 /// Labelled records.
 ///
-/// Where they belong to persons, a person counts as one: its loss is the mean of its records'
-/// losses, and so is its gradient. If every record's loss lies in \[0, B\] and no gradient is
-/// longer than G, the same holds of these means, because both sets are convex.
+/// If they belong to persons, a person counts as one: the person's loss and gradient are the means
+/// over their records. If every record's loss lies in \[0, B\] and no gradient is longer than G,
+/// the same holds of these means, because both sets are convex.
 #[derive(Debug, Clone)]
 pub struct LabelledRecords {
     pub data: Arc<Dataset>,
@@ -159,7 +159,7 @@ impl LabelledRecords {
         Self { labels, shares: data.shares(), data }
     }
 
-    /// Private records: what is wrong with them is not told.
+    /// Private records; errors do not say what is wrong with them.
     pub fn private(learner: Learner, data: &Bounded) -> std::result::Result<Self, PrivateFault> {
         Self::of(learner, data.shared()).map_err(|_| UNLABELLED)
     }
@@ -170,14 +170,14 @@ impl LabelledRecords {
         rows.zip(self.labels.iter().copied())
     }
 
-    /// Every person with the shares of its records, where persons are protected.
+    /// Every person with the shares of their records, where persons are protected.
     fn persons(&self) -> Option<impl Iterator<Item = (Range<usize>, &[f64])>> {
         let (persons, shares) = (self.data.persons.as_ref()?, self.shares.as_ref()?);
         Some(persons.iter().map(|own| (own.clone(), &shares[own])))
     }
 
-    /// ℓᵢ of every record, or of every person, at most `largest`; of a record that is not made
-    /// of numbers, 0.
+    /// ℓᵢ of every record, or of every person, at most `largest`; 0 for a record that is not
+    /// finite.
     pub fn losses(&self, learner: Learner, theta: &Vector, largest: f64) -> Vec<f64> {
         let loss = |(x, y): (&[f64], f64)| {
             let loss = learner.loss(x, y, theta);
@@ -188,8 +188,8 @@ impl LabelledRecords {
         persons.map(|(own, shares)| dot(&of_records[own], shares)).collect()
     }
 
-    /// Σ qᵢ∇ℓᵢ over all records, or all persons, every record's gradient clipped to norm
-    /// `largest`; a record that is not made of numbers counts for nothing.
+    /// Σ qᵢ∇ℓᵢ over all records, or all persons, with every record's gradient clipped to norm
+    /// `largest`; a record that is not finite is ignored.
     pub fn gradient(
         &self,
         learner: Learner,

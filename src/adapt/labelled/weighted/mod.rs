@@ -36,7 +36,7 @@ pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> = Setting {
     kind: real(0.001, 0.999, 0.05),
 };
 
-/// What either method is asked for.
+/// The settings that both methods share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AsPublished {
     pub mode: Mode,
@@ -48,7 +48,7 @@ pub(super) struct AsPublished {
 }
 
 impl AsPublished {
-    /// Noise of the gradient and of the weights' slopes, which get their share where it is
+    /// Noise of the gradient and of the weights' slopes, which get their shares if it is
     /// calibrated.
     fn noise(self, target: Target, largest: Largest, caps: Caps) -> (Allotment, Allotment) {
         match self.mode {
@@ -89,7 +89,7 @@ impl AsPublished {
     }
 }
 
-/// The printed σ over the sensitivity: 2√(T·ln(3/δ))/ε for either release.
+/// The printed σ relative to the sensitivity: 2√(T·ln(3/δ))/ε for either release.
 pub(super) fn printed_multiplier(target: Target, steps: u64) -> f64 {
     2.0 * (steps as f64 * (3.0 / target.delta).ln()).sqrt() / target.epsilon
 }

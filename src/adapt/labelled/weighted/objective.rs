@@ -23,7 +23,7 @@ pub enum Pulls {
     Smooth { total: f64, square: f64, largest: f64, sharpness: f64 },
 }
 
-/// The largest weight of one record on either side, and how many there are.
+/// The largest weight of one record on either side, and the numbers of records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Caps {
     pub public: f64,
@@ -46,7 +46,7 @@ impl Caps {
         if index < self.public_records { self.public } else { self.private }
     }
 
-    /// What all private weights add up to at most.
+    /// The largest sum of all private weights.
     pub fn private_total(&self) -> f64 {
         self.private * self.private_records as f64
     }
@@ -74,7 +74,7 @@ impl Weights {
         self.caps.of(index) / self.v[index]
     }
 
-    /// −∂qᵢ/∂vᵢ = qᵢ/vᵢ: what a unit of vᵢ takes from the weight.
+    /// −∂qᵢ/∂vᵢ = qᵢ/vᵢ: how fast vᵢ lowers the weight.
     pub fn rate(&self, index: usize) -> f64 {
         self.of(index) / self.v[index]
     }
@@ -106,7 +106,7 @@ impl Weights {
 }
 
 impl Pulls {
-    /// All of the objective but the losses.
+    /// The objective without the losses.
     pub fn value(self, weights: &Weights) -> f64 {
         let (square, rest) = match self {
             Self::Convex { total, square, largest } => {
@@ -162,7 +162,7 @@ pub fn into_ball(w: &mut Vector, radius: f64) {
     *w *= crate::numeric::projection::shrink_factor(w.norm(), radius);
 }
 
-/// Every entry at least `floor`; what is no number becomes the floor.
+/// Makes every entry at least `floor`; NaN becomes the floor.
 pub fn above(v: &mut Vector, floor: f64) {
     v.apply(|v| *v = if *v >= floor { *v } else { floor });
 }

@@ -26,12 +26,12 @@ const COMMANDS: usize = 14;
 const LABELS: [&str; 2] = ["first", "second"];
 const DELTA: f64 = 1e-5;
 
-/// Who carries a run out.
+/// The state of the program that executes a run.
 enum Life {
     Alive(Box<Spender>),
     /// Its program died.
     Dead,
-    /// Its draws count as the ledger's line says, which it wrote itself (`true`) or somebody else.
+    /// The run is settled: by its own program (`true`) or by somebody else.
     Over(bool),
 }
 
@@ -40,7 +40,7 @@ struct MachineModel {
     planned: Vec<u64>,
     drawn: Vec<u64>,
     life: Life,
-    /// Reserved with others, and carried out without the ledger.
+    /// Reserved with others, and executed without the ledger.
     carried: bool,
     released: Vec<(usize, Vec<f64>)>,
 }
@@ -78,9 +78,9 @@ struct World {
     runs: Vec<MachineModel>,
     trainings: Vec<Training>,
     budget: f64,
-    /// Lines were lost, so runs may be unknown and settled ones open again.
+    /// Lines were lost, so runs may be unknown, and settled ones may be open again.
     damaged: bool,
-    /// An older copy of the ledger's files, and how many lines it has.
+    /// An older copy of the ledger's files, and its number of lines.
     copy: Option<(Vec<u8>, Vec<u8>)>,
     count: usize,
     said: Vec<String>,
@@ -158,17 +158,18 @@ impl World {
         }
     }
 
-    /// What the model says is spent at least, with these further events.
+    /// The least that is spent according to the model, with these further events.
     fn spent(&self, more: &[Event]) -> f64 {
         self.spent_where(more, |run| matches!(run.life, Life::Over(_)))
     }
 
-    /// The same at most: a run that somebody else settled counts for all that it announced.
+    /// The most that may be spent: a run that somebody else settled counts for everything it
+    /// announced.
     fn may_be_spent(&self, more: &[Event]) -> f64 {
         self.spent_where(more, |run| matches!(run.life, Life::Over(true)))
     }
 
-    /// Runs of which only what they drew counts, and the plans of all others.
+    /// The draws of runs for which only these count, and the plans of all others.
     fn spent_where(&self, more: &[Event], only_drawn: fn(&MachineModel) -> bool) -> f64 {
         let events: Vec<Event> = self
             .runs
@@ -203,7 +204,7 @@ impl World {
         };
         let all: Vec<Event> = grants.iter().flat_map(|grant| grant.events.clone()).collect();
         let Err(error) = granted else {
-            // Of lines that are lost the ledger knows nothing, and says so.
+            // The ledger knows nothing about lost lines, and says so.
             let fits = self.spent(&all) <= self.budget * (1.0 + 1e-9);
             assert!(self.damaged || fits, "overspent");
             for grant in grants {
@@ -229,7 +230,7 @@ impl World {
             }
             return;
         };
-        // What fits is not refused. Runs that are reserved together are added up more roughly.
+        // Runs that fit are not refused. Runs that are reserved together are added up less tightly.
         let share = if many > 1 { 0.8 } else { 0.99 };
         assert!(self.damaged || self.may_be_spent(&all) > share * self.budget, "{error}");
         self.said.push(error.to_string());
@@ -277,7 +278,7 @@ impl World {
         let counts = spender.counts().to_vec();
         let mut settled = spender.settle(RunOutcome::Stopped, false);
         if run.carried {
-            // Collected by whoever has the ledger.
+            // Collected by a program that has the ledger.
             settled = ledger.settle(&run.id, &counts, RunOutcome::Stopped, false);
         }
         match settled {
@@ -286,7 +287,7 @@ impl World {
         }
     }
 
-    /// Nothing was to be stopped: what is over stays over.
+    /// There was nothing to stop: a run that is over stays over.
     fn put_back(&mut self, index: usize) {
         let book = self.ledger().book().unwrap();
         let run = &mut self.runs[index];
@@ -304,7 +305,7 @@ impl World {
         }
         run.life = Life::Dead;
         match dice.below(3) {
-            // It was writing what was released.
+            // It was writing a released value.
             0 => {
                 let path = self.place.path().join(&run.id.0);
                 let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
@@ -371,7 +372,7 @@ impl World {
         run.life = Life::Alive(Box::new(spender));
     }
 
-    /// By whoever finds the run, and whoever gives a sweep up.
+    /// Settled by somebody who finds the run, or who gives up a sweep.
     fn settle(&mut self, dice: &mut Dice) {
         let index = dice.below(self.runs.len());
         let mut ledger = self.ledger();
@@ -391,7 +392,7 @@ impl World {
         }
     }
 
-    /// A new training, one that has gone on, or the same file again. No budget is asked.
+    /// A new training, one that has continued, or the same file again. No budget is asked.
     fn claim(&mut self, dice: &mut Dice) {
         let index = dice.below(self.trainings.len() + 1);
         if index == self.trainings.len() {
@@ -412,7 +413,7 @@ impl World {
             }
             Err(error) => assert!(self.damaged, "{error}"),
         }
-        // Lines that are not those that were charged are another story.
+        // Lines that differ from the charged ones are refused.
         let mut forged = training.lines.clone();
         forged[0] ^= 1;
         let claim = Claim { file: ReadSoFar::of(&forged), ..training.claim(&self.account) };
@@ -427,7 +428,7 @@ impl World {
         }
     }
 
-    /// A byte of the ledger is another one, or its end is missing, or an older copy comes back.
+    /// A byte of the ledger changes, or its end is lost, or an older copy comes back.
     fn damage(&mut self, dice: &mut Dice) {
         let [ledger, head] = ["ledger.jsonl", "ledger.head"].map(|name| self.work().join(name));
         let mut bytes = std::fs::read(&ledger).unwrap();
@@ -456,7 +457,7 @@ impl World {
         let book = self.ledger().book().unwrap();
         let torn = book.warnings.iter().any(|warning| warning.contains("unfinished line"));
         assert!(book.damaged || torn, "the damage was not noticed: {:?}", self.said);
-        // Nothing more is granted until it is mended.
+        // Nothing more is granted until it is repaired.
         let grant = self.grant(&plans()[0]);
         assert!(!book.damaged || self.ledger().grant(grant).is_err());
         self.repair();
@@ -492,7 +493,7 @@ impl World {
             };
             let charged = &record.charged;
             if self.damaged {
-                // What is lost is lost; nobody may take the rest for everything.
+                // Lost lines stay lost, and the rest must not pass for everything.
                 assert!(!book.gaps.is_empty() || covers(charged, &run.drawn));
                 continue;
             }
@@ -537,7 +538,7 @@ fn whatever_is_done_in_whatever_order_nothing_is_spent_unseen() {
                 5 => world.settle(&mut dice),
                 6 => world.budget(&mut dice),
                 8 => world.claim(&mut dice),
-                // Not in every sequence: after it less can be said.
+                // Not in every sequence, because afterwards fewer statements can be checked.
                 _ if number % 4 == 0 => world.damage(&mut dice),
                 _ => {}
             }

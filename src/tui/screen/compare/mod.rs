@@ -92,8 +92,8 @@ impl Screen for CompareScreen {
         context.ask(Request::Archive);
     }
 
-    /// A run that was begun here is selected once it is there; otherwise the selected one stays
-    /// selected, and at first it is the one on top.
+    /// A run that was started here is selected once it appears; otherwise the selected one stays
+    /// selected, and at first it is the top one.
     fn follow(&mut self, change: &Change, context: &mut Context) {
         let Change::Archive(before) = change else { return };
         let runs = context.archived();

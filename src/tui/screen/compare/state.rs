@@ -12,11 +12,11 @@ use crate::tui::tab::Pane;
 use crate::tui::theme::SERIES;
 use crate::tui::widgets::viewport::Viewport;
 
-/// Of the first column, until the user changes it.
+/// The width of the first column, until the user changes it.
 pub const USUAL_WIDTH: u16 = 24;
 
 pub const ARCHIVE: Pane = Pane::list("archive");
-/// The selected run, or what differs between the pinned ones.
+/// The selected run, or the differences between the pinned ones.
 pub const DETAILS: Pane = Pane::scrolled("details");
 
 #[derive(Debug)]
@@ -25,15 +25,15 @@ pub struct CompareScreen {
     pub selected: usize,
     pub sort: RunColumn,
     pub reverse: bool,
-    /// A pinned run keeps its place, and with it its colour and marker.
+    /// A pinned run keeps its place, and so its colour and marker.
     pub pins: [Option<RunId>; SERIES],
     pub viewport: Viewport,
     pub quantity: Quantity,
     /// First line of the details.
     pub detail: usize,
-    /// Cells of the first column.
+    /// The width of the first column in cells.
     pub width: u16,
-    /// It shows the tasks of a sweep: how each stands comes first.
+    /// Whether it shows the tasks of a sweep, with the state of each first.
     pub is_board: bool,
 }
 
@@ -53,14 +53,14 @@ impl Default for CompareScreen {
     }
 }
 
-/// What the chart shows.
+/// The quantity in the chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     Series(Series),
     Epsilon,
-    /// The released score of every run against the ε that the run cost.
+    /// The released score of every run against the ε of the run.
     Score,
-    /// The best value of a series against the ε that it cost.
+    /// The best value of a series against its ε.
     Utility(Series),
 }
 
@@ -121,14 +121,14 @@ impl Quantity {
         matches!(self, Self::Score | Self::Utility(_))
     }
 
-    /// Whether a logarithmic axis makes sense whatever the user chose.
+    /// Whether the axis is always logarithmic, whatever the user chose.
     pub fn always_log(self) -> bool {
         matches!(self, Self::Series(Series::StationarityGap | Series::ExactStationarityGap))
     }
 }
 
 impl CompareScreen {
-    /// In the order of the tasks' values.
+    /// Becomes a board, in the order of the tasks' values.
     pub fn become_a_board(&mut self) {
         (self.is_board, self.sort, self.reverse) = (true, RunColumn::Plan, false);
     }
@@ -144,12 +144,12 @@ impl CompareScreen {
             let cells: Vec<String> = columns.iter().map(|column| column.text(run, watch)).collect();
             fuzzy::holds(filter, &cells.join(" "))
         };
-        // There may be thousands, and they are drawn often.
+        // There may be thousands of them, and they are drawn often.
         let passing = runs.iter().enumerate().filter(|(_, run)| filter.is_empty() || passes(run));
         let mut order: Vec<(usize, SortValue)> =
             passing.map(|(index, run)| (index, self.sort.value(run, watch))).collect();
         order.sort_by(|(_, x), (_, y)| {
-            // What is missing stays at the end in either direction.
+            // Missing values stay at the end in either direction.
             let missing = |value: &SortValue| *value == SortValue::Missing;
             if self.reverse && !missing(x) && !missing(y) { y.compare(x) } else { x.compare(y) }
         });
@@ -170,7 +170,7 @@ impl CompareScreen {
         free.map(|pin| *pin = Some(run.clone())).is_some()
     }
 
-    /// Pinned runs with their places; the selected one where none is pinned.
+    /// Pinned runs with their places; the selected one if none is pinned.
     pub fn pinned<'a>(&self, runs: &'a [ArchivedRun]) -> Vec<(usize, &'a ArchivedRun)> {
         let of = |id: &RunId| runs.iter().find(|run| run.id == *id);
         let pinned: Vec<_> = self
@@ -186,8 +186,8 @@ impl CompareScreen {
         }
     }
 
-    /// What the chart shows: the private error is what matters. Where it cannot be seen, it is what
-    /// was released of it, and the public error only where nothing was.
+    /// The quantity in the chart: the private error matters most. If it cannot be seen, its
+    /// released value is shown, and the public error only if nothing was released.
     pub fn shown_quantity(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
         let wanted = self.quantity;
         if wanted != Quantity::Series(Series::PrivateError) || self.has(wanted, runs, watch) {
@@ -197,7 +197,7 @@ impl CompareScreen {
         if released { Quantity::Score } else { Quantity::Series(Series::PublicError) }
     }
 
-    /// The next thing that the shown runs have numbers for.
+    /// Switches to the next quantity for which the shown runs have numbers.
     pub fn next_quantity(&mut self, runs: &[ArchivedRun], watch: &Watch) {
         let all = Quantity::ALL;
         let shown = self.shown_quantity(runs, watch);
@@ -219,7 +219,7 @@ impl CompareScreen {
         }
     }
 
-    /// First and last x of what the chart shows.
+    /// First and last x of the chart.
     pub fn extent(&self, runs: &[ArchivedRun], watch: &Watch) -> (f64, f64) {
         if self.shown_quantity(runs, watch).is_of_runs() {
             let spent = runs.iter().filter_map(epsilon);
@@ -229,8 +229,7 @@ impl CompareScreen {
         (0.0, steps.max().unwrap_or(2).max(2) as f64)
     }
 
-    /// What differs between the configurations of the pinned runs: a name, and a
-    /// value for each.
+    /// The differences between the configurations of the pinned runs: a name, and a value for each.
     pub fn differences(&self, runs: &[ArchivedRun]) -> Vec<(String, Vec<String>)> {
         let plans: Vec<_> = self.pinned(runs).iter().map(|(_, run)| run.plan.as_ref()).collect();
         plan_field::differences(&plans)

@@ -15,7 +15,7 @@ use crate::tui::run_column::RunColumn;
 use crate::tui::screen::{Keys, charts};
 use crate::tui::tab::Tab;
 
-/// The first column may be as narrow and as wide as this.
+/// The least and the largest width of the first column.
 const WIDTHS: [u16; 2] = [10, 60];
 
 #[rustfmt::skip] // a table reads best as one
@@ -65,7 +65,7 @@ fn sort(screen: &mut CompareScreen, context: &mut Context) {
     say_order(screen, context);
 }
 
-/// The column that sorts need not have room in the table.
+/// The sorting column need not be visible in the table.
 fn say_order(screen: &CompareScreen, context: &mut Context) {
     let order = if screen.reverse { ", the last first" } else { "" };
     context.say(Level::Info, format!("sorted by {}{order}", screen.sort.title()));
@@ -95,7 +95,7 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
         context.say(Level::Warning, "this run is still under way: stop it first");
         return;
     }
-    // Whoever deletes refuses it, too: a run of another process may have begun since.
+    // The deletion itself also refuses this: a run of another process may have begun since.
     if run.is_alive() {
         let process = run.process.as_ref().map_or_else(String::new, |it| format!(" by {it}"));
         let text = format!("this run is under way, carried out{process}: stop it first");
@@ -109,7 +109,7 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
     context.confirm(text, "delete", move |context| context.ask(Request::DeleteRun(id)));
 }
 
-/// A page without exact numbers about the pinned runs, or the selected one.
+/// Writes a page without exact numbers about the pinned runs, or the selected one.
 fn report(screen: &mut CompareScreen, context: &mut Context) {
     let runs: Vec<_> =
         screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
@@ -129,7 +129,7 @@ fn report(screen: &mut CompareScreen, context: &mut Context) {
     ));
 }
 
-/// Asks for the rows, then for the file that gets the answers.
+/// Asks for the rows, then for the file for the answers.
 fn predict(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let help = "a file with the columns of the model's data; the path is relative to the session";
@@ -160,7 +160,7 @@ fn take_settings(screen: &mut CompareScreen, context: &mut Context) {
         context.say(Level::Warning, "the plan of this run cannot be read");
         return;
     };
-    // Where no first plan can be made, the earlier one becomes it.
+    // If no first plan can be made, the earlier one is used.
     let _ = context.ensure_plan();
     context.take_plan(earlier);
     context.go_to(Tab::Plan);

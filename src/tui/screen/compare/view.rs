@@ -79,7 +79,7 @@ fn archive(
     }
 }
 
-/// What a column needs; a number is whole. Names are cut at `names` letters.
+/// The width that a column needs; numbers are not cut. Names are cut at `names` letters.
 fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names: u16) -> u16 {
     let longest = |least: u16| {
         let texts = context.archived().iter().map(|run| column.text(run, &context.watch));
@@ -89,7 +89,7 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
         // The user can make it wider or narrower.
         RunColumn::Plan if screen.width != USUAL_WIDTH => screen.width,
         RunColumn::Plan => longest(4).min(names),
-        // A method is known by its first words.
+        // A method is recognised by its first words.
         RunColumn::Method => longest(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
         RunColumn::Epsilon | RunColumn::Delta => longest(6),
@@ -103,7 +103,7 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
     }
 }
 
-/// What a board says of a task in little room.
+/// The columns of a board for a task in little room.
 const OF_A_TASK: [RunColumn; 5] = [
     RunColumn::Plan,
     RunColumn::Outcome,
@@ -112,7 +112,7 @@ const OF_A_TASK: [RunColumn; 5] = [
     RunColumn::Steps,
 ];
 
-/// The columns that fit, chosen by weight, in the order of the table, and how wide they are.
+/// The columns that fit, chosen by weight, in the order of the table, with their widths.
 fn columns_that_fit(
     screen: &CompareScreen,
     context: &Context,
@@ -158,8 +158,8 @@ fn columns_that_fit(
         let width = |column| width_of(screen, context, column, names);
         fitting(by_weight.iter().copied(), width, room.saturating_sub(2))
     };
-    // Whole names, unless that costs one of the columns that say most; and how a run stands is seen
-    // even where little is left of its name.
+    // Names are not cut, unless this costs one of the most important columns. The state of a run is
+    // visible even if little is left of its name.
     let standing = by_weight.iter().position(|column| *column == RunColumn::Outcome);
     let standing = standing.map_or(0, |place| place + 1);
     let has_first = |names, wanted: usize| fitted(names).len().min(wanted);
@@ -177,10 +177,10 @@ fn columns_that_fit(
     (columns, widths)
 }
 
-/// How many of the columns by weight are wanted before names are whole.
+/// How many of the columns, by weight, come before uncut names.
 const FIRST_IN_WEIGHT: usize = 8;
 
-/// Of a plan or a method.
+/// The longest name of a plan or a method.
 const LONGEST_NAME: u16 = 48;
 const SHORTEST_NAME: u16 = 12;
 
@@ -200,7 +200,7 @@ fn runs_table(
         let line = Line::styled(format!("{}{mark}", column.title()), style);
         if column.is_number() { line.right_aligned() } else { line }
     }));
-    // What is left goes to names that are cut.
+    // The remaining room goes to cut names.
     let taken = cells.iter().map(|cell| cell + 1).sum::<u16>() + 1;
     let mut left = area.width.saturating_sub(taken);
     for (column, cell) in columns.iter().zip(&mut cells) {
@@ -256,7 +256,7 @@ fn chart(
     let quantity = screen.shown_quantity(context.archived(), &context.watch);
     let log = viewport.log || quantity.always_log();
     if quantity.is_of_runs() {
-        // Every run of the table is a point; unpinned ones are all alike.
+        // Every run of the table is a point; all unpinned ones look the same.
         let points: Vec<(usize, Option<usize>, [PlotPoint; 1], bool)> = order
             .iter()
             .filter_map(|&index| {
@@ -279,7 +279,7 @@ fn chart(
             .x_axis("ε", false)
             .legend(false)
             .empty("no run has both numbers");
-        // Pinned runs lie on top: they come first.
+        // Pinned runs are on top, so they come first.
         for pinned in [true, false] {
             for (_, slot, point, curator) in points.iter().filter(|it| it.1.is_some() == pinned) {
                 chart = chart.series(SeriesView {
@@ -323,7 +323,7 @@ fn chart(
     canvas.pointed_chart(area, CHARTS, chart, viewport);
 }
 
-/// What differs between the pinned runs, and nothing else.
+/// Only the differences between the pinned runs.
 fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let pinned = screen.pinned(context.archived());

@@ -10,7 +10,7 @@ use crate::tui::tab::Pane;
 pub const DATASETS: Pane = Pane::list("datasets");
 /// Rows of the selected dataset.
 pub const ROWS: Pane = Pane::scrolled("rows");
-/// What is known of the selected dataset.
+/// The facts about the selected dataset.
 pub const DETAILS: Pane = Pane::scrolled("details");
 
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl DataScreen {
         seen.then_some(RowsShown::Public(loaded))
     }
 
-    /// Why the rows of a public dataset are not shown: they may be private ones, too.
+    /// Why the rows of a public dataset are not shown: they may also be private ones.
     pub fn hidden(definition: &DatasetDefinition, context: &Context) -> Option<String> {
         let alone = context.names_with(Role::Private).is_empty();
         match context.compared.get(&definition.name) {
@@ -78,7 +78,7 @@ impl DataScreen {
         }
     }
 
-    /// How many rows of the selected dataset can be seen.
+    /// The number of visible rows of the selected dataset.
     pub fn row_count(&self, context: &Context) -> usize {
         match self.rows(context) {
             Some(RowsShown::Public(loaded)) => loaded.rows,

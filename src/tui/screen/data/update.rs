@@ -79,8 +79,8 @@ fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {
     }
 }
 
-/// Public rows are there anyway. Private ones are exact: they are asked for by name,
-/// marked, and gone when the view is sealed.
+/// Public rows are always available. Private ones are exact: they are requested explicitly, marked,
+/// and removed when the view is sealed.
 fn show_rows(screen: &mut DataScreen, context: &mut Context) {
     let Some(definition) = screen.definition(context) else { return };
     let (role, dataset) = (definition.role, definition.name.clone());
@@ -92,13 +92,13 @@ fn show_rows(screen: &mut DataScreen, context: &mut Context) {
         context.focus_on(ROWS);
         context.say(Level::Info, "public rows: arrows scroll, Esc leads back to the list");
     } else if context.peeked.take_if(|(name, _)| *name == dataset).is_some() {
-        // They were shown, and are hidden now.
+        // They were shown and are now hidden.
         context.focus_on(DATASETS);
     } else if context.watch.is_sealed() {
         context.say(Level::Warning, "the view is sealed: v opens it");
     } else {
         screen.row = 0;
-        // On a small terminal they take the place of the description.
+        // On a small terminal they replace the description.
         context.focus_on(ROWS);
         let watch = context.watch.clone();
         context.ask(Request::Peek { dataset, watch });

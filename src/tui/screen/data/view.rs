@@ -12,7 +12,7 @@ use crate::tui::context::{Context, DatasetStatus};
 use crate::tui::notice::one_line;
 use crate::tui::theme::Glyphs;
 
-/// Columns of the preview are at most this wide.
+/// The largest width of a column of the preview.
 const WIDEST: usize = 18;
 
 pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -74,7 +74,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let wide = area.width >= 100;
     let visible = DataScreen::visible(context);
-    // Names have what they need, as long as the filters keep some room.
+    // Names get the room they need, as long as the filters keep some.
     let name = |index: &usize| context.session.datasets[*index].name.chars().count() as u16;
     let names = visible.iter().map(name).fold(4, u16::max).min((area.width / 3).max(15));
     let label = |index: &usize| {
@@ -115,7 +115,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             Line::styled(state, style),
         ]
     };
-    // Where persons are protected, they are what is counted.
+    // Where persons are protected, persons are counted.
     let persons = context.session.datasets.iter().any(|dataset| dataset.unit.is_some());
     let size = if persons { "size" } else { "rows" };
     let header = ["name", "role", size, "columns", "label", "filter", "state"];
@@ -248,7 +248,7 @@ fn details(
     canvas.text_pane(area, &definition.name, DETAILS, lines, screen.detail);
 }
 
-/// Whether numbers stand for classes, which may be a mistake.
+/// Whether classes are used as numbers, which may be a mistake.
 fn names_classes(context: &Context, definition: &DatasetDefinition) -> bool {
     let is_label = |name: &str| definition.label.as_deref() == Some(name);
     let numeric = context.loaded(&definition.name).is_some_and(|loaded| {
@@ -257,7 +257,7 @@ fn names_classes(context: &Context, definition: &DatasetDefinition) -> bool {
     numeric && definition.task == Task::Classification && definition.classes.is_empty()
 }
 
-/// What is odd about the end of a private file, where that may be seen.
+/// A remark about the end of a private file, if it may be seen.
 fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
     let ending = loaded.private().ok()?.curator(&context.watch, |table| table.ending)?;
     match ending.reveal(&context.watch)? {
@@ -271,7 +271,7 @@ fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
     }
 }
 
-/// How many rows of a private file cannot be used, and where the first is, where that may be seen.
+/// The number of unusable rows of a private file and the place of the first, if they may be seen.
 fn unusable_of(context: &Context, loaded: &Loaded) -> Option<(usize, u64)> {
     let unusable = loaded.private().ok()?.curator(&context.watch, |table| table.unusable)?;
     *unusable.reveal(&context.watch)?
@@ -322,7 +322,7 @@ fn preview(
     rows(screen, canvas, inner, shown);
 }
 
-/// What may be seen of a table whose rows stay hidden: its columns, and what each is for.
+/// The visible part of a table whose rows stay hidden: its columns and their roles.
 fn columns(
     canvas: &mut Canvas,
     area: Rect,
@@ -334,7 +334,7 @@ fn columns(
     let [words, list] =
         area.layout(&Layout::vertical([Constraint::Length(head), Constraint::Fill(1)]));
     canvas.wrapped(why, canvas.theme.muted, words);
-    // Little room holds only a few of them, and the details name them all.
+    // In little room only a few of them fit, and the details name all of them.
     if list.height < 4 {
         return;
     }

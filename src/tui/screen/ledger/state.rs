@@ -18,14 +18,14 @@ pub struct LedgerScreen {
     pub selected: usize,
     /// Index into the runs of the account.
     pub entry: usize,
-    /// The runs of a sweep stand on lines of their own.
+    /// Whether the runs of a sweep have lines of their own.
     pub unfolded: bool,
 }
 
 /// One line of the table: a run, or the runs of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLine {
-    /// Indices into the runs of the account, the first of them first.
+    /// Indices into the runs of the account.
     pub runs: Range<usize>,
 }
 
@@ -65,8 +65,8 @@ impl RunLine {
     }
 }
 
-/// Whether two runs were granted together, one right behind the other, as those of a sweep are:
-/// with all their draws announced before the next one is granted.
+/// Whether two runs were granted together, one right after the other, like those of a sweep: with
+/// all draws of one announced before the next is granted.
 fn granted_together(run: &RunRecord, next: &RunRecord) -> bool {
     run.time == next.time && next.granted.seq == run.granted.seq + 1 + run.grant.events.len() as u64
 }
@@ -80,7 +80,7 @@ impl LedgerScreen {
         context.digests.get(self.selected)
     }
 
-    /// A run in this life: the selected one if it is, or the first.
+    /// A run in this state: the selected one if it is, otherwise the first.
     pub fn waiting<'a>(&self, context: &'a Context, life: RunLife) -> Option<&'a RunRecord> {
         let (account, digest) = self.account(context).zip(self.digest(context))?;
         let is = |index: &usize| digest.entries.get(*index).is_some_and(|it| it.life == life);
@@ -111,7 +111,7 @@ impl LedgerScreen {
         entries.into_iter().rev().filter(passes).collect()
     }
 
-    /// The place of the selected run among the lines of the table.
+    /// The position of the selected run among the lines of the table.
     pub fn place(&self, entries: &[RunLine]) -> usize {
         entries.iter().position(|entry| entry.runs.contains(&self.entry)).unwrap_or(0)
     }
@@ -163,7 +163,7 @@ mod tests {
     use crate::privacy::ledger::LedgerLine;
     use crate::tui::fixtures;
 
-    /// The account of the stage with a sweep of four runs behind its own three.
+    /// The account of the stage with a sweep of four runs after its own three.
     fn with_sweep() -> (LedgerScreen, Context) {
         let mut context = fixtures::spending().context;
         let account = &mut context.book.as_mut().unwrap().accounts[0];

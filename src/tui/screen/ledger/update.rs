@@ -72,7 +72,7 @@ fn certify(screen: &mut LedgerScreen, context: &mut Context) {
     ));
 }
 
-/// Collects the sweep that waits for it, the selected one if it does, or one that the user names.
+/// Collects a waiting sweep: the selected one if it waits, or one that the user names.
 fn collect(screen: &mut LedgerScreen, context: &mut Context) {
     if let Some(run) = screen.waiting(context, RunLife::Reserved) {
         let sweep = SoughtSweep::Of(run.grant.run.clone());
@@ -81,7 +81,7 @@ fn collect(screen: &mut LedgerScreen, context: &mut Context) {
     context.ask_for_sweep();
 }
 
-/// Goes on without a total.
+/// Continues without a total.
 fn accept(screen: &mut LedgerScreen, context: &mut Context) {
     let account = screen.account(context).filter(|account| account.waits_for_acceptance());
     let Some(account) = account else {

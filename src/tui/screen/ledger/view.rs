@@ -100,7 +100,7 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
         Constraint::Length(5),
         Constraint::Length(24),
     ];
-    // Where persons are protected, they are what is counted.
+    // Where persons are protected, persons are counted.
     let persons = accounts.iter().any(|account| account.protects().is_some());
     let size = if persons { "size" } else { "rows" };
     let header = ["dataset", "account", size, "runs", "state"].map(Line::raw).to_vec();
@@ -122,7 +122,7 @@ fn spending(
     let bought = if inner.height >= 16 { 7 } else { 0 };
     let said = totals(context, canvas, account, digest);
     let visible = screen.visible_entries(context);
-    // A third of the pane and what the entries leave; what does not fit is in `halflight ledger`.
+    // A third of the pane and the room left by the entries; `halflight ledger` has the rest.
     let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
     let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
     let rows = rows.sum::<u16>().clamp(3, (inner.height / 3).max(free).max(3));
@@ -281,7 +281,7 @@ fn totals<'a>(
         .collect()
 }
 
-/// What a run drew, and the model that it gave.
+/// The draws of a run, and its model.
 fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord) {
     let theme = canvas.theme;
     let mut lines = vec![Line::styled(format!("What {} drew", run.grant.run.0), theme.accent)];
@@ -351,7 +351,7 @@ fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<
     ])
 }
 
-/// What may still be spent is never rounded up.
+/// The remaining budget is never rounded up.
 fn round_down(value: f64) -> String {
     format!("{:.3}", (value * 1000.0).floor() / 1000.0)
 }

@@ -15,14 +15,14 @@ use crate::tui::widgets::number::compact;
 use crate::tui::widgets::smoothing::PlotPoint;
 use crate::tui::widgets::track::TrackView;
 
-/// Rows of the chart, where there is room.
+/// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
 const LEAST_CHART: u16 = 9;
 
-/// What is worse by more would squeeze all others into a line.
+/// Worse values would squeeze all others into a line.
 const HIGHEST: f64 = 2.0;
 
-/// Methods that the chart shows: the best ones.
+/// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
 
 pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -63,7 +63,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
     draw_standings(advice, canvas, standings);
 }
 
-/// Error beside public data alone, over ε.
+/// The error relative to public data alone, over ε.
 fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let spending = advice.sorted().filter(|line| line.player.spends());

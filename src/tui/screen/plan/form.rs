@@ -12,10 +12,10 @@ pub use crate::session::plan_field::{PlanField, fields};
 use crate::session::{PlanDefinition, Session, plan_name};
 use crate::tui::context::TARGET;
 
-/// As in a new plan.
+/// The value in a new plan.
 pub const HOLDOUT: f64 = 0.2;
 pub const SEED: u64 = 1;
-/// ε that a score on test data costs them, until another is given.
+/// The default ε of a score on test data.
 const TEST: f64 = 0.5;
 
 /// How a field is changed.
@@ -107,7 +107,7 @@ impl PlanField {
         }
     }
 
-    /// Whether the field stands as it does in a new plan.
+    /// Whether the field has its value of a new plan.
     pub fn is_default(self, plan: &PlanDefinition) -> bool {
         let usual = PreparationSettings::default();
         match self {
@@ -133,7 +133,7 @@ impl PlanField {
             if !plan.settings.contains_key(*key))
     }
 
-    /// The field as it stands in a new plan; false where there is no such thing.
+    /// Resets the field to its value in a new plan; false if there is none.
     pub fn reset(self, plan: &mut PlanDefinition) -> bool {
         let usual = PreparationSettings::default();
         match self {
@@ -155,7 +155,7 @@ impl PlanField {
         true
     }
 
-    /// Sets the field from text; the error says what may stand here.
+    /// Sets the field from text; the error names the allowed values.
     pub fn set(self, plan: &mut PlanDefinition, text: &str) -> Result<()> {
         let text = text.trim();
         let wrong = |range: &str| {
@@ -242,7 +242,7 @@ fn label_range(text: &str) -> Option<LabelRange> {
     Some(LabelRange::Declared(low, high))
 }
 
-/// A start for plans, to be refined.
+/// A starting point for plans.
 #[derive(Debug)]
 pub struct Preset {
     pub name: &'static str,

@@ -69,7 +69,8 @@ impl Screen for PlanScreen {
         let field = self.field(context);
         let mut words: Vec<Explained> = match (field, context.shown_plan()) {
             (Some(PlanField::Method), Some(plan)) => explained([plan.method.as_str()]),
-            // A setting is explained by its method: other methods may have one of the same name.
+            // A setting is explained by its method, because other methods may have one with the
+            // same name.
             (Some(field @ PlanField::Setting(setting)), _) => {
                 vec![Explained {
                     name: setting.name.to_owned(),

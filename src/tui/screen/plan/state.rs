@@ -10,22 +10,22 @@ use crate::tui::widgets::text_field::TextField;
 
 pub const FIELDS: Pane = Pane::list("fields");
 pub const QUEUE: Pane = Pane::list("queue");
-/// What the plan costs, or what to expect of it.
+/// The cost of the plan, or its expected result.
 pub const COST: Pane = Pane::scrolled("cost");
 
 #[derive(Debug, Default)]
 pub struct PlanScreen {
-    /// The line that is selected.
+    /// The selected line.
     pub field: usize,
-    /// Every setting is shown, not only the five that matter most and what was changed.
+    /// Whether every setting is shown, not only the five most important and the changed ones.
     pub unfolded: bool,
     pub editing: Option<Editing>,
     pub queued: usize,
     /// First line of the costs.
     pub cost: usize,
-    /// Names of the plans among which private records shall choose.
+    /// Names of the plans among which private records should choose.
     pub marked: BTreeSet<String>,
-    /// The picker of earlier runs opens when the archive arrives.
+    /// Whether the picker of earlier runs opens when the archive arrives.
     pub wants_runs: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Editing {
 }
 
 impl PlanScreen {
-    /// The lines of the form. The one that folds and unfolds the rest is no field.
+    /// The lines of the form. The one that folds and unfolds the rest is not a field.
     pub fn lines(&self, plan: &PlanDefinition) -> Vec<Option<PlanField>> {
         use PlanField as F;
         let first = [F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
@@ -50,12 +50,12 @@ impl PlanScreen {
         first.into_iter().chain(shown).map(Some).chain([None]).collect()
     }
 
-    /// How many settings are folded.
+    /// The number of folded settings.
     pub fn folded(&self, plan: &PlanDefinition) -> usize {
         fields(plan).len() + 1 - self.lines(plan).len()
     }
 
-    /// The marked plans; without marks, all for the private data of the one that is shown.
+    /// The marked plans; without marks, all for the private data of the shown one.
     pub fn candidates(&self, context: &Context) -> Vec<PlanDefinition> {
         let shown = context.shown_plan();
         let private = shown.map(|plan| &plan.private);
@@ -65,7 +65,7 @@ impl PlanScreen {
             if any_marked { marked(plan) } else { Some(&plan.private) == private }
         };
         let mut plans: Vec<_> = context.session.plans.iter().filter(wanted).cloned().collect();
-        // The first one is kept where noise hides which is the best.
+        // The first one is kept if noise hides which is the best.
         plans.sort_by_key(|plan| Some(plan) != shown);
         plans
     }
@@ -79,7 +79,7 @@ impl PlanScreen {
         self.lines(context.shown_plan()?).get(self.field).copied().flatten()
     }
 
-    /// Selects the first field of which this holds.
+    /// Selects the first field for which this holds.
     #[cfg(test)]
     pub fn select_field(&mut self, plan: &PlanDefinition, wanted: impl Fn(&PlanField) -> bool) {
         self.unfolded = true;

@@ -16,7 +16,7 @@ use crate::tui::popup::question::Prompt;
 use crate::tui::screen::{Keys, Screen};
 use crate::tui::widgets::text_field::TextField;
 
-/// A longer sweep is a mistake more often than a wish.
+/// A longer sweep is usually a mistake.
 const MOST_VALUES: usize = 100;
 
 #[rustfmt::skip] // a table reads best as one
@@ -56,7 +56,7 @@ fn rehearse(_: &mut PlanScreen, context: &mut Context) {
 
 fn stop_rehearsal(_: &mut PlanScreen, context: &mut Context) {
     if context.rehearsal.work.is_some() {
-        // It tells itself that it has stopped.
+        // It reports by itself that it has stopped.
         context.rehearsal.stop();
     } else {
         context.rehearse();
@@ -74,7 +74,7 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
     }
     match field.way(&context.session) {
         FieldChange::Type => {
-            // What is typed takes the place of the word "automatic".
+            // The typed text replaces the word "automatic".
             let now = if field.is_automatic(plan) { String::new() } else { field.value(plan) };
             screen.editing = Some(Editing { field, text: TextField::new(&now), problem: None });
         }
@@ -87,7 +87,8 @@ fn offer_methods(context: &mut Context) {
     let Some(plan) = context.shown_plan() else { return };
     let mut methods =
         context.with_material(plan, |material| material.methods()).unwrap_or_default();
-    // Several go by one plain name, for numbers or for classes: the one that fits is enough.
+    // Several methods share one plain name, for numbers or for classes: the one that fits is
+    // enough.
     let fitting: Vec<&str> =
         methods.iter().filter(|it| it.1.is_none()).map(|(spec, _)| spec.name).collect();
     methods.retain(|(spec, misfit)| {
@@ -124,7 +125,7 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
     }
     match field.way(&context.session) {
         FieldChange::Choose(choices) => choose(context, field, &choices, by),
-        // What else a score may be is typed.
+        // Other values of a score are typed.
         FieldChange::Type if matches!(field, PlanField::Score) => {
             let method = context.shown_plan().and_then(|plan| adapt::method(&plan.method).ok());
             let covers = method.is_some_and(<dyn adapt::Method>::covers_scores);
@@ -152,7 +153,7 @@ fn reset(screen: &mut PlanScreen, context: &mut Context) {
     context.ask_preview();
 }
 
-/// Marks are kept by name.
+/// Marks the plan; marks are kept by name.
 fn mark(screen: &mut PlanScreen, context: &mut Context) {
     let Some(plan) = context.shown_plan() else { return };
     let name = plan.name.clone();
@@ -376,7 +377,7 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
         PlanField::Holdout => ((now + 0.05 * by as f64) * 100.0).round() / 100.0,
         _ => ladder(now, by),
     };
-    // A number that does not fit leaves the field as it was.
+    // A number that does not fit leaves the field unchanged.
     if let Err(problem) = set_field(context, field, &next.to_string()) {
         context.say(Level::Info, problem);
     }

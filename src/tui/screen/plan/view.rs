@@ -30,10 +30,10 @@ use crate::tui::widgets::track::TrackView;
 /// Rows of the chart of explained energy.
 const ENERGY_ROWS: u16 = 10;
 
-/// From this width on there is room for a third column.
+/// With this width there is room for a third column.
 const WIDE: u16 = 160;
 
-/// The help has at least so many lines, so that the form seldom moves.
+/// The least number of lines for the help, so that the form seldom moves.
 const LEAST_HELP: u16 = 3;
 
 pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -77,7 +77,7 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
     }
 }
 
-/// Long values get more room where there is some.
+/// Long values get more room if there is some.
 fn form_width(screen: &PlanScreen, plan: &PlanDefinition, room: u16) -> u16 {
     let least = if room >= 120 { 62 } else { 42 };
     let lines = screen.lines(plan);
@@ -88,7 +88,7 @@ fn form_width(screen: &PlanScreen, plan: &PlanDefinition, room: u16) -> u16 {
     ((names + values + 8) as u16).clamp(least, least.max(room * 2 / 5))
 }
 
-/// The value of a field as the form shows it.
+/// The value of a field in the form.
 fn value_of(field: PlanField, plan: &PlanDefinition) -> String {
     let value = match field {
         PlanField::Method => adapt::name_of(&plan.method).to_owned(),
@@ -97,7 +97,7 @@ fn value_of(field: PlanField, plan: &PlanDefinition) -> String {
     format!("{value} {}", field.unit(&value)).trim().to_owned()
 }
 
-/// On a wide terminal: what to expect, and the plans of the session.
+/// On a wide terminal: the expected result, and the plans of the session.
 fn beside_costs(
     context: &Context,
     canvas: &mut Canvas,
@@ -177,7 +177,7 @@ fn form(
         }
         _ => Line::default(),
     };
-    // The help is shown whole where it fits into a third of the form.
+    // The whole help is shown if it fits into a third of the form.
     let needed = wrapped_lines(&help_line.to_string(), inner.width);
     let help_rows = needed.max(LEAST_HELP).min((inner.height / 3).max(LEAST_HELP));
     let [rows, help] =
@@ -233,7 +233,7 @@ fn form(
     canvas.paragraph(help_line, true, help);
 }
 
-/// What the chosen method does, and its name in sessions and papers.
+/// The description of the chosen method, and its name in sessions and papers.
 fn about_method(plan: &PlanDefinition) -> String {
     match adapt::method(&plan.method) {
         Ok(method) => {
@@ -309,8 +309,8 @@ fn after(preview: &Preview) -> f64 {
     }
 }
 
-/// The chart of what the public directions keep, where there is room for it or where their
-/// number is being chosen. Returns what is left of the area.
+/// The chart of the energy that public directions keep, if there is room for it or if their number
+/// is being chosen. Returns the rest of the area.
 fn energy(
     screen: &PlanScreen,
     context: &Context,
@@ -328,7 +328,7 @@ fn energy(
         area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(ENERGY_ROWS)]));
     let shares = explained.shares.iter().enumerate();
     let points: Vec<PlotPoint> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
-    // Nothing is to be seen beyond 98 % and twice the choice.
+    // There is nothing to see beyond 98 % and twice the choice.
     let last = explained.needed(0.98).max(2 * explained.chosen).min(points.len()).max(2);
     let chart = Chart::new("public energy that k directions keep, %", theme, glyphs)
         .x_axis("k", true)
@@ -367,7 +367,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         Some(None) => Line::styled("rehearsed on public data: r shows the result", theme.good),
         Some(Some(lost)) => Line::styled(format!("note: {lost}"), theme.warning),
     });
-    // What may spoil the result is read before what it costs.
+    // Possible problems come before the cost.
     for warning in &preview.warnings {
         lines.push(Line::styled(format!("note: {warning}"), theme.warning));
     }

@@ -13,15 +13,15 @@ pub const CANDIDATES: Pane = Pane::list("candidates");
 
 #[derive(Debug, Default)]
 pub struct RankScreen {
-    /// Place in the table as it is sorted.
+    /// Index in the sorted table.
     pub selected: usize,
     pub sort: RankColumn,
     pub reverse: bool,
-    /// Where there are both, the released ranking is shown and not the exact one.
+    /// Whether the released ranking is shown and not the exact one, if there are both.
     pub released_in_front: bool,
 }
 
-/// One candidate as the table shows it.
+/// One candidate in the table.
 #[derive(Debug, Clone, Default)]
 pub struct CandidateRow {
     pub rank: usize,
@@ -108,7 +108,7 @@ impl RankColumn {
         }
     }
 
-    /// Missing numbers come last, whatever the direction.
+    /// Missing numbers come last in either direction.
     fn compare(self, a: &CandidateRow, b: &CandidateRow, reverse: bool) -> Ordering {
         let turned = |order: Ordering| if reverse { order.reverse() } else { order };
         match self {
@@ -148,7 +148,7 @@ impl RankScreen {
         in_front && ranking.exact(watch).is_some()
     }
 
-    /// The table under this watch, sorted. Empty where there is nothing to be seen.
+    /// The table under this watch, sorted. Empty if nothing may be seen.
     pub fn rows(&self, ranking: &LiveRanking, watch: &Watch) -> Vec<CandidateRow> {
         let released = ranking.released.as_ref().filter(|_| !self.shows_exact(ranking, watch));
         let mut rows: Vec<CandidateRow> = match released {
@@ -185,7 +185,7 @@ impl RankScreen {
         rows
     }
 
-    /// The dataset that Enter takes.
+    /// The dataset that Enter selects.
     pub fn chosen(&self, context: &Context) -> Option<String> {
         if let Some(RankingSoFar::Winner(name, _)) = &context.ranking.released
             && !self.shows_exact(&context.ranking, &context.watch)

@@ -39,7 +39,7 @@ fn rank(_: &mut RankScreen, context: &mut Context) {
     }
 }
 
-/// By errors where there are labels, which say most of an error to come.
+/// Ranks by errors if there are labels, because these predict the later error best.
 fn rank_by_labels(screen: &mut RankScreen, context: &mut Context) {
     if !context.session.ranking.has_labels(&context.session) {
         return select_privately(screen, context);
@@ -104,7 +104,7 @@ fn sort(screen: &mut RankScreen, _: &mut Context) {
     screen.selected = 0;
 }
 
-/// Ranks from now on with the model and the scaling of the plan.
+/// From now on ranks with the model and the scaling of the plan.
 fn follow_plan(_: &mut RankScreen, context: &mut Context) {
     let Some(plan) = context.shown_plan().cloned() else {
         context.say(Level::Info, "there is no plan yet: 3 makes one");
@@ -123,7 +123,7 @@ fn follow_plan(_: &mut RankScreen, context: &mut Context) {
     }
 }
 
-/// Takes the selected dataset into the plan: alone, in place of what was there.
+/// Puts the selected dataset into the plan, instead of the earlier ones.
 fn take(screen: &mut RankScreen, context: &mut Context) {
     let Some(name) = screen.chosen(context) else {
         context.say(Level::Info, "rank first: r uses exact numbers, p is private");

@@ -107,7 +107,7 @@ fn bar_of(found: &RankingSoFar) -> RankColumn {
     if matches!(found, RankingSoFar::Errors(..)) { RankColumn::Error } else { RankColumn::Energy }
 }
 
-/// A line above a result that tells of the other one; returns what is left of the area.
+/// A line above a result about the other one; returns the rest of the area.
 fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
     let Some(text) = text else { return area };
     let style = canvas.theme.muted;
@@ -118,7 +118,7 @@ fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
     rest
 }
 
-/// A released result, where the exact one is shown.
+/// A released result, while the exact one is shown.
 fn other_result(found: &RankingSoFar) -> String {
     let (what, guarantee) = match found {
         RankingSoFar::Winner(name, guarantee) => (format!("best of these: {name}"), guarantee),
@@ -132,7 +132,7 @@ fn other_result(found: &RankingSoFar) -> String {
     format!("Released at ε {}: {what}. b shows it.", round_up(guarantee.epsilon, 4))
 }
 
-/// What the name of a winner does not say.
+/// Facts that the name of a winner does not show.
 fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = String> {
     let session = &context.session;
     let private = session.ranking.private_name(session).ok();
@@ -155,16 +155,16 @@ fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = Str
     sure.into_iter().chain([useless.to_owned()])
 }
 
-/// How far the energy of a privately selected dataset lies behind the best one's at most, with
-/// 95 % certainty. Of the exponential mechanism, whose scores are sums over the records that a
-/// change of one record moves within a range of 2, it is known that
-/// P(score behind the best ≥ (2/ε)(ln k + t)) ≤ e⁻ᵗ; permute-and-flip does no worse.
+/// The most, with 95 % certainty, by which the energy of a privately selected dataset is below the
+/// best one's. For the exponential mechanism, with scores that are sums over records and move
+/// within a range of 2 when one record changes, P(score behind the best ≥ (2/ε)(ln k + t)) ≤ e⁻ᵗ;
+/// permute-and-flip is no worse.
 fn energy_behind(epsilon: f64, candidates: usize, records: usize) -> f64 {
     let doubt: f64 = 0.05;
     2.0 / epsilon * ((candidates as f64).ln() - doubt.ln()) / records.max(1) as f64
 }
 
-/// Remarks on a private ranking, and what was left out.
+/// Remarks on a private ranking, and the candidates that were left out.
 fn notes(context: &Context, theme: &Theme) -> impl Iterator<Item = Line<'static>> {
     let remarks = context.ranking.remarks.iter().map(|remark| format!("note: {remark}"));
     let left_out = context.ranking.left_out.iter();
@@ -276,7 +276,7 @@ fn exact(
     details(screen, context, canvas, right, comparison);
 }
 
-/// Text without a box begins where that in boxes does.
+/// Text without a box is aligned with text in boxes.
 fn inset(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
@@ -297,7 +297,7 @@ fn longest<'t>(texts: impl Iterator<Item = &'t String>) -> u16 {
     texts.map(|text| text.chars().count() as u16).max().unwrap_or(0)
 }
 
-/// The columns that fit beside a bar and a verdict; those that hold nothing are left out.
+/// The columns that fit beside a bar and a verdict, without empty ones.
 fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<RankColumn> {
     let mut by_weight = vec![
         RankColumn::Energy,
@@ -307,11 +307,11 @@ fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<
         RankColumn::Unlabelled,
         RankColumn::Labelled,
     ];
-    // A stable sort: the one with the bars goes to the front.
+    // A stable sort: the column with the bars comes first.
     by_weight.sort_by_key(|column| *column != first);
     by_weight.retain(|column| rows.iter().any(|row| column.number(row).is_some()));
     let by_weight = [RankColumn::Rank, RankColumn::Name].into_iter().chain(by_weight);
-    // The verdict is whole wherever the score that it judges keeps its place beside it.
+    // The verdict is not cut if the score that it judges still fits beside it.
     let verdict = longest(rows.iter().map(|row| &row.verdict));
     let first =
         [RankColumn::Rank, RankColumn::Name, first].map(|column| width_of(column, rows) + 1);
@@ -486,13 +486,13 @@ fn details(
 mod tests {
     use super::energy_behind;
 
-    /// Of the exponential mechanism itself: weights e^(ε s/2), the winner 5 % of the time
-    /// further behind than the bound says at most.
+    /// For the exponential mechanism itself: weights e^(ε s/2), with the winner further behind than
+    /// the bound at most 5 % of the time.
     #[test]
     fn a_winner_is_seldom_further_behind_than_is_said() {
         for (epsilon, records, candidates) in [(0.5, 200, 3), (2.0, 1000, 8)] {
             let most = energy_behind(epsilon, candidates, records) * records as f64;
-            // One best dataset; all others exactly so far behind.
+            // One best dataset, with all others exactly this far behind.
             let behind = (-epsilon * most / 2.0).exp() * (candidates - 1) as f64;
             let missed = behind / (1.0 + behind);
             assert!(missed <= 0.05 && missed > 0.02, "{missed}");

@@ -12,12 +12,12 @@ use crate::tui::canvas::{Canvas, bold};
 use crate::tui::live_run::{ChoiceCandidate, Ended, LiveChoice, LiveRun};
 use crate::tui::theme::{Glyphs, Theme};
 
-/// Cells of a bar that shows how far a candidate is trained.
+/// Cells of a bar for the training progress of a candidate.
 const BAR: usize = 20;
-/// There is room for bars.
+/// The least width with room for bars.
 const WIDE: u16 = 90;
 
-/// In place of the charts of a run.
+/// The candidates, instead of the charts of a run.
 pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveChoice) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let chosen = match &run.ended {
@@ -87,7 +87,7 @@ fn training<'a>(
     }
 }
 
-/// What is paid and what can be told apart; at the end, how the errors are to be read.
+/// The price and the detectable difference; at the end, how to read the errors.
 fn explanation(choice: &LiveChoice, chosen: Option<&Chosen>) -> Vec<String> {
     let mut said: Vec<String> = chosen.map(|chosen| chosen.how.clone()).into_iter().collect();
     said.push(format!(
@@ -113,7 +113,7 @@ pub fn verdict(chosen: &Chosen) -> String {
     }
 }
 
-/// What holds for all candidates together.
+/// The guarantee for all candidates together.
 pub fn guarantee(chosen: &Chosen) -> String {
     format!(
         "guarantee, for all candidates together: ε {} at δ {:e} if {}",

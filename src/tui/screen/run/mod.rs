@@ -79,7 +79,7 @@ impl Screen for RunScreen {
     fn words(&self, context: &Context) -> Vec<Explained> {
         let curves = self.run(context).into_iter().flat_map(|run| run.curves.keys());
         let mut words = explained(curves.map(|series| series.words()));
-        // What matters most first.
+        // The most important word first.
         words.sort_by_key(|word| word.name != "private error");
         let result = self.run(context).and_then(|run| result_in_words(run, &context.watch));
         let result = result.map(|text| Explained {
@@ -138,7 +138,7 @@ impl Screen for RunScreen {
         Some((&mut self.viewport, extent))
     }
 
-    /// The curves of a run over the steps that the charts show.
+    /// The curves of a run over the steps in the charts.
     fn sheet(&self, context: &Context, watch: &Watch) -> Option<Sheet> {
         let run = self.run(context)?;
         let (low, high) = self.viewport.window.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));

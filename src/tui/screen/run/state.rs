@@ -13,7 +13,7 @@ pub const LOG: Pane = Pane::list("log");
 pub struct RunScreen {
     pub selected: usize,
     pub viewport: Viewport,
-    /// Line of the log; without one the log follows what arrives.
+    /// Line of the log; `None` if the log follows new lines.
     pub line: Option<usize>,
 }
 

@@ -10,10 +10,10 @@ use crate::tui::live_elsewhere::TrainerSteps;
 use crate::tui::tab::CHARTS;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 
-/// More charts leave no room for any.
+/// The most charts; more would leave no room for any.
 const MOST: usize = 3;
 
-/// ε as we compute it beside the one that is claimed, as far as they are known.
+/// Our ε and the claimed one, as far as known.
 pub fn spent(trained: &TrainerSteps) -> String {
     let Some(delta) = trained.delta else { return "no ε is known".to_owned() };
     let claimed = trained.claimed.last().map(|(_, epsilon)| round_up(*epsilon, 4));
@@ -36,7 +36,7 @@ pub fn charts(
     let [metrics, spent] =
         area.layout(&Layout::horizontal([Constraint::Fill(2), Constraint::Fill(1)]));
     let rows = metrics.layout_vec(&Layout::vertical(vec![Constraint::Fill(1); shown.max(1)]));
-    // Whether a metric may be told is not said in the file.
+    // The file does not say whether a metric may be published.
     if context.watch.is_sealed() || shown == 0 {
         let inner = canvas.boxed(metrics, "metrics");
         let words =

@@ -87,7 +87,7 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
     }
 }
 
-/// Beyond this a pace slows nothing down.
+/// A faster pace has no effect.
 const FASTEST: f64 = 512.0;
 
 fn slower(screen: &mut RunScreen, context: &mut Context) {
@@ -98,7 +98,7 @@ fn faster(screen: &mut RunScreen, context: &mut Context) {
     set_pace(screen, context, |now| now.filter(|pace| *pace < FASTEST).map(|pace| pace * 2.0));
 }
 
-/// The power of two that is next to a speed that was seen.
+/// The power of two closest to an observed speed.
 fn rounded(speed: f64) -> f64 {
     speed.clamp(0.5, FASTEST).log2().round().exp2()
 }

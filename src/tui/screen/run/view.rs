@@ -58,7 +58,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     };
     let results_rows =
         if run.has_ended() && run.is_ours() && (!on_log || area.height >= 30) { needed } else { 0 };
-    // A result says more than the events that led to it.
+    // A result is more important than the events before it.
     let log_rows = match (area.height, on_log) {
         (40.., _) => 8,
         (_, true) => 7,
@@ -70,8 +70,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     let width = area.width.saturating_sub(2);
     let head_rows = head.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
     let list_rows = if several { (context.runs.len() as u16).min(4) + 1 } else { 0 };
-    // The verdict is whole where the charts have room beside it. The table of errors goes first: the
-    // verdict has its numbers. `i` shows what is left out.
+    // The verdict is not cut if the charts have room beside it. The table of errors is dropped
+    // first, because the verdict has its numbers. `i` shows the omitted parts.
     let room = area.height.saturating_sub(list_rows + 2 + log_rows + LEAST_CHARTS);
     let told = matches!(run.ended, Some(Ended::Summary(_)));
     let results_rows = if told && head_rows + results_rows > room && area.height < 30 {
@@ -117,14 +117,14 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     event_log(screen, context, canvas, log, run);
 }
 
-/// So many rows the charts keep when much is to be said.
+/// The rows that the charts keep when there is a lot of text.
 const LEAST_CHARTS: u16 = 7;
-/// With fewer rows one chart stands beside the other.
+/// With fewer rows the charts are side by side.
 const LEAST_FOR_THREE: u16 = 10;
 /// The errors of three models, and their heading.
 const TABLE_ROWS: u16 = 4;
 
-/// Everything that is said of a run's result, for the window that explains words.
+/// Everything about a run's result, for the window that explains words.
 pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(Ended::Summary(summary)) = &run.ended {
@@ -139,8 +139,7 @@ pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Whether the model is good, in words, once there is one; and what the curator should know
-/// before believing it.
+/// Whether the model is good, in words, once there is one, with warnings for the curator.
 fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'static>> {
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
     let mut lines = Vec::new();
@@ -224,7 +223,7 @@ fn status_lines(
         Span::styled(format!(" {} ", run.plan), theme.text),
         Span::styled(state.to_owned(), style),
     ];
-    // How often something is trained may be a secret, and steps tell it.
+    // How often something is trained may be secret, and steps would reveal it.
     let in_secret = run.choice.as_ref().is_some_and(|choice| choice.in_secret);
     if in_secret && !run.has_ended() && !context.watch.is_sealed() {
         let text = format!(" {} step {} of {}", glyphs.curator, run.step, run.total);
@@ -285,19 +284,19 @@ fn three_charts(
     run: &LiveRun,
 ) {
     let [loss, gap, spend] = if area.width >= 120 {
-        // How ε grows is seen on a narrow chart, too.
+        // The growth of ε is also visible on a narrow chart.
         let spend = (area.width / 6).clamp(26, 36);
         let widths = [Constraint::Fill(1), Constraint::Fill(1), Constraint::Length(spend)];
         area.layout(&Layout::horizontal(widths))
     } else {
         let [left, right] = area.layout(&Layout::horizontal([Constraint::Fill(1); 2]));
-        // In so few rows two charts would show nothing, and the gauge tells what is spent.
+        // In so few rows two charts would show nothing, and the gauge shows the spending.
         let spend = u16::from(area.height >= LEAST_FOR_THREE);
         let rows = [Constraint::Fill(1), Constraint::Fill(spend)];
         let [above, below] = right.layout(&Layout::vertical(rows));
         [left, above, below]
     };
-    // A few bars need few rows; ε has the others.
+    // A few bars need few rows; ε gets the others.
     let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
     let [gap, spend] = if corrected && area.width >= 120 {
         let right = gap.union(spend);
@@ -338,7 +337,7 @@ fn three_charts(
     let has = |figure: &ChartContent| {
         figure.series.iter().any(|(series, _)| run.curves.contains_key(series))
     };
-    // Where the objective cannot be shown, its parts may be.
+    // If the objective cannot be shown, its parts may be.
     let objective = if has(&losses) && !has(&objective) { losses } else { objective };
     let has_errors = has(&errors);
     if loss.height >= 14 && has_errors {
@@ -379,7 +378,7 @@ const CORRECTIONS: [(Series, &str); 6] = [
     (Series::CellsCorrection, "regions"),
 ];
 
-/// What each part of the correction contributes after the last round, as bars.
+/// The contribution of each part of the correction after the last round, as bars.
 fn corrections(
     screen: &RunScreen,
     context: &Context,
@@ -410,15 +409,15 @@ fn corrections(
     canvas.render(Paragraph::new(sizes.iter().map(line).collect::<Vec<_>>()), inner);
 }
 
-/// What one chart shows.
+/// The content of one chart.
 struct ChartContent<'a> {
     title: &'a str,
-    /// Each with its short name in the legend.
+    /// The series, each with its short name in the legend.
     series: &'a [(Series, &'static str)],
     log: bool,
-    /// Its numbers are shares: they are told in percent.
+    /// Whether its numbers are shares, shown in percent.
     share: bool,
-    /// Its current value is shown large.
+    /// Whether its current value is shown large.
     large: bool,
 }
 
@@ -444,7 +443,7 @@ fn chart(
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
     let chart = Chart::new(&title, theme, glyphs).log(log).percent(share).x_axis("step", true);
     let chart = chart.window(viewport.window).cursor(viewport.cursor);
-    // The private error is what matters; where it cannot be seen, the public one.
+    // The private error matters most; if it cannot be seen, the public one is shown.
     let now = views.iter().rev().find_map(|view| Some((view, view.points.iter().last()?)));
     let now = now.map(|(view, (_, value))| (view.name, view.curator, *value));
     let chart = views.into_iter().fold(chart, Chart::series);
@@ -458,10 +457,10 @@ fn chart(
     canvas.plot(inner, chart);
 }
 
-/// A chart with a large number above it has at least so many rows.
+/// The least rows of a chart with a large number above it.
 const LEAST_LARGE: u16 = 15;
 
-/// Draws a large number at the top of an area; returns what is left of it.
+/// Draws a large number at the top of an area; returns the rest of the area.
 fn below_large(canvas: &mut Canvas, area: Rect, number: &str, about: &str, style: Style) -> Rect {
     let rows = [Constraint::Length(large::ROWS + 1), Constraint::Fill(1)];
     let [top, rest] = area.layout(&Layout::vertical(rows));
@@ -550,7 +549,7 @@ struct OutcomeColumn {
     cells: [String; 3],
 }
 
-/// What the names of the models take.
+/// The width of the names of the models.
 const NAMES: usize = 27;
 
 impl OutcomeColumn {
@@ -559,7 +558,7 @@ impl OutcomeColumn {
     }
 }
 
-/// Columns for the scores that stand beside the error of the first model.
+/// Columns for the further scores of the first model.
 fn further_columns(
     mark: &str,
     style: Style,
@@ -621,7 +620,7 @@ fn outcome(
         ),
         OutcomeColumn::new("public hold-out (may rise)", 26, theme.text, open.map(public)),
     ];
-    // What stands beside the error has columns where they fit.
+    // Further scores get columns if they fit.
     let fits = |columns: &[OutcomeColumn], more: &[OutcomeColumn]| {
         let taken: usize = columns.iter().chain(more).map(|column| column.width + 1).sum();
         NAMES + taken <= usize::from(area.width)

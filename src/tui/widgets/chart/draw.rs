@@ -12,11 +12,11 @@ use super::{Chart, FittedCurves, Layout, Reference, SeriesView};
 use crate::plot::axis::Axis;
 use crate::plot::number::{compact, percent};
 
-/// Fewer letters of a name say little.
+/// The least useful number of letters of a name.
 const LEGIBLE: u16 = 8;
 
 impl Chart<'_> {
-    /// What the title line says, for the border of a box around the chart.
+    /// The text of the title line, for the border of a box around the chart.
     pub fn heading(&self) -> String {
         let scale = if self.log { " (log)" } else { "" };
         let at = self.cursor_x().map(|x| format!(" · {} {}", self.x_name, exact(x)));
@@ -45,7 +45,7 @@ impl Chart<'_> {
         found.map(|point| point.0).min_by(|a, b| (a - cursor).abs().total_cmp(&(b - cursor).abs()))
     }
 
-    /// The number that the legend gives for a curve: under the cursor, or last.
+    /// The number of a curve in the legend: under the cursor, or the last one.
     fn reading(&self, series: &SeriesView<'_>) -> String {
         let told = |y| if self.percent { percent(y) } else { compact(y) };
         let Some(cursor) = self.cursor else {
@@ -68,8 +68,8 @@ impl Chart<'_> {
             .collect();
         let names: Vec<_> =
             self.series.iter().map(|series| self.glyphs.spell(series.name)).collect();
-        // Numbers and markers stay whole; where space is short, names shrink. Where too little
-        // would be left of them, they stand without numbers: those can be had by the cursor.
+        // Numbers and markers are not cut; if space is short, names shrink. If too little would be
+        // left of them, the numbers are dropped, because the cursor can show them.
         let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
         let limit = |with_readings: bool| {
             let fixed: u16 = (self.series.iter().zip(&readings))
@@ -153,7 +153,7 @@ impl Chart<'_> {
             write(buffer, layout.area, layout.area.x, row + 1, &name, self.theme.muted);
         }
         let Some(figure) = figure else { return };
-        // The first label may begin under the axis, but not run into the name.
+        // The first label may begin under the axis, but must not run into the name.
         let mut free = if layout.gutter > 0 { plot.x - 1 } else { plot.x };
         let ticks = figure.x.ticks((plot.width / 8).max(2), self.steps);
         for tick in ticks.iter().filter(|tick| figure.x.contains(tick.value)) {
@@ -187,7 +187,7 @@ impl Chart<'_> {
                 dots.set(column, row, Owner::Reference, Ink::Measured);
             }
         }
-        // Backwards, so that the first curve lies on top.
+        // Backwards, so that the first curve is on top.
         for (index, curve) in figure.curves.iter().enumerate().rev() {
             trace(&mut dots, Owner::Series(index), curve, &figure.y);
         }
@@ -253,8 +253,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Several braille curves differ by colour only, so each ends in its marker; so
-    /// does a lone point, which would be one dot among all the others.
+    /// Several braille curves differ only by colour, so each ends in its marker. So does a lone
+    /// point, which would be one dot among many.
     fn draw_end_markers(
         &self,
         plot: Rect,
@@ -312,7 +312,7 @@ fn trace(dots: &mut Dots, owner: Owner, curve: &[Bin], y: &Axis) {
     }
 }
 
-/// An x in full if it is a whole number: the step that a reader looks for.
+/// An x in full if it is a whole number, because readers look for the step.
 fn exact(x: f64) -> String {
     if x.fract() == 0.0 && x.abs() < 1e15 { format!("{}", x as i64) } else { compact(x) }
 }

@@ -31,7 +31,7 @@ mod draw;
 /// charts under one another stay aligned and nothing jumps while data stream in;
 /// only longer labels widen it.
 const GUTTER: u16 = 7;
-/// Where the plot would be narrower than this, it takes the gutter's place.
+/// If the plot would be narrower than this, it replaces the gutter.
 const NARROWEST_PLOT: u16 = 12;
 
 /// One curve: x ascending; a y that is NaN or infinite is a gap.
@@ -39,10 +39,10 @@ const NARROWEST_PLOT: u16 = 12;
 pub struct SeriesView<'a> {
     pub name: &'a str,
     pub style: Style,
-    /// Computed from private data without noise: marked `◆` wherever it is read.
+    /// Computed from private data without noise: marked `◆` wherever it is shown.
     pub curator: bool,
     pub points: TrackView<'a>,
-    /// Which marker it has: the same in every chart that shows it.
+    /// The index of its marker, the same in every chart.
     pub slot: usize,
 }
 
@@ -103,13 +103,13 @@ impl<'a> Chart<'a> {
         self
     }
 
-    /// The values are shares: they are told in percent.
+    /// Whether the values are shares, shown in percent.
     pub fn percent(mut self, percent: bool) -> Self {
         self.percent = percent;
         self
     }
 
-    /// What x counts, and whether only whole numbers of it make sense.
+    /// The name of x, and whether only whole numbers make sense.
     pub fn x_axis(mut self, name: &'a str, whole: bool) -> Self {
         self.x_name = name;
         self.steps = whole;
@@ -128,31 +128,31 @@ impl<'a> Chart<'a> {
         self
     }
 
-    /// Draws a dashed line at this y, which is kept in sight.
+    /// Draws a dashed line at this y, which stays visible.
     pub fn reference(mut self, value: f64, label: &'a str) -> Self {
         self.reference = value.is_finite().then_some(Reference { value, label });
         self
     }
 
-    /// Without its title line: a box around it has the heading.
+    /// Without its title line, because a box around it has the heading.
     pub fn headless(self) -> Self {
         Self { title: "", ..self }
     }
 
-    /// Whether to name the curves and their values in a line of their own.
+    /// Whether to name the curves and their values on a separate line.
     pub fn legend(mut self, legend: bool) -> Self {
         self.legend = legend;
         self
     }
 
-    /// What to say when there are no points at all.
+    /// The message if there are no points at all.
     pub fn empty(mut self, message: &'a str) -> Self {
         self.empty = message;
         self
     }
 
-    /// Draws the chart. Returns the area of the plot and the x of its first and last
-    /// column, for the mouse; `None` where there are no points.
+    /// Draws the chart. Returns the area of the plot and the x of its first and last column, for
+    /// the mouse; `None` if there are no points.
     pub fn draw(&self, area: Rect, buffer: &mut Buffer) -> Option<(Rect, (f64, f64))> {
         let area = area.intersection(buffer.area);
         if area.is_empty() {
@@ -170,7 +170,7 @@ impl<'a> Chart<'a> {
         Some((layout.plot, figure.x.ends()))
     }
 
-    /// The x range that is shown.
+    /// The shown range of x.
     pub fn visible(&self) -> Option<(f64, f64)> {
         let whole = || {
             let extents = self.series.iter().filter_map(|series| extent(&series.points));
@@ -276,8 +276,8 @@ impl FittedCurves {
     }
 }
 
-/// Which rows and columns of the area are for what. Where space is short, the x axis
-/// goes first, then the legend, the title and the gutter; the plot stays.
+/// The use of the rows and columns of the area. If space is short, the x axis is dropped first,
+/// then the legend, the title and the gutter; the plot stays.
 struct Layout {
     area: Rect,
     title: Option<u16>,
@@ -285,7 +285,7 @@ struct Layout {
     plot: Rect,
     /// The row of the x axis; its labels are in the row below.
     x_axis: Option<u16>,
-    /// Columns for the y axis, itself included; 0 without one.
+    /// Columns for the labels and the y axis itself; 0 without one.
     gutter: u16,
     figure: Option<FittedCurves>,
 }

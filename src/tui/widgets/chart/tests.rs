@@ -25,7 +25,7 @@ fn drawn(chart: &Chart<'_>, columns: u16, rows: u16) -> Buffer {
     buffer
 }
 
-/// The picture with a border, so that blanks at its ends are seen.
+/// The picture with a border, so that blanks at its ends are visible.
 fn picture(chart: &Chart<'_>, columns: u16, rows: u16) -> String {
     let buffer = drawn(chart, columns, rows);
     let mut lines = vec![];
@@ -279,7 +279,7 @@ proptest! {
         reference in prop_oneof![-5.0..20.0f64, any::<f64>()],
         (log, unicode, titled) in any::<(bool, bool, bool)>(),
     ) {
-        // In the last corner of the terminal any careless sum overflows.
+        // In the last corner of the terminal careless sums overflow.
         let origin = if corner { (u16::MAX - 40, u16::MAX - 16) } else { (0, 0) };
         let frame = Rect::new(origin.0, origin.1, 40, 16);
         let area = Rect::new(frame.x + x.min(39), frame.y + y, columns, rows);
