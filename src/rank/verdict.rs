@@ -25,7 +25,7 @@ pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
         CandidatePlace::Best if line.as_floor => "best; as good as more private records".to_owned(),
         CandidatePlace::Best => "best".to_owned(),
         CandidatePlace::Tied(Some(more)) => {
-            format!("as good as the best; {more} more repeats would decide")
+            format!("as good as the best; {} would decide", repeats_words(more))
         }
         CandidatePlace::Tied(None) => "as good as the best".to_owned(),
         CandidatePlace::Behind => "behind the best".to_owned(),
@@ -80,7 +80,7 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
             let would = match more.and_then(|more| more.into_iter().max()) {
                 _ if order == CandidateOrder::Error => String::new(),
                 None => " (more repeats would probably not change that)".to_owned(),
-                Some(most) => format!(" ({most} more repeats would decide)"),
+                Some(most) => format!(" ({} would decide)", repeats_words(most)),
             };
             parts.push(format!("{} may be as good{would}", listed(&tied)));
         }
@@ -109,6 +109,10 @@ pub(super) fn by_energy(lines: &[CandidateLine]) -> Option<String> {
             most.name
         )
     })
+}
+
+fn repeats_words(more: usize) -> String {
+    if more == 1 { "1 more repeat".to_owned() } else { format!("{more} more repeats") }
 }
 
 fn are(count: usize) -> &'static str {
@@ -161,6 +165,10 @@ mod tests {
             "behind the best; no better than noise"
         );
         assert!(of_line(&lines[4], CandidateOrder::Energy).contains("3 features"));
+        assert!(
+            of_line(&line("x", CandidatePlace::Tied(Some(1)), false), CandidateOrder::Energy)
+                .ends_with("1 more repeat would decide")
+        );
         let mut differing = line("renamed", CandidatePlace::Broken, false);
         differing.trouble = Some("its columns do not go\n  column  a.csv  b.csv".to_owned());
         assert_eq!(of_line(&differing, CandidateOrder::Energy), "left out: its columns do not go");

@@ -23,8 +23,8 @@ const RELEASED: &str = ".json";
 const OF_A_DIRECTION: &str = "The scores are those of one private direction: the energy is the \
     share of it that a dataset's span holds, the distance the sine of their angle.";
 
-const OF_ERRORS: &str = "The error is that of a model of the dataset alone on the private records, \
-    from 0 to 1: the share of wrong answers, or how far off it is as a share of the range of labels.";
+const OF_ERRORS: &str = "The error is that of a model of the dataset alone on the private records: \
+    the share of wrong answers, or how far off it is as a share of the range of labels.";
 
 /// One public dataset's scores; `None` of a broken one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -69,6 +69,8 @@ impl LiveRun {
 
     /// One of ours from here on: its charts begin with the steps that it took before.
     pub fn goes_on(&mut self, run: &ArchivedRun) {
+        // Its files name the process that died for a moment, so it must be known by its name.
+        self.run = Some(run.id.clone());
         self.add_all(&run.curves, run.exact.clone(), &run.epsilon);
         (self.step, self.total, self.taken_before) = (run.steps, run.of, run.steps);
     }
@@ -242,7 +244,7 @@ mod tests {
         let plan = run.plan.clone().unwrap();
         let mut live = LiveRun::new(7, &plan, Control::default());
         live.goes_on(&run);
-        assert_eq!((live.step, live.seconds_each()), (3, None));
+        assert_eq!((live.step, live.seconds_each(), live.run.as_ref()), (3, None, Some(&run.id)));
         let error = Series::PublicError;
         let step = |index, y| News::Moment(Moment::Stepped(made_up(index, 9, &[(error, y)])));
         let points = |live: &LiveRun| {

@@ -155,8 +155,11 @@ impl Context {
         }
         let working = self.working();
         let text = if working > 0 {
-            let runs =
-                if working == 1 { "A run is".to_owned() } else { format!("{working} runs are") };
+            let runs = match working {
+                1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
+                1 => "A run is".to_owned(),
+                many => format!("{many} runs are"),
+            };
             let more = if self.can_leave_running() {
                 " Or g: quit, and it goes on in a process of its own."
             } else {

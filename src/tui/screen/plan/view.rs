@@ -7,6 +7,7 @@ use super::expect::expectations;
 use super::form::{FieldChange, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
 use crate::adapt::{self, ExplainedEnergy};
+use crate::data::preparation::FeatureScaling;
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
 use crate::error::Action;
@@ -413,7 +414,10 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         );
         lines.push(Line::styled(words, theme.muted));
     }
-    let mut facts = Vec::new();
+    let is_public = plan.preparation.features == FeatureScaling::Public;
+    let seen = if is_public { "what public data show" } else { "as declared" };
+    let words = format!("{seen}; private records beyond them are clipped, Run says how many");
+    let mut facts = vec![("bounds", words)];
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));
         facts

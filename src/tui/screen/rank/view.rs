@@ -97,8 +97,8 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
     }
 }
 
-const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records, from 0 \
-    to 1: the share of wrong answers, or how far off it is as a share of the range of labels. It \
+const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: wrong \
+    answers in percent, or how far off it is in percent of the range of labels. It \
     says most about the error of a private model to come. Enter takes the selected dataset into \
     the plan.";
 
