@@ -12,8 +12,6 @@ use crate::session::archive::{self, last};
 pub(super) const MOST_CURVES: usize = 7;
 /// More points than this nobody can see.
 const MOST_POINTS: usize = 600;
-/// ε that differ by less than this share were asked for as the same.
-const SAME_EPSILON: f64 = 1e-2;
 /// A curve that falls to less than this share of its largest value needs a log axis.
 const WIDE: f64 = 30.0;
 
@@ -227,10 +225,8 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     });
     let mut series: Vec<ChartSeries> = series.collect();
     let spent = found.iter().map(|(_, epsilon, _)| *epsilon);
-    let (least, most) = (spent.clone().fold(f64::INFINITY, f64::min), spent.fold(0.0, f64::max));
-    if most - least <= SAME_EPSILON * most {
-        // Calibration differs in the last digits: an axis of these would say nothing.
-        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = most);
+    if let Some(one) = archive::one_epsilon(spent) {
+        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = one);
     }
     let points = || series.iter().flat_map(|series| &series.points);
     let low = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
