@@ -228,7 +228,7 @@ impl Context {
     }
 
     /// Keeps where the user was, for the next time.
-    fn remember(&mut self, path: PathBuf) {
+    pub fn remember(&mut self, path: PathBuf) {
         // One name for a file, by whatever path it was opened.
         let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
         let absolute = absolute.unwrap_or_else(|_| path.clone());

@@ -93,6 +93,7 @@ impl Screen for PlanScreen {
             "steps",
             "hold-out",
             "features",
+            "clipping",
             "label range",
             "intercept",
             "seed",
