@@ -50,7 +50,7 @@ pub const WORDS: &[Word] = &[
     ),
     word(
         "budget",
-        &["budgets"],
+        &["budgets", "spent before", "spent after", "runs that fit"],
         "The ε and δ that all runs on the same private records may spend together, now and later. The ledger refuses a run that would go beyond it. A larger budget is a weaker promise to the people in the data.",
     ),
     word(
@@ -80,7 +80,7 @@ pub const WORDS: &[Word] = &[
     ),
     word(
         "clipping",
-        &["clipped", "clipped gradients", "share of clipped gradients"],
+        &["bounds", "clipped", "clipped gradients", "share of clipped gradients"],
         "A record that exceeds its bound is scaled down to it, so that no single person can move the result by more. Too much clipping loses detail; a wide bound needs more noise. Bounds come from public data, or you declare them.",
     ),
     word(
@@ -90,7 +90,15 @@ pub const WORDS: &[Word] = &[
     ),
     word(
         "correction",
-        &["corrections", "size of each correction"],
+        &[
+            "corrections",
+            "size of each correction",
+            "level",
+            "scale",
+            "other model",
+            "tree effects",
+            "regions",
+        ],
         "How far the private records moved the public model in one respect: its level, its scale, single columns, or regions. A part that the noise would drown is left out and shows as zero.",
     ),
     word(
@@ -245,7 +253,7 @@ pub const WORDS: &[Word] = &[
     ),
     word(
         "noise",
-        &["noise scale", "sensitivity"],
+        &["noise scale", "noise to signal", "sensitivity"],
         "Random numbers added to what is drawn from private records. Its size is the sensitivity (how far one record can move the result) times a factor that depends on ε and δ. The more records there are, the less the noise matters.",
     ),
     word(
@@ -264,9 +272,10 @@ pub const WORDS: &[Word] = &[
             "stopped",
             "failed",
             "abandoned",
+            "given up",
             "recovered",
         ],
-        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model; failed, abandoned and recovered ones may not.",
+        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model; failed, abandoned, given up and recovered ones may not.",
     ),
     word(
         "person",
@@ -297,7 +306,7 @@ pub const WORDS: &[Word] = &[
     word(
         "private error",
         &["best private error", "private accuracy in %", "error on private hold-out"],
-        "The error on private records that were held out, exact and for your eyes only. This is what adaptation is for: less is better. Numbers are in units of the label; for classes it is the share of wrong answers.",
+        "The error on private records that were held out, exact and for your eyes only. This is what adaptation is for: less is better. Numbers are in units of the label; for classes it is wrong answers, in percent.",
     ),
     word(
         "public data",
@@ -438,6 +447,11 @@ pub const WORDS: &[Word] = &[
         "verdict",
         &[],
         "Whether the model is good, in words: compared with public data only, with the trivial answer, and with private data without privacy. It also says how certain that is, given the number of held-out records.",
+    ),
+    word(
+        "wrong answers",
+        &["share of wrong answers", "error rate"],
+        "How many records a model puts into the wrong class, in percent of those that it was asked about: 5 of 40 are 12.5 %. Less is better. Compare it with always giving the most common class.",
     ),
     word(
         "zCDP",

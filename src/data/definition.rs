@@ -106,7 +106,17 @@ pub enum Columns {
     Except(Vec<String>),
 }
 
-/// The treatment of a label that is not one of the classes.
+impl Columns {
+    pub fn words(&self) -> String {
+        match self {
+            Self::All => "every column but the label".to_owned(),
+            Self::Only(names) => names.join(", "),
+            Self::Except(names) => format!("all but {}", names.join(", ")),
+        }
+    }
+}
+
+/// What becomes of a label that is none of the classes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownLabels {

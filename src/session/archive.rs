@@ -19,7 +19,7 @@ use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
 use super::workspace::Workspace;
 use crate::adapt::{self, Series};
-use crate::data::Task;
+use crate::data::{DatasetDefinition, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Scored};
 use crate::files::words::harmless;
@@ -53,6 +53,8 @@ pub struct ArchivedRun {
     /// Start of the run, UTC, to the second.
     pub time: String,
     pub plan: Option<PlanDefinition>,
+    /// The datasets of the plan.
+    pub data: Vec<DatasetDefinition>,
     /// The curator's remark.
     pub tag: String,
     /// `finished`, `stopped`, `failed`, `abandoned`; one of the words below without a certificate,
@@ -89,7 +91,16 @@ pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
     run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
 }
 
-/// The number of these runs in each state: `3 finished, 1 running`.
+/// ε that are this close to each other are one: calibration differs in the last digits.
+const SAME_EPSILON: f64 = 1e-2;
+
+/// The ε of several runs, if it is one and the same; an axis of its last digits would say nothing.
+pub fn one_epsilon(all: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let (least, most) = (all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max));
+    (most > 0.0 && most - least <= SAME_EPSILON * most).then_some(most)
+}
+
+/// How many of these runs stand where: `3 finished, 1 running`.
 pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for run in runs {
@@ -219,6 +230,7 @@ impl ArchivedRun {
             id,
             directory: directory.to_path_buf(),
             plan: None,
+            data: Vec::new(),
             tag: String::new(),
             outcome: OPEN.to_owned(),
             process: None,
@@ -373,7 +385,9 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut run = ArchivedRun::unread(RunId(name), directory);
     match Session::open(&directory.join("run.ron")) {
-        Ok(session) => run.plan = session.plans.into_iter().next(),
+        Ok(session) => {
+            (run.plan, run.data) = (session.plans.into_iter().next(), session.datasets);
+        }
         Err(error) => run.trouble = Some(error.to_string()),
     }
     let tag = fs::read_to_string(directory.join(TAG)).unwrap_or_default();

@@ -675,6 +675,7 @@ mod tests {
         let workspace = Workspace::fresh(directory.path());
         let record = DatasetRecord {
             name: "ours".to_owned(),
+            origin: "/a.csv".to_owned(),
             content: "c".to_owned(),
             view: "v".to_owned(),
             rows: 10,

@@ -3,6 +3,7 @@
 
 use super::file::PlanDefinition;
 use crate::adapt::{self, Field};
+use crate::data::DatasetDefinition;
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::error::{Error, Result};
 
@@ -129,8 +130,31 @@ pub fn count(text: &str) -> Result<Option<usize>> {
     })
 }
 
-/// The differences between plans: a name, and a value for each of them. A plan that could not be
-/// read, or that lacks the field, has a dash.
+/// What differs between datasets of the same name in several runs.
+pub fn data_differences(runs: &[&[DatasetDefinition]]) -> Vec<(String, Vec<String>)> {
+    const PARTS: [(&str, fn(&DatasetDefinition) -> String); 3] = [
+        ("rows of", |it| it.filter.clone().unwrap_or_else(|| ALL.to_owned())),
+        ("columns of", |it| it.columns.words()),
+        ("label of", |it| it.label.clone().unwrap_or_default()),
+    ];
+    let Some(first) = runs.first() else { return Vec::new() };
+    let mut rows = Vec::new();
+    for name in first.iter().map(|it| &it.name) {
+        let of_run = |run: &&'_ [DatasetDefinition]| run.iter().position(|it| it.name == *name);
+        let Some(places) = runs.iter().map(of_run).collect::<Option<Vec<_>>>() else { continue };
+        for (what, words) in PARTS {
+            let values: Vec<_> =
+                runs.iter().zip(&places).map(|(run, place)| words(&run[*place])).collect();
+            if values.windows(2).any(|it| it[0] != it[1]) {
+                rows.push((format!("{what} {name}"), values));
+            }
+        }
+    }
+    rows
+}
+
+/// What differs between plans: a name, and a value for each of them. A plan that could
+/// not be read, or that lacks the field, has a dash.
 pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String>)> {
     let mut names: Vec<&'static str> = Vec::new();
     for field in plans.iter().flatten().flat_map(|plan| fields(plan)) {

@@ -12,9 +12,7 @@ use crate::session::archive::{self, last};
 pub(super) const MOST_CURVES: usize = 7;
 /// Nobody can see more points than this.
 const MOST_POINTS: usize = 600;
-/// Values of ε that differ by less than this share count as the same request.
-const SAME_EPSILON: f64 = 1e-2;
-/// A curve that falls by more than this factor needs a log axis.
+/// A curve that falls to less than this share of its largest value needs a log axis.
 const WIDE: f64 = 30.0;
 
 /// Series that belong in one plot.
@@ -226,10 +224,8 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     });
     let mut series: Vec<ChartSeries> = series.collect();
     let spent = found.iter().map(|(_, epsilon, _)| *epsilon);
-    let (least, most) = (spent.clone().fold(f64::INFINITY, f64::min), spent.fold(0.0, f64::max));
-    if most - least <= SAME_EPSILON * most {
-        // Calibration differs in the last digits, and an axis that shows these would be useless.
-        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = most);
+    if let Some(one) = archive::one_epsilon(spent) {
+        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = one);
     }
     let points = || series.iter().flat_map(|series| &series.points);
     let low = points().map(|point| point.x).fold(f64::INFINITY, f64::min);

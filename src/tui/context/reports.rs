@@ -227,9 +227,9 @@ impl Context {
         self.remember(path);
     }
 
-    /// Keeps the user's position for the next time.
-    fn remember(&mut self, path: PathBuf) {
-        // One name for a file, for any path by which it was opened.
+    /// Keeps where the user was, for the next time.
+    pub fn remember(&mut self, path: PathBuf) {
+        // One name for a file, by whatever path it was opened.
         let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
         let absolute = absolute.unwrap_or_else(|_| path.clone());
         self.state.recent.retain(|other| *other != absolute);

@@ -925,6 +925,14 @@ fn what_was_chosen_is_remembered() {
 }
 
 #[test]
+fn a_session_that_is_named_on_the_command_line_is_a_recent_one() {
+    let mut app = fixtures::loaded();
+    app.context.session_path = Some("/a/named.ron".into());
+    app.first_requests();
+    assert_eq!(app.context.state.recent.first(), Some(&"/a/named.ron".into()));
+}
+
+#[test]
 fn sessions_are_found_by_browsing_and_by_a_typed_path() {
     let mut app = fixtures::loaded();
     app.context.state.recent.clear();

@@ -232,13 +232,18 @@ impl CompareScreen {
     /// The differences between the configurations of the pinned runs: a name, and a value for each.
     pub fn differences(&self, runs: &[ArchivedRun]) -> Vec<(String, Vec<String>)> {
         let plans: Vec<_> = self.pinned(runs).iter().map(|(_, run)| run.plan.as_ref()).collect();
-        plan_field::differences(&plans)
+        let data: Vec<_> = self.pinned(runs).iter().map(|(_, run)| run.data.as_slice()).collect();
+        let mut found = plan_field::differences(&plans);
+        found.extend(plan_field::data_differences(&data));
+        found
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Columns;
+    use crate::session::demo;
     use crate::tui::fixtures::archived;
 
     fn runs() -> Vec<ArchivedRun> {
@@ -256,6 +261,22 @@ mod tests {
         screen.reverse = true;
         assert_eq!(screen.order(&runs, "", &watch), [1, 0, 2]);
         assert_eq!(screen.order(&runs, "nothing has this", &watch), [0; 0]);
+    }
+
+    #[test]
+    fn runs_of_one_plan_on_other_columns_differ() {
+        let (mut screen, mut runs) = (CompareScreen::default(), runs());
+        runs[1].plan = runs[0].plan.clone();
+        for run in &mut runs[..2] {
+            run.data = demo::session("bikeshare").unwrap().datasets;
+            screen.toggle_pin(&run.id);
+        }
+        assert!(screen.differences(&runs).is_empty());
+        runs[1].data[0].columns = Columns::Except(vec!["num".to_owned()]);
+        let found = screen.differences(&runs);
+        let name = format!("columns of {}", runs[1].data[0].name);
+        assert_eq!((found.len(), &found[0].0), (1, &name));
+        assert_eq!(found[0].1[1], "all but num");
     }
 
     #[test]

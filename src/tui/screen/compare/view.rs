@@ -8,7 +8,7 @@ use crate::adapt::Series;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{
-    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, tally,
+    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon, tally,
 };
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
@@ -256,8 +256,8 @@ fn chart(
     let quantity = screen.shown_quantity(context.archived(), &context.watch);
     let log = viewport.log || quantity.always_log();
     if quantity.is_of_runs() {
-        // Every run of the table is a point; all unpinned ones look the same.
-        let points: Vec<(usize, Option<usize>, [PlotPoint; 1], bool)> = order
+        // Every run of the table is a point; unpinned ones are all alike.
+        let mut points: Vec<(usize, Option<usize>, [PlotPoint; 1], bool)> = order
             .iter()
             .filter_map(|&index| {
                 let run = &context.archived()[index];
@@ -271,6 +271,9 @@ fn chart(
                 Some((index, screen.slot(&run.id), [(epsilon(run)?, value)], exact))
             })
             .collect();
+        if let Some(one) = one_epsilon(points.iter().map(|(_, _, point, _)| point[0].0)) {
+            points.iter_mut().for_each(|(_, _, point, _)| point[0].0 = one);
+        }
         let title = format!("{} (b: next)", quantity.title());
         let shown = points.iter().map(|(index, ..)| &context.archived()[*index]);
         let mut chart = Chart::new(&title, theme, glyphs)
@@ -340,7 +343,7 @@ fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, a
     }
     let differences = screen.differences(context.archived());
     if differences.is_empty() {
-        canvas.empty(inner, &["All pinned runs have the same settings."]);
+        canvas.empty(inner, &["All pinned runs have the same settings and data."]);
         return;
     }
     let names = differences.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);

@@ -149,11 +149,7 @@ fn details(
         }
         files => files.files().join(" + "),
     };
-    let features = match &definition.columns {
-        Columns::All => "every column but the label".to_owned(),
-        Columns::Only(names) => names.join(", "),
-        Columns::Except(names) => format!("all but {}", names.join(", ")),
-    };
+    let features = definition.columns.words();
     let categories: Vec<_> = definition.categories.keys().cloned().collect();
     let room = area.width.saturating_sub(2);
     let mut facts = vec![

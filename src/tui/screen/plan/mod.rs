@@ -48,7 +48,7 @@ impl Screen for PlanScreen {
         let rehearsal = &context.rehearsal;
         if rehearsal.shown && context.shown_plan().is_some_and(|plan| rehearsal.fits(plan)) {
             let words = if rehearsal.work.is_some() {
-                "wait for the rehearsal to end, or press R to stop it; r shows what the plan costs"
+                "wait for the rehearsal, or R stops it; r shows what the plan costs"
             } else {
                 "t takes the advised method; l launches the plan as it is"
             };
@@ -94,6 +94,7 @@ impl Screen for PlanScreen {
             "steps",
             "hold-out",
             "features",
+            "clipping",
             "label range",
             "intercept",
             "seed",

@@ -416,7 +416,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     }
     let is_public = plan.preparation.features == FeatureScaling::Public;
     let seen = if is_public { "what public data show" } else { "as declared" };
-    let words = format!("{seen}; private records beyond them are clipped, Run says how many");
+    let words = format!("{seen}; private records beyond them are clipped; Run counts them");
     let mut facts = vec![("bounds", words)];
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));

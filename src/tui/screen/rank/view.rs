@@ -98,9 +98,9 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
 }
 
 const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: wrong \
-    answers in percent, or how far off it is in percent of the range of labels. It \
-    says most about the error of a private model to come. Enter takes the selected dataset into \
-    the plan.";
+    answers in percent, or how far off it is in percent of the range of labels. It says most about \
+    the error of a private model to come. The best of them need not be good: always giving the same \
+    answer may be as good. Enter takes the selected dataset into the plan.";
 
 /// The column with the bars.
 fn bar_of(found: &RankingSoFar) -> RankColumn {
