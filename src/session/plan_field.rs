@@ -132,7 +132,8 @@ pub fn count(text: &str) -> Result<Option<usize>> {
 
 /// What differs between datasets of the same name in several runs.
 pub fn data_differences(runs: &[&[DatasetDefinition]]) -> Vec<(String, Vec<String>)> {
-    const PARTS: [(&str, fn(&DatasetDefinition) -> String); 3] = [
+    type Words = fn(&DatasetDefinition) -> String;
+    const PARTS: [(&str, Words); 3] = [
         ("rows of", |it| it.filter.clone().unwrap_or_else(|| ALL.to_owned())),
         ("columns of", |it| it.columns.words()),
         ("label of", |it| it.label.clone().unwrap_or_default()),

@@ -272,7 +272,9 @@ fn chart(
             })
             .collect();
         if let Some(one) = one_epsilon(points.iter().map(|(_, _, point, _)| point[0].0)) {
-            points.iter_mut().for_each(|(_, _, point, _)| point[0].0 = one);
+            for (_, _, point, _) in &mut points {
+                point[0].0 = one;
+            }
         }
         let title = format!("{} (b: next)", quantity.title());
         let shown = points.iter().map(|(index, ..)| &context.archived()[*index]);
