@@ -185,7 +185,7 @@ pub struct Account {
     pub former: Vec<AccountId>,
     /// The datasets whose runs are charged here, as they were registered.
     pub datasets: Vec<DatasetRecord>,
-    /// What may be spent, ever.
+    /// The budget for ever.
     pub budget: Option<Budget>,
     /// Every run that was granted here.
     pub runs: Vec<RunRecord>,

@@ -199,7 +199,7 @@ pub struct ReadSoFar {
 }
 
 impl ReadSoFar {
-    /// Of these lines.
+    /// The state after reading these lines.
     pub fn of(lines: &[u8]) -> Self {
         Self { bytes: lines.len() as u64, sha256: super::sha256(lines) }
     }
@@ -377,7 +377,7 @@ pub enum Entry {
     SecretLost {
         /// Its name.
         key: String,
-        /// The words of whoever noticed.
+        /// The words of the person who noticed.
         why: String,
     },
     /// The curator accepts an unknown past and continues.
