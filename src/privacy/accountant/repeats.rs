@@ -290,7 +290,7 @@ mod tests {
                 let epsilon = bound.guarantee(1e-6).unwrap().epsilon;
                 assert!(exact(mu, repeats, epsilon - 0.5 * surcharge) > 1e-6, "{repeats:?} {mu}");
             }
-            // And so would leaving out the factor.
+            // The result without the factor would be too small.
             let repeated = sum(&[event(1.0, repeats)]);
             let without = repeated.guarantee(1e-6 * repeats.mean()).unwrap().epsilon;
             assert!(exact(1.0, repeats, without) > 1e-6, "{repeats:?}");

@@ -57,7 +57,7 @@ pub struct RunRecord {
 pub struct Corrected {
     /// When.
     pub time: String,
-    /// In whose words.
+    /// The reason, in the curator's words.
     pub why: String,
     /// The events that counted until then.
     pub before: Vec<Event>,

@@ -260,7 +260,7 @@ impl Claim {
 pub struct Correction {
     /// The claim that counts instead; without events, nothing counts.
     pub claim: Claim,
-    /// In whose words.
+    /// The reason, in the curator's words.
     pub why: String,
 }
 
@@ -384,7 +384,7 @@ pub enum Entry {
     Accept {
         /// The account.
         account: AccountId,
-        /// In whose words.
+        /// The reason, in the curator's words.
         why: String,
     },
 }
