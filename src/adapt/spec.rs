@@ -22,7 +22,7 @@ pub struct Spec {
     pub paper: &'static str,
     /// One sentence.
     pub summary: &'static str,
-    /// What it predicts.
+    /// The predicted quantity.
     pub task: Task,
     /// Whether the private records must have the label.
     pub needs_private_labels: bool,

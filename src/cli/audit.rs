@@ -107,7 +107,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Public data of a session in both roles: half of the records play the private part.
+    /// Public data of a session in both roles: half of the records act as private.
     fn of_session(&self, path: &std::path::Path) -> Result<Vec<Subject>> {
         let session = Session::open(path)?;
         let workspace = Workspace::of_session(path)?;
@@ -137,7 +137,7 @@ impl Audit {
         let subject = |id: &str| {
             let mut settings = subject::small(adapt::method(id)?.spec());
             if id == plan.method {
-                // The plan's own, but for the number of steps.
+                // The plan's own settings, except the number of steps.
                 let own = plan.settings.iter().filter(|(key, _)| !STEPS.contains(&key.as_str()));
                 settings.extend(own.map(|(key, value)| (key.clone(), value.clone())));
             }
@@ -149,9 +149,9 @@ impl Audit {
     }
 }
 
-/// Settings that say how long a run is: an audit takes few steps.
+/// Settings for the length of a run. An audit takes few steps.
 const STEPS: [&str; 4] = ["steps", "rounds", "iterations", "epochs"];
-/// Records of each side of a session's data that are used.
+/// The largest number of records used from each side of a session's data.
 const MOST: usize = 400;
 
 fn claimed(audited: &Audited) -> String {

@@ -19,7 +19,7 @@ use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunOutcome;
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
-/// What a choice is made under, so candidates cannot differ in it.
+/// Settings of the whole choice, which are the same for all candidates.
 const SHARED: [&str; 3] = ["epsilon", "delta", "seed"];
 
 /// Let private records choose among several plans, and public data alone, for one ε.
@@ -98,8 +98,8 @@ impl From<HowTrained> for Way {
 }
 
 impl Choose {
-    /// The plans that are named, or those for the private data of the first one, or one of them
-    /// over a grid.
+    /// The named plans, or the plans for the private data of the first one, or one plan over a
+    /// grid.
     fn candidates(&self, session: &Session) -> Result<Vec<PlanDefinition>> {
         let plans = if self.plans.is_empty() {
             let first = session.plans.first();
@@ -167,7 +167,7 @@ impl Choose {
             return print_line(&offered(&job.offer()?));
         }
         let mut progress: Option<(String, ProgressLine)> = None;
-        // Which plans are trained, and how often, must not stand in a log.
+        // A log must not show which plans are trained, or how often.
         let mut in_secret = false;
         let chosen = job.execute(&mut |moment| match moment {
             ChoiceMoment::Granted { run, each, how, trains_in_secret, apart, warnings } => {
@@ -216,7 +216,7 @@ impl Choose {
     }
 }
 
-/// What a choice would cost, and what it could tell.
+/// The cost of a choice, and the differences it could detect.
 fn offered(offer: &Offer) -> String {
     let Target { epsilon, delta } = offer.target;
     let mut lines = vec![

@@ -34,7 +34,7 @@ mod tests {
 
     use super::*;
 
-    /// Of one command only: other commands come and go.
+    /// Only one command, because other commands come and go.
     #[test]
     fn the_completions_of_predict_in_fish() {
         let text = text(Shell::Fish);

@@ -22,7 +22,7 @@ use crate::privacy::accountant::round_up;
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Loaded, LoadedRecords, Session, Workspace, dataset, file};
 
-/// Columns of one file that are listed one by one.
+/// The most columns of one file that are listed one by one.
 const MOST_COLUMNS: usize = 500;
 
 /// Look at data files.
@@ -142,7 +142,7 @@ struct Inspect {
     include_curator: bool,
 }
 
-/// What the ledger says of a look at values.
+/// The ledger's note for a look at values.
 const LOOKED: &str = "unprotected look: ranges and common values of the columns";
 
 impl Data {
@@ -175,14 +175,14 @@ struct DataReport {
 struct Inspected {
     inspection: Inspection,
     definition: DatasetDefinition,
-    /// `None` of a file of which nobody has said it.
+    /// `None` for a file without a declared role.
     role: Option<Role>,
-    /// The definition is ours, to start from.
+    /// Whether the program suggested the definition as a starting point.
     suggested: bool,
     warnings: Vec<String>,
 }
 
-/// How many records of a plan had to be clipped to its bounds.
+/// The number of a plan's records that had to be clipped to its bounds.
 struct PlanReport {
     name: String,
     outcome: Result<Clipped>,
@@ -191,7 +191,7 @@ struct PlanReport {
 struct Clipped {
     public: usize,
     of_public: usize,
-    /// Exact, so never in the JSON.
+    /// An exact number, so never in the JSON.
     private: Option<CuratorOnly<usize>>,
     of_private: usize,
 }
@@ -281,7 +281,7 @@ impl Inspect {
     }
 }
 
-/// A private file may have records that cannot be read; the error says where the first is.
+/// A private file may have unreadable records; the error gives the place of the first one.
 fn readable(path: &Path, role: Option<Role>, error: Error) -> Result<Table> {
     if role == Some(Role::Public) {
         return Err(error);
@@ -293,7 +293,7 @@ fn readable(path: &Path, role: Option<Role>, error: Error) -> Result<Table> {
     Ok(table)
 }
 
-/// Where a record stands that its reader could not read, and why.
+/// The place of a record that could not be read, and the reason.
 fn unread(error: &Error) -> String {
     format!(
         "there are records that cannot be read, such as {} ({}): in a private dataset they count \
@@ -303,7 +303,7 @@ fn unread(error: &Error) -> String {
     )
 }
 
-/// What a private dataset's file has of such records.
+/// The first unreadable record in a private dataset's file.
 fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
     let (file, reading) = match source {
         Source::File(file) => (file, Reading::Plain),
@@ -346,7 +346,7 @@ impl DataReport {
                 table.schema()
             };
             value["role"] = json!(table.role);
-            // One that is suggested depends on what stands in the cells.
+            // A suggested definition depends on the contents of the cells.
             if whole || !table.suggested {
                 value["definition"] = json!(file::to_ron(&table.definition)?);
             }
@@ -427,7 +427,7 @@ impl Inspected {
         self.role == Some(Role::Public)
     }
 
-    /// What is no matter of a single record: how many there are, and the columns.
+    /// Facts that do not concern single records: the number of records, and the columns.
     fn schema(&self) -> Value {
         let columns = self.inspection.columns.iter();
         let columns = columns.map(|column| json!({"name": column.name, "kind": column.most}));

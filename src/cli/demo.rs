@@ -71,7 +71,7 @@ impl Demo {
     }
 }
 
-/// Files into a directory that is not there yet.
+/// Writes files into a directory that does not exist yet.
 pub fn write_new(directory: &Path, files: Vec<(String, String)>) -> Result<()> {
     if directory.exists() {
         return Err(Error::usage(format!("'{}' is there already", directory.display()))
@@ -92,7 +92,8 @@ fn kept(directory: &Path) -> Result<Workspace> {
     Ok(Workspace::fresh(&directory))
 }
 
-/// The interface on a demo session, in a workspace that is removed afterwards unless it is named.
+/// Opens the interface on a demo session. The workspace is removed afterwards unless a directory
+/// was given.
 pub fn interface(name: &str, directory: Option<&Path>) -> Result<()> {
     let workspace = directory.map_or_else(demo::workspace, kept)?;
     let base = workspace.base().to_path_buf();

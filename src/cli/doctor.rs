@@ -43,14 +43,14 @@ pub struct Doctor {
     json: bool,
 }
 
-/// Less memory than this is soon full.
+/// Less memory than this fills up quickly.
 const LITTLE: u64 = 512 << 20;
-/// The least that the interface draws on.
+/// The smallest terminal that the interface supports.
 const SMALLEST: (u16, u16) = (60, 16);
-/// More of a variable's value is not shown.
+/// Longer values of variables are cut.
 const LONGEST: usize = 40;
 
-/// They change what halflight does, or keep pip and cargo from reaching what they need.
+/// Variables that change what halflight does, or keep pip and cargo from reaching what they need.
 const VARIABLES: [&str; 16] = [
     "HALFLIGHT",
     "HALFLIGHT_ONE_MACHINE",
@@ -106,7 +106,7 @@ struct DoctorFindings {
     configuration: Option<CheckedPlace>,
     workspace: CheckedPlace,
     temporary: CheckedPlace,
-    /// `None` where there is no `python3`.
+    /// `None` without `python3`.
     python: Option<Python>,
     variables: Vec<&'static str>,
 }
@@ -120,7 +120,7 @@ struct System {
     c_library: String,
 }
 
-/// The `python3` that a shell finds, with the versions of what the package uses.
+/// The `python3` that a shell finds, with the versions of the libraries that the package uses.
 #[derive(Debug, Serialize)]
 struct Python {
     version: String,
@@ -399,7 +399,7 @@ impl System {
     }
 }
 
-/// What another program says in a line; `None` where it is not there or fails.
+/// The one-line output of another program; `None` if the program is missing or fails.
 fn said_by(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -435,13 +435,13 @@ impl Python {
     }
 }
 
-/// Optional parts that are built in.
+/// The optional features of this build.
 fn features() -> Vec<&'static str> {
     let parts = [("onnx", cfg!(feature = "onnx")), ("mimalloc", cfg!(feature = "mimalloc"))];
     parts.into_iter().filter(|part| part.1).map(|part| part.0).collect()
 }
 
-/// The widest vector instructions of this machine for which kernels are built in.
+/// The widest vector instructions of this machine that this build has kernels for.
 fn instructions() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -517,7 +517,8 @@ impl CheckedPlace {
     }
 }
 
-/// Whether a file can be made in this directory, and whether a lock on it keeps others out.
+/// Whether a file can be created in this directory, and whether a lock on the file keeps others
+/// out.
 fn try_out(folder: &Path) -> (bool, LockFinding) {
     let path = folder.join(format!(".halflight-doctor-{}", std::process::id()));
     let mut options = files::private();
@@ -532,7 +533,7 @@ fn try_out(folder: &Path) -> (bool, LockFinding) {
     (true, if locked && kept_out { LockFinding::Works } else { LockFinding::Fails })
 }
 
-/// Directories whose names tell nothing about anybody.
+/// Directories whose names reveal nothing about anybody.
 const KNOWN: [&str; 12] = [
     ".config",
     ".halflight",
@@ -548,7 +549,7 @@ const KNOWN: [&str; 12] = [
     "var",
 ];
 
-/// With the home directory as `~`, and `*` for names that may say something.
+/// The path with `~` for the home directory and `*` for names that may reveal something.
 fn shortened(path: &Path, home: Option<&Path>) -> String {
     let below =
         home.filter(|home| home.is_absolute()).and_then(|home| path.strip_prefix(home).ok());

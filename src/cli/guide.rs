@@ -31,7 +31,7 @@ pub struct Guide {
     markdown: bool,
 }
 
-/// Where the width is not known, and the most that is easy to read.
+/// The width if the terminal's is unknown, and the largest width that is easy to read.
 const USUAL_WIDTH: usize = 80;
 const WIDEST: usize = 100;
 
@@ -55,7 +55,7 @@ impl Guide {
     }
 }
 
-/// The pages, as Markdown.
+/// The list of pages, as Markdown.
 fn overview() -> String {
     let mut text = "# The guide\n\n`halflight guide TOPIC` shows a page.\n\n".to_owned();
     text += &listed(guide::TOPICS.iter());
@@ -103,7 +103,7 @@ fn glyphs() -> Glyphs {
     Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref())
 }
 
-/// Bold and, unless it is not wanted, one colour, in the codes that every terminal knows.
+/// Bold and, unless colour is off, one colour, in codes that every terminal understands.
 fn coloured(line: &TerminalLine, no_color: bool) -> String {
     let mut text = String::new();
     for piece in line {
@@ -119,7 +119,7 @@ fn coloured(line: &TerminalLine, no_color: bool) -> String {
     text
 }
 
-/// Hands the text to a pager; whether there was one.
+/// Hands the text to a pager. Returns whether there was one.
 fn paged(text: &str) -> bool {
     let named = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let pager = named.unwrap_or_else(|| "less".to_owned());
@@ -128,12 +128,12 @@ fn paged(text: &str) -> bool {
     let mut command = Command::new(program);
     command.args(words).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
-        // Colours as they are, and the page stays on the terminal afterwards.
+        // Colours are kept, and the page stays on the terminal afterwards.
         command.env("LESS", "FRX");
     }
     let Ok(mut child) = command.spawn() else { return false };
     if let Some(mut input) = child.stdin.take() {
-        // A reader who quits early has seen enough.
+        // The write fails if the reader quits early, which is fine.
         let _ = write!(input, "{text}");
     }
     child.wait().is_ok()

@@ -18,7 +18,7 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
     let (term, colorterm) = (set("TERM"), set("COLORTERM"));
     let depth = Theme::depth_of(no_color, colorterm.as_deref(), term.as_deref());
     let state = places.as_ref().map(UserDirectories::read_state).unwrap_or_default();
-    // What was chosen last in the interface, unless its file is gone.
+    // The last choice in the interface, unless its file is gone.
     let chosen = state.theme.as_deref().filter(|name| BUILT_IN.iter().any(|it| it.0 == *name));
     let theme = match (chosen.or(config.theme.as_deref()).unwrap_or(BUILT_IN[0].0), &places) {
         (name, Some(places)) if BUILT_IN.iter().all(|(known, _)| *known != name) => {

@@ -19,15 +19,15 @@ pub enum On {
     List,
 }
 
-/// Tasks from 0 on, for Slurm.
+/// A job array for Slurm; its tasks are numbered from 0.
 #[derive(Debug)]
 pub struct JobArray<'a> {
-    /// Where script and logs go.
+    /// The folder for the script and the logs.
     pub folder: &'a Path,
     pub tasks: usize,
-    /// For sbatch, such as `--time=1:00:00`.
+    /// Options for sbatch, such as `--time=1:00:00`.
     pub options: &'a [String],
-    /// What a task runs; `$SLURM_ARRAY_TASK_ID` is its number.
+    /// The command of a task; `$SLURM_ARRAY_TASK_ID` is its number.
     pub command: String,
 }
 
@@ -49,8 +49,8 @@ impl JobArray<'_> {
         )
     }
 
-    /// Submits it; the number of the job. `otherwise` says what else helps, beside submitting the
-    /// script by hand.
+    /// Submits the array and returns the number of the job. `otherwise` names another remedy
+    /// besides submitting the script by hand.
     pub fn submit(&self, otherwise: &str) -> Result<String> {
         let path = self.folder.join("array.sh");
         files::write_private(&path, self.script().as_bytes())?;
@@ -70,7 +70,7 @@ impl JobArray<'_> {
     }
 }
 
-/// Refuses where no job can be submitted from.
+/// Fails if no job can be submitted from this machine.
 pub fn check_sbatch() -> Result<()> {
     match Command::new("sbatch").arg("-V").output() {
         Ok(_) => Ok(()),
@@ -84,12 +84,12 @@ pub fn program() -> Result<PathBuf> {
         .map_err(|error| Error::failed(format!("cannot find this program: {error}")))
 }
 
-/// As a shell reads it back.
+/// Quotes a path for a shell.
 pub fn quoted(path: &Path) -> String {
     word(&path.display().to_string())
 }
 
-/// The same of any word.
+/// Quotes any word for a shell.
 pub fn word(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%=,".contains(&byte);
     let bare = !text.is_empty() && text.bytes().all(plain);

@@ -6,8 +6,8 @@ use crate::data::{DatasetDefinition, Role, Source};
 use crate::error::Result;
 use crate::session::{Loaded, Workspace, dataset};
 
-/// Writes into the ledger, before it happens, that somebody looks at exact numbers of a
-/// private dataset. Where no ledger has met the dataset there is nothing to write.
+/// Records a look at exact numbers of a private dataset in the ledger, before the look happens.
+/// There is nothing to write if no ledger knows the dataset.
 pub fn note(loaded: &Loaded, workspace: &Workspace, what: &str) -> Result<()> {
     let Some(record) = &loaded.record else { return Ok(()) };
     let account = workspace.book()?.find(record).map(|account| account.id.clone());
@@ -17,7 +17,7 @@ pub fn note(loaded: &Loaded, workspace: &Workspace, what: &str) -> Result<()> {
     }
 }
 
-/// The same of a file that no session speaks of; it may be private.
+/// The same for a file that is in no session but may be private.
 pub fn note_file(path: &Path, source: impl FnOnce(String) -> Source, what: &str) -> Result<()> {
     let path = std::path::absolute(path)
         .map_err(|error| crate::Error::io("find the file", path, &error))?;
@@ -27,7 +27,7 @@ pub fn note_file(path: &Path, source: impl FnOnce(String) -> Source, what: &str)
     }
     let source = source(path.display().to_string());
     let definition = DatasetDefinition::new("file", Role::Private, source);
-    // What cannot be read is told by whoever reads it; no account is of it.
+    // The reader of the file reports read errors. An unreadable file has no account.
     match dataset::load(&definition, &workspace) {
         Ok(loaded) => note(&loaded, &workspace, what),
         Err(_) => Ok(()),

@@ -62,7 +62,7 @@ impl Man {
     }
 }
 
-/// The pages of all commands by the names of their files.
+/// The pages of all commands, by file name.
 fn pages() -> Result<Vec<(String, String)>> {
     let mut root = Arguments::command();
     root.build();

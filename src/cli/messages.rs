@@ -10,17 +10,18 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::error::{Action, Error};
 use crate::files::words::harmless_lines;
 
-/// How much is said. One per process, like standard error itself.
+/// The level of detail. One per process, like standard error itself.
 static LEVEL: AtomicU8 = AtomicU8::new(NORMAL);
 
-/// Nothing exact about private data may be said, cells that stand in errors included.
+/// Whether exact facts about private data are forbidden in messages, including cells quoted in
+/// errors.
 static SEALED: AtomicBool = AtomicBool::new(false);
 
 const QUIET: u8 = 0;
 const NORMAL: u8 = 1;
 const VERBOSE: u8 = 2;
 
-/// What `--quiet` and `--verbose` ask for.
+/// Sets the level that `--quiet` and `--verbose` ask for.
 pub fn set(quiet: bool, verbose: bool) {
     let level = match (quiet, verbose) {
         (true, _) => QUIET,
@@ -30,20 +31,20 @@ pub fn set(quiet: bool, verbose: bool) {
     LEVEL.store(level, Ordering::Relaxed);
 }
 
-/// From here on no error quotes a cell.
+/// From now on, no error quotes a cell.
 pub fn seal() {
     SEALED.store(true, Ordering::Relaxed);
 }
 
-/// An error with the cell that it is about, where that may be seen.
+/// The text of an error, with the cell that caused it if that may be shown.
 pub fn words(error: &Error) -> String {
     let error = error.in_words(commands);
     let sealed = SEALED.load(Ordering::Relaxed);
-    // It may quote what somebody else wrote.
+    // The error may quote text from other people.
     harmless_lines(&if sealed { error.to_string() } else { error.for_curator() })
 }
 
-/// The commands that do what a cure asks of the ledger.
+/// The commands for the ledger action of a cure.
 pub fn commands(action: &Action) -> String {
     match action {
         Action::SetBudget { account: Some(id) } => {
@@ -77,21 +78,21 @@ pub fn is_verbose() -> bool {
     LEVEL.load(Ordering::Relaxed) == VERBOSE
 }
 
-/// Progress and remarks.
+/// Prints progress and remarks.
 pub fn tell(text: impl Display) {
     if !is_quiet() {
         say(text);
     }
 }
 
-/// What helps to find out why.
+/// Prints details that help to find causes.
 pub fn detail(text: impl Display) {
     if is_verbose() {
         say(text);
     }
 }
 
-/// Errors, and what a program asked for by name: always.
+/// Always prints: for errors, and for output that a program explicitly asked for.
 pub fn complain(text: impl Display) {
     say(text);
 }

@@ -88,7 +88,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::evaluation::FurtherScores;
 use crate::numeric::parallel;
 
-/// The options that every command has stand under a head of their own in the help.
+/// Options that every command has appear under their own heading in the help.
 const GLOBAL: &str = "Options for all commands";
 
 /// A terminal workbench for private domain adaptation.
@@ -174,8 +174,8 @@ enum Subcommands {
     Tidy(tidy::Tidy),
 }
 
-/// A core dump would hold private records, and so would the memory that a debugger of the same
-/// user reads. Where the system refuses, nothing is lost that was there before.
+/// Prevents core dumps and debuggers of the same user from exposing private records. A refusal by
+/// the system leaves things as they were.
 fn keep_memory_to_itself() {
     #[cfg(unix)]
     {
@@ -189,10 +189,10 @@ fn keep_memory_to_itself() {
     }
 }
 
-/// More threads than any machine of today has cores.
+/// More threads than any current machine has cores.
 const MOST_THREADS: i64 = 1024;
 
-/// Uses as many threads as the command line asks for, or else the environment. Fails if the
+/// Starts the number of threads from the command line, or else from the environment. Fails if the
 /// machine has no room for them.
 fn use_threads(given: Option<u16>) -> Result<()> {
     let named = std::env::var(THREADS).ok().filter(|text| given.is_none() && !text.is_empty());
@@ -212,11 +212,10 @@ fn use_threads(given: Option<u16>) -> Result<()> {
 }
 
 const THREADS: &str = "HALFLIGHT_THREADS";
-/// Set to 1 by who knows that no other machine uses the workspace.
+/// Set to 1 to promise that no other machine uses the workspace.
 const ONE_MACHINE: &str = "HALFLIGHT_ONE_MACHINE";
 
-/// A word in a command's place that looks like a file: `halflight data a.csv` is what a newcomer
-/// tries first.
+/// Adds a hint if the word in a command's place looks like a file name.
 fn with_hint(mut error: clap::Error) -> clap::Error {
     let of_data = error.to_string().contains("Usage: halflight data ");
     let word = match error.get(ContextKind::InvalidSubcommand) {
@@ -298,8 +297,8 @@ fn exit_code(error: &Error) -> ExitCode {
     })
 }
 
-/// What stands beside an error, without what it has not. The AUC is null where one of two classes
-/// is missing.
+/// The scores besides the error, without those that do not exist. The AUC is null if one of two
+/// classes is missing.
 fn further_json(further: &FurtherScores) -> serde_json::Value {
     let mut value = serde_json::json!({});
     let told = [
@@ -323,12 +322,12 @@ fn print_json(value: &serde_json::Value) -> Result<()> {
     print_line(&text)
 }
 
-/// Prints to standard output; a closed pipe is no crash.
+/// Prints to standard output. A closed pipe does not crash the program.
 fn print_line(text: &str) -> Result<()> {
     print_text(format!("{text}\n").as_bytes())
 }
 
-/// The same for what ends its lines itself.
+/// The same for text that ends its own lines.
 fn print_text(text: &[u8]) -> Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout();
@@ -352,7 +351,7 @@ mod tests {
         std::iter::once((words.to_owned(), command.clone())).chain(below).collect()
     }
 
-    /// The words of a line as a shell would split it, up to a pipe or a redirection.
+    /// The words of a line as a shell would split them, up to a pipe or a redirection.
     fn words(line: &str) -> Vec<String> {
         let mut words = Vec::new();
         for (index, part) in line.split('\'').enumerate() {
@@ -402,7 +401,7 @@ mod tests {
             assert!(arguments.quiet != arguments.verbose, "{line}");
         }
         assert!(Arguments::try_parse_from(words("halflight -q -v methods")).is_err());
-        // `run` prints plain lines anyway; who knows `demo --plain` may say so.
+        // `run` prints plain lines anyway, but accepts `--plain` like `demo`.
         for line in ["halflight demo --plain", "halflight run s.ron --plain"] {
             assert!(Arguments::try_parse_from(words(line)).is_ok(), "{line}");
         }

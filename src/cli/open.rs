@@ -30,8 +30,8 @@ fn open_session(path: &Path) -> Result<()> {
     tui::run(app(session, Some(path.to_path_buf()))?, workspace)
 }
 
-/// A new session: the first file private, the others public, until the user
-/// says otherwise.
+/// Opens a new session. The first file is private and the others public until the user changes
+/// this.
 fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
     let found = files.iter().map(|path| {
@@ -45,7 +45,7 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     tui::run(app, workspace)
 }
 
-/// The interface on runs that others carry out; nothing of their data is read.
+/// Opens the interface on runs of other processes. Their data are not read.
 pub fn watch(places: Vec<PathBuf>) -> Result<()> {
     need_terminal()?;
     let runs: Vec<&PathBuf> = places.iter().filter(|path| !trainer::is_one(path)).collect();
@@ -55,7 +55,7 @@ pub fn watch(places: Vec<PathBuf>) -> Result<()> {
         Some(Place::Sweep(_)) | None => Workspace::of(Path::new("."))?,
     };
     let mut app = app(Session::default(), None)?;
-    // A sweep is a table of its tasks; other runs have charts.
+    // A sweep is shown as a table of its tasks; other runs have charts.
     let is_sweep = !runs.is_empty() && runs.iter().all(|path| path.join("sweep.json").is_file());
     app.context.tab = if is_sweep { Tab::Compare } else { Tab::Run };
     if is_sweep {

@@ -45,7 +45,7 @@ pub struct Picture {
 
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 34;
-/// Reading the demo's data takes a moment; this is for very slow machines.
+/// Reading the demo's data takes a moment; the long limit is for very slow machines.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// The budgets of the runs in the Compare picture.
 const SWEEP: [f64; 4] = [0.25, 0.5, 1.0, 4.0];
@@ -68,11 +68,11 @@ impl Picture {
 
 const METHOD: &str = "public_shape";
 
-/// The pictures of README and guide by name.
+/// The pictures of README and guide, by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
     let pictures = PictureStage::open(&workspace)?.play(&workspace);
-    // It held nothing but these runs.
+    // The folder held only these runs.
     let _ = files::step::remove_folder(workspace.base());
     pictures
 }
@@ -87,7 +87,7 @@ struct PictureStage {
 impl PictureStage {
     fn open(workspace: &Workspace) -> Result<Self> {
         let mut session = demo::session("bikeshare")?;
-        // The pictures show the method that a new plan begins with.
+        // The pictures show the default method of a new plan.
         METHOD.clone_into(&mut session.plans[0].method);
         let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
         app.context.demo = Some(workspace.base().to_path_buf());
@@ -113,7 +113,7 @@ impl PictureStage {
         self.wait(|app| app.context.ranking.work.is_none() && !app.context.ranking.is_empty())?;
         let mut pictures = vec![("rank", self.picture()?)];
 
-        // The best one is taken into the plan.
+        // Take the best one into the plan.
         self.press_key(KeyCode::Enter);
         self.press('3');
         self.wait(|app| {
@@ -137,7 +137,7 @@ impl PictureStage {
         Ok(pictures)
     }
 
-    /// A run of the first plan with this ε.
+    /// Makes a run of the first plan with this ε.
     fn rehearse(&mut self, workspace: &Workspace, number: u64, epsilon: f64) -> Result<()> {
         let mut plan = self.app.context.session.plans[0].clone();
         plan.target.epsilon = epsilon;
@@ -212,7 +212,7 @@ fn ask(desk: &Desk, effect: Effect) {
     }
 }
 
-/// Where README and guide look for its pictures.
+/// The folder in which README and guide look for the pictures.
 #[cfg(test)]
 fn shelf() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/screens")

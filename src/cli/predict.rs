@@ -81,7 +81,7 @@ pub struct Predict {
     include_curator: bool,
 }
 
-/// What the ledger says of a score.
+/// The ledger's note for a score.
 const SCORED: &str = "unprotected look: exact score of a model on the records";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -99,14 +99,14 @@ fn pair(text: &str) -> std::result::Result<(String, String), String> {
     Ok((file.to_owned(), model.to_owned()))
 }
 
-/// What is to be written, and what is said about it.
+/// The predictions to write, and facts about them.
 #[derive(Clone)]
 struct WrittenPredictions {
     origin: String,
     columns: Vec<(String, Column)>,
     predictions: Predictions,
     score: Option<PredictionScore>,
-    /// Whether counts and scores are for everybody.
+    /// Whether everybody may see counts and scores.
     public: bool,
 }
 
@@ -140,7 +140,7 @@ impl Predict {
         outcome.score.iter().try_for_each(|score| print_line(&outcome.words(score)))
     }
 
-    /// `None` for standard output. Refuses a file that is there before anything is read.
+    /// `None` for standard output. Refuses an existing file before anything is read.
     fn format(&self) -> Result<Option<write::WriteFormat>> {
         if self.output == Path::new("-") {
             return Ok(None);
@@ -160,7 +160,7 @@ impl Predict {
                 .at(self.data.display().to_string())
                 .cure("name it: --dataset NAME"));
         }
-        // The largest index of a LIBSVM file says little about the model's vectors.
+        // The largest index in a LIBSVM file says little about the length of the model's vectors.
         let width = model.preparation.vector_width("x");
         let sparse = match width {
             Some(width) if read::format(&self.data)? == Format::Libsvm => Some(width),
@@ -178,8 +178,8 @@ impl Predict {
         self.of_table(model, table, self.public)
     }
 
-    /// Exact predictions of private records are computed under an open watch, like every
-    /// number about them that is for the curator.
+    /// Exact predictions of private records need an open watch, like every number for the curator
+    /// only.
     fn of_dataset(&self, model: &SavedModel, name: &str) -> Result<WrittenPredictions> {
         let session = Session::open(&self.data)?;
         let workspace = Workspace::of_session(&self.data)?;
@@ -235,7 +235,7 @@ impl Predict {
         Ok(WrittenPredictions { origin, columns, predictions, score, public })
     }
 
-    /// What a reader of the predictions should know.
+    /// Prints what a reader of the predictions should know.
     fn remark(outcome: &WrittenPredictions) {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         let mark = if outcome.public { "" } else { " ◆" };
@@ -258,13 +258,13 @@ impl Predict {
         }
     }
 
-    /// Predictions on standard output; what is said about them must not be among them.
+    /// Prints the predictions on standard output. Remarks about them must not be mixed in.
     fn print(&self, model: &SavedModel, outcome: &WrittenPredictions) -> Result<()> {
         if self.json {
             let mut summary = self.summary(model, outcome);
             let columns = outcome.columns.iter().map(|(name, column)| {
                 let cells = match column {
-                    // JSON has no NaN: a gap is null.
+                    // JSON has no NaN: a missing value is null.
                     Column::Numbers(numbers) => json!(numbers),
                     Column::Text(texts) => json!(texts),
                     Column::Vectors(_) => Value::Null,

@@ -8,9 +8,9 @@ use super::messages;
 use crate::plot::number::duration;
 
 const BAR: usize = 28;
-/// Work that takes less than this shows no bar: it would be gone before it can be read …
+/// Shorter work shows no bar, since nobody could read it in time. …
 const BEFORE_A_BAR: Duration = Duration::from_millis(200);
-/// … and a log needs no line about a moment.
+/// Shorter work prints no lines into a log.
 const BEFORE_LINES: Duration = Duration::from_secs(2);
 
 pub struct ProgressLine {
@@ -18,7 +18,7 @@ pub struct ProgressLine {
     total: usize,
     begun: Instant,
     manner: ProgressStyle,
-    /// Tenths that lines have told.
+    /// The tenths already printed.
     told: usize,
     drawn: bool,
 }
@@ -41,7 +41,7 @@ impl ProgressLine {
         Self { what: what.to_owned(), total, begun, manner, told: 0, drawn: false }
     }
 
-    /// There is more to do than was known.
+    /// Raises the total when more work turns up.
     pub fn grow_to(&mut self, total: usize) {
         if total > self.total {
             self.told = self.told * self.total / total;
@@ -53,7 +53,7 @@ impl ProgressLine {
         self.tell_with(done, "");
     }
 
-    /// The same with something to add about where the work stands.
+    /// The same with an extra remark on the state of the work.
     pub fn tell_with(&mut self, done: usize, more: &str) {
         let worked = self.begun.elapsed();
         let tenth = done * 10 / self.total.max(1);
@@ -78,7 +78,7 @@ impl ProgressLine {
         self.drawn = true;
         let filled = (BAR * done).checked_div(self.total).unwrap_or(BAR).min(BAR);
         let (full, empty) = ("█".repeat(filled), "░".repeat(BAR - filled));
-        // A terminal that is gone does not stop the work.
+        // A closed terminal does not stop the work.
         let _ = write!(stderr(), "\r{full}{empty} {}{more}\x1b[K", self.words(done));
         let _ = stderr().flush();
     }

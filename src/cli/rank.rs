@@ -106,7 +106,7 @@ impl Rank {
                     datasets.push(Arc::new(loaded));
                 }
                 Err(error) if definition.name == private => return Err(error),
-                // A candidate that cannot be read does not stop the others.
+                // An unreadable candidate does not stop the others.
                 Err(error) => {
                     messages::tell(format_args!("left out: {error}"));
                     unread.push((definition.name.clone(), error));
@@ -222,7 +222,7 @@ fn guaranteed(guarantee: &Guarantee) -> String {
     )
 }
 
-/// The columns of the table; all of its numbers are exact.
+/// The table in columns. All of its numbers are exact.
 pub fn table(comparison: &Comparison) -> String {
     let mut lines = vec![
         format!(
@@ -299,7 +299,7 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     .to_owned()
 }
 
-/// In a column.
+/// A mean with its deviation, for a column.
 fn with_deviation(mean: &Mean) -> String {
     format!("{:>15}", mean.told())
 }
@@ -365,7 +365,7 @@ fn errors_json(lines: &[ReleasedError]) -> Value {
     lines.iter().map(line).collect()
 }
 
-/// With a watch, exact numbers are in it.
+/// With a watch, the JSON includes exact numbers.
 fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
     let left_out: Vec<Value> = summary
         .left_out

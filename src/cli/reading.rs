@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use super::progress::ProgressLine;
 use crate::data::read;
 
-/// Smaller files are read before a bar could be seen.
+/// Smaller files are read too quickly for a bar to be seen.
 const WORTH_A_BAR: u64 = 16 << 20;
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Shows how far a reading is; files follow one another.
+/// Shows the progress of reading files, one after another.
 #[derive(Default)]
 pub struct Watched {
     shown: Option<(u64, ProgressLine)>,

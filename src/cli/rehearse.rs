@@ -94,7 +94,7 @@ pub struct Rehearse {
     json: bool,
 }
 
-/// `2/8`, counted from 0.
+/// Parses a share such as `2/8`. The result counts from 0.
 fn part(text: &str) -> std::result::Result<(usize, usize), String> {
     let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
     match numbers {
@@ -173,7 +173,7 @@ impl Rehearse {
         Ok(())
     }
 
-    /// A job array, or a list of commands.
+    /// Submits a job array or prints a list of commands.
     fn share_out(&self, plan: &PlanDefinition, workspace: &Workspace) -> Result<()> {
         if self.include_curator {
             return Err(Error::usage("--include-curator weighs what was found, and finds nothing")
@@ -205,7 +205,7 @@ impl Rehearse {
         Ok(())
     }
 
-    /// Who does one part, in a shell's words; `part` is its number from 1 on.
+    /// The shell command for one part; `part` is its number, counted from 1.
     fn command(&self, plan: &PlanDefinition, part: &str) -> Result<String> {
         let session = std::path::absolute(&self.session)
             .map_err(|error| Error::io("find the session", &self.session, &error))?;
@@ -293,7 +293,7 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
     lines.join("\n")
 }
 
-/// By which factor an attacker's odds about a person change at most.
+/// The label of the largest factor by which an attacker's odds about a person change.
 const ODDS: &str = "attacker's odds: up to ×";
 
 fn round(x: f64) -> f64 {

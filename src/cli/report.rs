@@ -137,8 +137,8 @@ impl ReportCommand {
     }
 }
 
-/// `run,plan,step,epsilon,…`: every series that a run told of is a column. What only the curator
-/// may see is not among the curves.
+/// `run,plan,step,epsilon,…`: every series that a run reported is a column. The curves contain
+/// nothing that only the curator may see.
 fn steps_as_csv(runs: &[Reported]) -> String {
     let known: BTreeSet<Series> =
         runs.iter().flat_map(|it| it.run.curves.keys().copied()).collect();
@@ -168,7 +168,7 @@ fn steps_as_csv(runs: &[Reported]) -> String {
     text
 }
 
-/// A text in quotes; what a table program would take for a formula begins with a space.
+/// A text in quotes. A leading space keeps spreadsheet programs from reading it as a formula.
 fn quoted(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@']);
     let text = harmless(text, 200).replace('"', "\"\"");

@@ -121,7 +121,7 @@ impl RunCommand {
         run_plans(&session, &workspace, &options)
     }
 
-    /// Data files are relative to the session, wherever the ledger lies.
+    /// Data files are relative to the session, wherever the ledger is.
     fn workspace_of(&self, session: &Path) -> Result<Workspace> {
         let own = Workspace::of_session(session)?;
         let Some(named) = &self.workspace else { return Ok(own) };
@@ -136,15 +136,15 @@ pub struct RunOptions {
     pub json: bool,
     pub include_curator: bool,
     pub pace: Option<f64>,
-    /// Printed under the results.
+    /// A note printed under the results.
     pub note: Option<String>,
-    /// Go on with this run of the only plan.
+    /// Resume this run of the only plan.
     pub resume: Option<RunId>,
     pub insecure_noise_seed: Option<u64>,
     pub progress: Option<StepsForm>,
 }
 
-/// Runs the plans one after the other; the first failure ends it.
+/// Runs the plans one after another and stops at the first failure.
 pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
     let plans = match &options.plan {
         Some(name) => vec![session.plan(name)?],
@@ -338,7 +338,7 @@ fn measured_words(error: &str, further: &FurtherScores) -> String {
     std::iter::once(error).chain(names).collect::<Vec<_>>().join(", ")
 }
 
-/// The error of a model, and what stands beside it.
+/// The error of a model and its further scores.
 fn measured_line(name: &str, error: &str, further: &FurtherScores, mark: &str) -> String {
     let mut line = format!("    {name:<34} {error:>12}{mark}");
     for (_, value) in further.rows() {
@@ -357,8 +357,7 @@ fn outcome_word(outcome: RunOutcome) -> &'static str {
     }
 }
 
-/// The summary for programs: public and released numbers, exact ones only when
-/// asked for by name.
+/// The summary for programs: public and released numbers, and exact ones only on explicit request.
 fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
     let error = match summary.scores.task {
         Some(Task::Classification) => "error_rate",

@@ -10,7 +10,7 @@ use super::{print_json, print_line};
 use crate::error::{Error, Result};
 
 const SCHEMAS: &str = include_str!("schemas.json");
-/// Writes the steps of another trainer.
+/// The Python file that writes the steps of another trainer.
 const STEPS: &str = include_str!("../../assets/steps.py");
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
@@ -56,7 +56,7 @@ fn parsed() -> Result<Value> {
         .map_err(|error| Error::failed(format!("the schemas are damaged: {error}")))
 }
 
-/// A document that stands for itself.
+/// A self-contained schema document.
 fn of(command: &str, commands: &Map<String, Value>, shared: &Value) -> Result<Value> {
     let found = commands.get(command).and_then(Value::as_object).ok_or_else(|| {
         let known: Vec<_> = commands.keys().map(String::as_str).collect();

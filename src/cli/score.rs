@@ -90,7 +90,7 @@ impl ScoreCommand {
         let told = score::score(&self.model, &records, self.epsilon, asked)?;
         let value = self.as_json(&told)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
-        // It is paid for, so it is never only on the screen.
+        // The score has been paid for, so it is always saved as well.
         let folder = workspace.folder().join("scores");
         files::create_private_folder(&folder)
             .map_err(|error| Error::io("create the folder", &folder, &error))?;
@@ -113,7 +113,7 @@ impl ScoreCommand {
         lines.iter().try_for_each(|line| print_line(line))
     }
 
-    /// Which records score it: the session file, what it says, and the dataset of it.
+    /// The records for the score: the session file, the session, and its dataset.
     fn records(&self) -> Result<(PathBuf, Session, Option<String>)> {
         let own = self.model.join("run.ron");
         let is_session = |data: &PathBuf| data.extension().is_some_and(|it| it == "ron");
@@ -141,7 +141,7 @@ impl ScoreCommand {
         }
     }
 
-    /// For programs and to be handed on: what was released, and what holds for it.
+    /// The released result and its guarantees, for programs and for passing on.
     fn as_json(&self, told: &Told) -> Result<Value> {
         let file =
             if self.model.is_dir() { self.model.join("model.ron") } else { self.model.clone() };

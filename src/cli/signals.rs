@@ -23,7 +23,7 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
             end(signal);
         }
         stop();
-        // After Ctrl-C the user may wait, or press it again.
+        // After Ctrl-C the user may wait or press it again.
         if signal != INTERRUPT {
             std::thread::spawn(move || {
                 std::thread::sleep(ending::PATIENCE);

@@ -12,13 +12,13 @@ use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
 
-/// Hears what one run tells.
+/// Prints the reports of one run.
 pub struct StepPrinter {
     watch: Watch,
     bar: Option<ProgressLine>,
-    /// Tenths that lines have told.
+    /// The tenths already printed.
     told: u64,
-    /// Programs listen.
+    /// Whether the output is for programs.
     as_json: bool,
     run: Option<RunId>,
 }

@@ -94,7 +94,7 @@ pub struct Sweep {
 
 impl Sweep {
     pub fn execute(&self) -> Result<()> {
-        // What a task says ends up in the log of a cluster.
+        // The output of a task ends up in the log of a cluster.
         if self.sealed || self.task.is_some() {
             messages::seal();
         }
@@ -251,7 +251,7 @@ impl Sweep {
             "free what is reserved with `halflight sweep --collect {} --give-up`",
             quoted(sweep.path())
         ))?;
-        // `halflight watch` asks the queue about it; without the note it looks at files alone.
+        // `halflight watch` asks the queue about this job. Without the note it only looks at files.
         let _ = slurm::note(sweep.path(), &job);
         if self.json {
             return print_json(&json!({ "sweep": sweep.path(), "slurm_job": job }));
@@ -324,7 +324,7 @@ impl Sweep {
     }
 }
 
-/// What a run has come to: `ε 0.4998, score 31.2 (27–36), public error 118.2, private error 91.30 ◆`.
+/// The result of a run: `ε 0.4998, score 31.2 (27–36), public error 118.2, private error 91.30 ◆`.
 fn result_of(directory: &Path, watch: &Watch) -> String {
     let run = archive::read_run(directory);
     let spent = run.guarantee.map(|spent| format!("ε {}", round_up(spent.epsilon, 4)));
@@ -352,7 +352,7 @@ fn tell_planned(planned: &[Planned]) {
     }
 }
 
-/// How many tasks stand where.
+/// The number of tasks in each state.
 #[derive(Default)]
 struct TaskTally {
     done: usize,
@@ -411,7 +411,7 @@ fn word(state: &TaskState) -> &'static str {
     }
 }
 
-/// One task, in the process that a queue started for it.
+/// Executes one task in the process that a queue started for it.
 fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
     let control = Control::default();
     let stopped = control.clone();

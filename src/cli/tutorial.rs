@@ -44,7 +44,7 @@ impl TutorialCommand {
     }
 }
 
-/// The tables beside the session.
+/// Writes the tables beside the session.
 fn write_files(workspace: &Workspace) -> Result<()> {
     let base = workspace.base();
     files::create_private_folder(base)

@@ -8,9 +8,9 @@ use clap::{CommandFactory, Parser};
 use super::Arguments;
 use crate::guide::{PROOFS, TOPICS};
 
-/// What a page writes, in the order in which it is met.
+/// A command on a page, in the order of the page.
 struct WrittenPage {
-    /// Within a sentence, where a command may be named without what it takes.
+    /// Whether the command is within a sentence and so may lack its arguments.
     named: bool,
     words: String,
 }
@@ -65,9 +65,9 @@ fn without_choices(code: &str) -> String {
     kept.collect()
 }
 
-/// As a shell takes them, up to what is no more the command's own.
+/// The words as a shell splits them, up to the end of the command.
 fn words(line: &str) -> Vec<String> {
-    // What another command puts out stands for something.
+    // The output of another command is a placeholder.
     let line = match line.split_once("$(") {
         Some((before, rest)) => {
             format!("{before}RUN{}", rest.split_once(')').map_or("", |it| it.1))
@@ -92,13 +92,13 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Words such as RUN stand for something.
+/// Words such as RUN are placeholders.
 fn stands_for_something(word: &str) -> bool {
     let word = word.trim_end_matches(['.', '…']);
     !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || "_:=".contains(c))
 }
 
-/// Why the program would not understand it.
+/// The reason why the program would not understand the command.
 fn flaw(written: &WrittenPage) -> Option<String> {
     match Arguments::try_parse_from(words(&written.words)) {
         Ok(arguments) => {
@@ -149,7 +149,7 @@ fn every_command_of_the_guide_and_of_the_readme_is_understood() {
     for (name, text) in pages.chain(readmes) {
         seen.extend(check(name, text));
     }
-    // The guide speaks of every command.
+    // The guide covers every command.
     for command in Arguments::command().get_subcommands() {
         assert!(seen.contains(command.get_name()), "no page tells of {}", command.get_name());
     }

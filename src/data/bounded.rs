@@ -1,10 +1,9 @@
 //! Records that cannot exceed their bounds. Methods get no others.
 //!
 //! Sensitivities are proved for features of a declared norm, labels of a declared size and declared
-//! classes, all of them finite numbers. [`Bounded::within`] ensures this, whoever prepared the
-//! records: longer features are shortened, larger labels are clipped, and a record with a value
-//! that is not a number, or with an undeclared class, becomes a *null record* of zeros, as if it
-//! were not there.
+//! classes, all of them finite numbers. [`Bounded::within`] ensures this for any records: longer
+//! features are shortened, larger labels are clipped, and a record with a value that is not a
+//! number, or with an undeclared class, becomes a *null record* of zeros, as if it were not there.
 
 use std::sync::Arc;
 

@@ -132,7 +132,7 @@ pub struct DataProblem {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum AsFeature {
     Fine,
-    /// Not if it is also constant in other tables.
+    /// Not useful if the column is also constant in other tables.
     Constant,
     /// Numbers with text among them.
     Mixed,

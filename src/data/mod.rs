@@ -177,7 +177,7 @@ impl Dataset {
     }
 
     /// With `most` records of every person, filled up with empty ones. So every record has a fixed
-    /// place, whoever the persons are.
+    /// place, for any persons.
     pub fn filled_up(&self, most: usize) -> Self {
         let Some(persons) = &self.persons else { return self.clone() };
         let from: Vec<Option<usize>> = persons

@@ -1,4 +1,4 @@
-//! The synthetic source and target of Bassily, Mohri and Suresh, section 7 of
+//! The synthetic source and target of Bassily, Mohri and Suresh in
 //! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
 //!
 //! Features are spherical Gaussians of variance 1/(9d) in all directions, around two orthogonal

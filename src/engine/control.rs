@@ -26,7 +26,7 @@ struct ControlState {
     each: Vec<Weak<(Mutex<ControlState>, Condvar)>>,
 }
 
-/// Shared between a run and whoever steers it. A run checks it between steps.
+/// Shared between a run and its steering process. A run checks it between steps.
 #[derive(Debug, Clone, Default)]
 pub struct Control(Arc<(Mutex<ControlState>, Condvar)>);
 

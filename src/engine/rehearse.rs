@@ -43,7 +43,7 @@ const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 /// The share of a process that does everything.
 pub const WHOLE: (usize, usize) = (0, 1);
 
-/// What is to be rehearsed.
+/// A request for rehearsals.
 #[derive(Debug)]
 pub struct RehearsalJob {
     pub session: Session,

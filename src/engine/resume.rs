@@ -132,7 +132,7 @@ fn once(what: &str, known: &RunRecord) -> Error {
 }
 
 /// Resumes `run`; `job` is made from the session in its directory. A run that was started sealed
-/// stays sealed, whoever watches now.
+/// stays sealed for every viewer now.
 pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let path = job.workspace.run_directory(run);
     let then = Origin::read(&path, &job.workspace.secret()?.secret)?;
@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// The basis of resuming: public data, the public seed and the released values decide
-    /// everything, whoever watches. So a whole transcript needs no private data and no noise.
+    /// everything to every viewer. So a whole transcript needs no private data and no noise.
     #[test]
     fn every_method_repeats_itself_to_the_last_bit_from_what_was_released() {
         let directory = tempfile::tempdir().unwrap();

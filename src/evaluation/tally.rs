@@ -24,7 +24,7 @@
 //! has the same two numbers, for the variance of the difference. x and t together move by at most
 //! √2, or 2 in the ℓ₁ norm, attained from (0, 0) to (1, 1).
 //!
-//! Where gaps count separately, an unusable row adds nothing, and the number of usable rows is one
+//! If gaps count separately, an unusable row adds nothing, and the number of usable rows is one
 //! more number. If a usable row becomes unusable, its two numbers vanish, which moves them by at
 //! most 1 (d = s = x above), and the number of usable rows changes by 1.
 //!

@@ -22,7 +22,7 @@
 //! The chain begins with the SHA-256 of the magic line and the run's name, and each frame continues
 //! it: SHA-256(chain before ‖ frame without seal). So a frame is valid only in its place, in its
 //! run, after intact earlier frames. Each frame is a checkpoint, and writing one does not touch
-//! those before it. Where the last is torn or damaged, the file is cut back to the one before, and
+//! those before it. If the last one is torn or damaged, the file is cut back to the one before, and
 //! the lost draws stay spent.
 //!
 //! # When it is on disk

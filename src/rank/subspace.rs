@@ -251,7 +251,7 @@ mod tests {
             assert!((score.distance - wanted("gsd")).abs() < 1e-9);
             assert!((score.distance * (k as f64).sqrt() - wanted("gsd_raw")).abs() < 1e-9);
             assert!((score.energy - wanted("energy_captured")).abs() < 1e-9);
-            // The reference states ‖Vᵀg‖² or its share; the share is what is in [0, 1].
+            // The reference states ‖Vᵀg‖² or its share; only the share is in [0, 1].
             let shares = theirs.shares(&private);
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             assert!((mean - wanted("mean_per_sample_energy")).abs() < 1e-9);

@@ -1,5 +1,5 @@
-//! Follows runs by their files alone, whoever executes them: a headless command, another interface,
-//! a task of a sweep, another machine.
+//! Follows runs by their files alone: those of a headless command, another interface, a task of a
+//! sweep, another machine.
 //!
 //! A [`Follower`] reads every run of its places once, and from then on only changes: new
 //! directories, added lines, the state of the ledger and of locks. It polls, which works on every

@@ -14,7 +14,7 @@ fn of(plan: &PlanDefinition) -> String {
     format!("{} from {public}", plan.private)
 }
 
-/// Whether nobody has named the plan, so that its name comes from its data, perhaps with a number.
+/// Whether the plan has no given name, so that its name comes from its data, perhaps with a number.
 pub fn is_automatic(plan: &PlanDefinition) -> bool {
     let rest = plan.name.strip_prefix(&of(plan));
     rest.is_some_and(|rest| rest.is_empty() || rest[1..].parse::<usize>().is_ok_and(|n| n > 1))

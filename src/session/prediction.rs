@@ -29,7 +29,7 @@ pub struct Predictions {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum PredictedLabels {
-    /// In label units; NaN where there is none.
+    /// In label units; NaN if there is no prediction.
     Numbers(Vec<f64>),
     Classes {
         names: Vec<String>,

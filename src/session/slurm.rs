@@ -1,4 +1,4 @@
-//! What Slurm's queue says about the tasks of a sweep, where `squeue` answers.
+//! What Slurm's queue says about the tasks of a sweep, if `squeue` answers.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

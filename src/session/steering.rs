@@ -2,7 +2,7 @@
 //!
 //! | file | written by | says |
 //! |---|---|---|
-//! | `control.json` | whoever steers | the request, and the process that it is for |
+//! | `control.json` | the steering process | the request, and the process that it is for |
 //! | `paused` | the run | that the run is waiting |
 //!
 //! A request counts if its file belongs to the owner of the run, nobody else may read or write it,

@@ -679,7 +679,7 @@ mod tests {
             let error = trainer.drawn().unwrap_err().to_string();
             assert!(trainer.account().ours.is_none() && error.contains('3'), "{error}");
         }
-        // So may a misspelt or missing key.
+        // A line with a misspelt or missing key may also have contained draws.
         for (line, words) in [
             (r#"{"step":2,"metrics":{}}"#, "no `drawn`"),
             (r#"{"step":2,"drwan":[]}"#, "unknown field `drwan`"),

@@ -42,7 +42,7 @@ enum What {
     Share {
         laplace: bool,
     },
-    /// That share minus the one of public data alone.
+    /// The share of wrong answers minus the share with public data alone.
     Difference,
     /// The share among the records of the rarer class.
     Class,

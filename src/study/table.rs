@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::plot::number::compact_up;
 use crate::plot::{ChartSeries, Mark, Point};
 
-/// The text where nothing was measured.
+/// The text if nothing was measured.
 const NOTHING: &str = "–";
 
 #[derive(Debug, Clone, PartialEq)]

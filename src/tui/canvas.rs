@@ -158,7 +158,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.boxed_in(area, &title, style)
     }
 
-    /// Text in a part that scrolls, `first` lines down; the title shows where there is more.
+    /// Text in a part that scrolls, `first` lines down. The title shows if more follows.
     pub fn text_pane(
         &mut self,
         area: Rect,

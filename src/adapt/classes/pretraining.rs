@@ -1,8 +1,8 @@
 //! Pre-training on public records, or the model of an earlier run, then private fine-tuning of
 //! chosen layers.
 //!
-//! The second phase of Gu, Kamath and Wu, section 5: the network learns the public task first, by
-//! ordinary stochastic gradients and with all layers. Where the public classes differ from the
+//! The second phase of Gu, Kamath and Wu: the network learns the public task first, by
+//! ordinary stochastic gradients and with all layers. If the public classes differ from the
 //! private ones, its last layer is replaced by a new one. Then DP-SGD (see [`super::sampled`])
 //! trains all layers, only the last (the others are evaluated once), or all biases and the last
 //! layer. Fewer trained numbers are fewer noisy ones.

@@ -26,7 +26,7 @@
 //!
 //! > R = r̂²·min(μr²/n · (c₁ + c₂), 2),  ‖change of E‖_F ≤ min(μr²/n · √(c₁(c₁ + c₂)), 2).
 //!
-//! Where persons are protected, n counts persons and Δ = (A − B)/n, with means A and B of their
+//! If persons are protected, n counts persons and Δ = (A − B)/n, with means A and B of their
 //! records' outer products: a mean of differences of single ones. √D²F̃[Δ, Δ] and ‖DE\[Δ\]‖_F are
 //! norms of Δ, so they are no larger than the largest norm of a single difference, and both bounds
 //! hold.

@@ -2,7 +2,7 @@
 //!
 //! *Sensitivity.* ‖xxᵀ − x′x′ᵀ‖²_F = ‖x‖⁴ + ‖x′‖⁴ − 2(x·x′)² ≤ 2r⁴, so replacing a record moves M₀
 //! = (1/n)Σ xxᵀ by at most √2·r²/n in Frobenius norm, attained by orthogonal records of norm r. It
-//! is computed once: n never enters a loop. Where persons are protected, n counts persons, and xxᵀ
+//! is computed once: n never enters a loop. If persons are protected, n counts persons, and xxᵀ
 //! stands for the mean over a person's records: of two such means ‖M‖_F ≤ r² and ⟨M, M′⟩ ≥ 0 hold
 //! as well.
 

@@ -14,7 +14,7 @@ use crate::privacy::accountant::target::check_epsilon;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, round_up};
 
 const DEFAULT_DELTA: f64 = 1e-6;
-/// Noise is sought within this factor of what is written.
+/// The search for noise covers this factor above and below the given noise.
 const LARGEST_FACTOR: f64 = 1e9;
 
 /// Compute which ε some noise guarantees, or which noise an ε needs.
@@ -87,9 +87,9 @@ enum AdjacencyName {
 
 /// One line of the answer.
 struct AnswerLine {
-    /// Steps of it, or the name of the plan.
+    /// The number of steps, or the name of the plan.
     of: String,
-    /// How many times the noise that was asked about: 1 unless it was sought.
+    /// The factor on the given noise: 1 unless the noise was searched for.
     factor: f64,
     guarantee: Guarantee,
 }
@@ -116,7 +116,7 @@ impl AccountCommand {
         self.print(&answers)
     }
 
-    /// What to account for, each with its name.
+    /// The plans to account for, each with its name.
     fn plans(&self) -> Result<Vec<(String, PlanFile)>> {
         if let Some(path) = &self.plan {
             return Ok(vec![(path.display().to_string(), PlanFile::open(path)?)]);
@@ -186,7 +186,7 @@ impl AccountCommand {
         })
     }
 
-    /// ε last, so that scripts can cut it off.
+    /// Prints ε last, so that scripts can cut it off.
     fn print_one(&self, answer: &AnswerLine) -> Result<()> {
         let Guarantee { epsilon, epsilon_lower, delta, adjacency, bound, .. } = &answer.guarantee;
         if self.target_epsilon.is_some() {
@@ -204,7 +204,7 @@ impl AccountCommand {
         print_line(&format!("δ = {delta:e}, ε = {}", round_up(*epsilon, 6)))
     }
 
-    /// What was asked for: ε, or the noise that gives it.
+    /// The requested number: ε, or the noise that gives it.
     fn number(&self, answer: &AnswerLine) -> String {
         match self.target_epsilon {
             Some(_) => round_up(answer.factor, 6),
@@ -226,10 +226,10 @@ fn guarantee(events: &[Event], delta: f64) -> Result<Guarantee> {
     Composition::of(events)?.guarantee(delta)
 }
 
-/// The least factor on the plan's noise that keeps it within ε, to six digits.
+/// The smallest factor on the plan's noise that keeps the plan within ε, to six digits.
 fn least_factor(plan: &PlanFile, epsilon: f64, delta: f64) -> Result<f64> {
     check_epsilon(epsilon)?;
-    // Errors of the plan itself first: the search would hide them.
+    // Report errors of the plan itself first: the search would hide them.
     guarantee(&plan.scaled(1.0), delta)?;
     let meets = |factor: f64| {
         guarantee(&plan.scaled(factor), delta).is_ok_and(|reached| reached.epsilon <= epsilon)
@@ -251,7 +251,7 @@ fn least_factor(plan: &PlanFile, epsilon: f64, delta: f64) -> Result<f64> {
     Ok(high)
 }
 
-/// A factor that does not meet the wish, and the fourfold that does.
+/// A factor that does not meet the target, and four times that factor, which does.
 fn bracket(meets: impl Fn(f64) -> bool) -> Option<(f64, f64)> {
     let mut factor = 1.0;
     if meets(factor) {

@@ -37,7 +37,7 @@ pub struct PaperEvent {
     pub mechanism: PaperMechanism,
     #[serde(default = "once")]
     pub count: u64,
-    /// Zero-out for samples, replace-one for everything else, if it is not given.
+    /// The default is zero-out for samples and replace-one for everything else.
     #[serde(default)]
     pub adjacency: Option<Adjacency>,
 }
@@ -47,7 +47,7 @@ pub struct PaperEvent {
 pub enum PaperMechanism {
     /// σ over the largest ℓ₂ change between neighbours.
     Gaussian { sigma: f64 },
-    /// σ over the largest ℓ₂ norm of one record's part; every record is in a draw with
+    /// σ over the largest ℓ₂ norm of one record's part. Each draw includes every record with
     /// probability `rate`.
     SubsampledGaussian { sigma: f64, rate: f64 },
     /// Scale over the largest ℓ₁ change between neighbours.
@@ -56,7 +56,7 @@ pub enum PaperMechanism {
     Selection { epsilon: f64 },
     /// The largest score plus Laplace noise, ε₀ = 2 · sensitivity / scale.
     NoisySelection { epsilon: f64 },
-    /// Anything that is ε-differentially private.
+    /// Any ε-differentially private mechanism.
     Pure { epsilon: f64 },
 }
 
@@ -96,7 +96,7 @@ impl PlanFile {
 }
 
 impl PaperEvent {
-    /// As an event of sensitivity 1 with ideal noise, `factor` times as much as written.
+    /// The event with sensitivity 1, ideal noise and `factor` times the written noise.
     pub fn scaled(&self, factor: f64) -> Event {
         let select = |rule| QueryKind::Selection(rule).query(1.0, 2);
         let (query, scale) = match self.mechanism {

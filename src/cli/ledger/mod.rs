@@ -142,7 +142,7 @@ impl LedgerCommand {
         }
     }
 
-    /// Looking at a workspace that has no ledger makes none.
+    /// The answer for a workspace without a ledger. Looking does not create one.
     fn nothing(&self, workspace: &Workspace) -> Result<()> {
         if !matches!(self.what, None | Some(LedgerAction::Show | LedgerAction::Verify)) {
             return Err(Error::usage("there is no ledger here")
@@ -209,7 +209,7 @@ impl LedgerCommand {
     }
 }
 
-/// What to do about runs that nobody carries out any more.
+/// What to do about runs whose process is gone.
 fn dead_runs(book: &Book, ledger: &Ledger) -> Vec<String> {
     let open = book.accounts.iter().flat_map(|account| &account.runs);
     let open = open.filter(|run| run.state == RunState::Open).map(|run| &run.grant);
@@ -317,7 +317,7 @@ fn state(state: RunState) -> String {
     }
 }
 
-/// What was changed by hand about a claim.
+/// The corrections made to a claim by hand.
 fn corrections(run: &RunRecord) -> Result<Vec<Value>> {
     let delta = run.grant.target.delta;
     let as_json = |change: &Corrected| {

@@ -43,12 +43,13 @@ use crate::study::{
     ExpectedMean, Grid, GridTask, Harvest, SeedValues, StudyTable, TableContent, TableRow,
 };
 
-/// The datasets on which a choice ought to win.
+/// The datasets on which a choice should win.
 const WANTED: [&str; 7] = ["wind", "bikeshare", "wine", "gas", "adult", "german", "heart"];
-/// On at least so many of them.
+/// The number of datasets on which a choice must win.
 const WINS: usize = 5;
 
-/// Those that rehearsals have advised anywhere; of the others trials take minutes with many columns.
+/// The methods that rehearsals have advised anywhere. Trials of the others take minutes with many
+/// columns.
 const METHODS: [&str; 6] = [
     "public_shape",
     "public_shape_classes",
@@ -58,10 +59,10 @@ const METHODS: [&str; 6] = [
     "target_only_logistic",
 ];
 
-/// Parts of the ε at which they are rehearsed: of two and of three candidates, and all of it.
+/// The shares of ε used in rehearsals: with two candidates, with three, and all of it.
 const SHARES: [f64; 3] = [0.55, 0.7, 1.0];
 
-/// What the default plan's correction is multiplied by; 0 is public data alone.
+/// Factors on the default plan's correction; 0 is public data alone.
 const STRENGTHS: [f64; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0];
 
 /// A private choice among the plans that rehearsals find worth it, against the default plan.
@@ -120,9 +121,10 @@ struct ChoiceStudy {
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
     most: usize,
-    /// What rehearsals say, by problem and ε.
+    /// The results of rehearsals, by problem and ε.
     known: Mutex<BTreeMap<(usize, usize), Rehearsed>>,
-    /// The splits of one problem at a time: public records teach once what all runs of a split use.
+    /// The splits of one problem at a time. All runs of a split share what is learned once from
+    /// public records.
     scenes: Mutex<BTreeMap<(usize, u64), Arc<ChoiceScene>>>,
 }
 
@@ -132,19 +134,19 @@ struct Rehearsed {
     prospect: Option<Prospect>,
 }
 
-/// Errors on records that nobody saw, and who was chosen.
+/// Errors on held-out records, and the chosen candidate.
 struct ChoiceErrors {
     default: f64,
-    /// Of the advised plan alone, with all of the ε.
+    /// The error of the advised plan alone, with all of the ε.
     advised: f64,
     chosen: f64,
-    /// Of the default plan's correction in the strength that turns out best.
+    /// The error of the default plan's correction at the strength that turns out best.
     hindsight: f64,
     winner: String,
 }
 
 impl ChoiceStudy {
-    /// Public records play the private ones: nothing of these is used but their number.
+    /// Public records act as private ones. Only the number of the real private records is used.
     fn rehearse(&self, interrupted: &AtomicBool) -> Result<()> {
         let total = self.problems.len() * self.epsilons.len();
         let mut progress = ProgressLine::new("rehearsals", total);
@@ -195,10 +197,10 @@ impl ChoiceStudy {
         Ok(())
     }
 
-    /// That of a split, made by whoever asks first.
+    /// The scene of a split, created at the first call.
     fn scene(&self, row: usize, split: u64) -> Result<Arc<ChoiceScene>> {
         let mut scenes = self.scenes.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may still be at the problem before.
+        // Another thread may still work on the previous problem.
         scenes.retain(|(other, _), _| other + 1 >= row);
         if let Some(scene) = scenes.get(&(row, split)) {
             return Ok(Arc::clone(scene));
@@ -253,8 +255,8 @@ impl ChoiceStudy {
             if let Some(trouble) = chosen.trouble {
                 return Err(trouble);
             }
-            // If public data alone are the only rival, the default plan has all of the ε, and
-            // the two differ by their noise.
+            // If public data alone are the only rival, the default plan has all of the ε, and the
+            // two differ only by their noise.
             let kept = alone && chosen.winner == Some(0);
             let winner = chosen.winner.and_then(|at| chosen.placed.get(at));
             Ok(ChoiceErrors {
@@ -293,8 +295,8 @@ impl ChoiceStudy {
         ]
     }
 
-    /// Over all ε and splits of a dataset: the geometric mean of the ratio, by how much it is off by
-    /// chance (two standard errors), and how often the choice was better, as good and worse.
+    /// For all ε and splits of a dataset: the geometric mean of the ratio, its uncertainty (two
+    /// standard errors), and how often the choice was better, equal and worse.
     fn wins(&self, harvest: &Harvest<ChoiceErrors>) -> StudyTable {
         let row = |(at, problem): (usize, &LabelledProblem)| {
             let all = (0..self.epsilons.len()).flat_map(|k| harvest.of(at, k));
@@ -408,16 +410,16 @@ fn default_plan(problem: &LabelledProblem, epsilon: f64, seed: u64) -> PlanDefin
 const OURS: &str = "private";
 const THEIRS: &str = "public";
 
-/// Where the unchanged correction stands among the strengths.
+/// The index of the unchanged correction among the strengths.
 const FULL: usize = 4;
 
 fn least(errors: &[f64]) -> f64 {
     errors.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// One split as a user would have it: two files and a session.
+/// One split as a user would see it: two files and a session.
 struct ChoiceScene {
-    /// Where the files are.
+    /// The folder of the files.
     _folder: Scratch,
     workspace: Workspace,
     definitions: Vec<DatasetDefinition>,
@@ -450,7 +452,7 @@ impl ChoiceScene {
     }
 
     fn session(&self, plans: Vec<PlanDefinition>) -> Session {
-        // Room for all of a run or a choice.
+        // Enough budget for a whole run or choice.
         let epsilon = 10.0 * plans.iter().map(|plan| plan.target.epsilon).fold(0.0, f64::max);
         let delta = 10.0 * plans.iter().map(|plan| plan.target.delta).fold(0.0, f64::max);
         let budget = Budget { epsilon, delta, allow_large_delta: true };
@@ -458,9 +460,9 @@ impl ChoiceScene {
         Session { datasets: self.definitions.clone(), budgets, plans, ..Session::default() }
     }
 
-    /// Errors of a run's model on the records that judge, with its correction in these strengths.
+    /// Errors of a run's model on the test records, with its correction at these strengths.
     fn run(&self, plan: PlanDefinition, noise: u64, strengths: &[f64]) -> Result<Vec<f64>> {
-        // Noise that somebody knows leaves an account without a total, so each has its own.
+        // Known noise leaves an account without a total, so each run gets its own workspace.
         let folder = Scratch::new()?;
         let job = Job {
             session: self.session(vec![plan.clone()]),
@@ -502,7 +504,7 @@ impl ChoiceScene {
     }
 }
 
-/// A corrected public model with its correction so many times as large; other models as they are.
+/// A corrected public model with its correction times `strength`. Other models stay unchanged.
 fn with_strength(model: &Model, strength: f64) -> Model {
     match model {
         Model::Shape(shape) => Model::Shape(Shape {
@@ -513,7 +515,7 @@ fn with_strength(model: &Model, strength: f64) -> Model {
     }
 }
 
-/// A folder that is gone with its owner.
+/// A folder that is removed when this value is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -530,7 +532,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is public data, and the system clears the place.
+        // Any remaining files are public data, and the system clears temporary folders.
         let _ = files::step::remove_folder(&self.0);
     }
 }

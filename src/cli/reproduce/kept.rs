@@ -11,14 +11,14 @@ use crate::adapt::STEPS_VERSION;
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 
-/// What is known, and the file that more is added to.
+/// The known losses, and the file for new ones.
 pub struct Kept {
     known: HashMap<String, Option<f64>>,
     file: Mutex<std::fs::File>,
 }
 
 impl Kept {
-    /// What other steps found is not looked at.
+    /// Ignores losses from other versions of the steps.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error: &std::io::Error| Error::io("keep losses in", path, error);
         let text = match std::fs::read_to_string(path) {
@@ -37,7 +37,7 @@ impl Kept {
         Ok(Self { known, file })
     }
 
-    /// The loss of a trial: what is known of it, or what `made` finds.
+    /// The loss of a trial: the known one, or else the result of `made`.
     pub fn of(
         &self,
         trial: &str,

@@ -104,7 +104,7 @@ struct StudyOptions {
     out: Option<PathBuf>,
 }
 
-/// Runs the grid under a progress bar. What a signal left unfinished is missing in the
+/// Runs the grid with a progress bar. Work that a signal left unfinished is missing from the
 /// harvest.
 fn conduct<T: Send>(
     what: &str,
@@ -123,8 +123,8 @@ impl StudyOptions {
         self.seeds.unwrap_or(if self.quick { 2 } else { 10 })
     }
 
-    /// Prints the findings and writes them where they are wanted; an error if a signal left
-    /// some of the work undone. `what` is done, in the plural.
+    /// Prints the findings and writes them to the requested places. Fails if a signal left work
+    /// undone. `what` names the work in the plural.
     fn publish(
         &self,
         findings: &StudyFindings,
@@ -148,13 +148,13 @@ impl StudyOptions {
     }
 }
 
-/// What a study found.
+/// The findings of a study.
 struct StudyFindings {
     name: &'static str,
-    /// What a reader must know, line by line.
+    /// Notes for the reader, line by line.
     header: Vec<String>,
     tables: Vec<StudyTable>,
-    /// With the names of their files.
+    /// The figures with their file names.
     figures: Vec<(String, Figure)>,
 }
 
@@ -234,7 +234,7 @@ impl Discrepancy {
         self.manner.publish(&findings, done, "runs")
     }
 
-    /// The issue wants convergence in two dimensions.
+    /// Convergence is checked in two dimensions.
     fn dimensions_without_noise(&self) -> Vec<usize> {
         if self.dimension == discrepancy::DIMENSION { vec![10, 50] } else { vec![self.dimension] }
     }
@@ -390,7 +390,7 @@ fn check_names(only: &[String], cases: &[&'static Case]) -> Result<()> {
 }
 
 impl OnDatasets {
-    /// The problems that are wanted, and the names of those whose data are not to be found.
+    /// The requested problems, and the names of those whose data cannot be found.
     fn problems(
         &self,
         cases: &[&'static Case],
@@ -409,7 +409,7 @@ impl OnDatasets {
     }
 }
 
-/// `None` where the dataset is not to be found.
+/// `None` if the dataset cannot be found.
 fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
     if let Some(directory) = directory {
         let plain = directory.join(case.file);

@@ -22,13 +22,13 @@ use crate::session::run_steps::Curves;
 use crate::session::tensorboard::Board;
 use crate::verdict::error_cell;
 
-/// How long a single look waits for Slurm's queue.
+/// The longest wait of a single look for Slurm's queue.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(3);
-/// People read no more than a line a second about a run.
+/// People can read at most one line a second about a run.
 const READABLE: Duration = Duration::from_secs(1);
-/// What a step has spent so far, among its numbers.
+/// The name of the ε spent so far among a step's numbers.
 const EPSILON: &str = "epsilon";
-/// More of a name is not shown.
+/// Longer names are cut.
 const LONGEST: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,17 +37,17 @@ pub enum Form {
     Json,
 }
 
-/// How runs are told of.
+/// How to report runs.
 #[derive(Debug, Clone, Copy)]
 pub struct WatchOptions<'a> {
     pub form: Form,
-    /// Only how everything stands.
+    /// Whether to report only the current state.
     pub once: bool,
-    /// Steps go to event files in this directory, too.
+    /// The directory for event files, which get the steps too.
     pub tensorboard: Option<&'a Path>,
 }
 
-/// Follows the runs of these places: to their end where they were named, or for ever.
+/// Follows the runs of these places: to their end if they were named, or else for ever.
 pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
     let once = options.once;
     let has_end = places.iter().all(|place| !matches!(place, Place::Workspace(_)));
@@ -116,7 +116,7 @@ pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
     }
 }
 
-/// What a run is called on a line.
+/// The name of a run on a line.
 pub fn name(run: &ArchivedRun) -> String {
     let id = harmless(&run.id.0, LONGEST);
     match &run.plan {
@@ -127,16 +127,16 @@ pub fn name(run: &ArchivedRun) -> String {
 
 struct Lines<'a> {
     options: WatchOptions<'a>,
-    /// Number and values of a sweep's tasks.
+    /// The number and the values of each task of a sweep.
     tasks: BTreeMap<RunId, (usize, Vec<(String, String)>)>,
     runs: BTreeMap<RunId, ArchivedRun>,
-    /// When people were last told of a run.
+    /// The time of the last line about a run.
     told: BTreeMap<RunId, Instant>,
     boards: BTreeMap<RunId, Board>,
 }
 
 impl Lines<'_> {
-    /// A run that is there from the beginning, or read again.
+    /// Reports a run that exists from the start or was read again.
     fn whole(&mut self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
         if self.stands(run)?.is_break() {
             return Ok(ControlFlow::Break(()));
@@ -144,9 +144,9 @@ impl Lines<'_> {
         self.steps(&run.id, run.of, &run.curves, &run.epsilon)
     }
 
-    /// A run that is new, or of which more than its steps has changed.
+    /// Reports a run that is new or has changed in more than its steps.
     fn anew(&mut self, run: ArchivedRun) -> Result<ControlFlow<()>> {
-        // What was told of it may hold: then its end is new.
+        // If the earlier reports are still valid, only the later steps are new.
         let before = self
             .runs
             .get(&run.id)
@@ -258,7 +258,7 @@ impl Lines<'_> {
         say(&value.to_string())
     }
 
-    /// A line of JSON for each step, and an event of TensorBoard's.
+    /// Writes a line of JSON and a TensorBoard event for each step.
     fn steps(
         &mut self,
         run: &RunId,
@@ -305,7 +305,7 @@ impl Lines<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// How many tasks of a sweep stand where, and the best of them.
+    /// Prints the number of a sweep's tasks in each state, and the best of them.
     fn board(&self) -> Result<ControlFlow<()>> {
         if self.tasks.is_empty() || self.options.form == Form::Json {
             return Ok(ControlFlow::Continue(()));
@@ -320,7 +320,7 @@ impl Lines<'_> {
         say(&format!("{} tasks: {counts}{best}", self.runs.len()))
     }
 
-    /// An error where a run that was followed to its end has none.
+    /// Fails if a run died.
     fn verdict(&self) -> Result<()> {
         let died: Vec<&ArchivedRun> =
             self.runs.values().filter(|run| run.outcome == DIED).collect();
@@ -365,7 +365,7 @@ pub(super) fn time() -> String {
     crate::clock::now().strftime("%H:%M:%S").to_string()
 }
 
-/// Prints a line; whoever does not read any more ends it.
+/// Prints a line. A closed pipe ends the watch.
 pub(super) fn say(line: &str) -> Result<ControlFlow<()>> {
     let (mut out, line) = (std::io::stdout(), format!("{line}\n"));
     let text = line.as_bytes();

@@ -13,10 +13,10 @@ use crate::privacy::accountant::round_up;
 use crate::session::follow::{unread_words, wrote_words};
 use crate::session::trainer::{NoiseRelation, Trainer, TrainerCost};
 
-/// Between two looks at a file. An ε takes a moment to compute.
+/// The time between two looks at a file. Computing an ε takes a moment.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Follows these files until each says how it ended; with `once` it says how they stand.
+/// Follows these files until each reports its end. With `once`, only reports their state.
 pub fn follow(paths: &[&Path], form: Form, once: bool) -> Result<()> {
     let mut trainers: Vec<Trainer> = paths.iter().map(|path| Trainer::new(path)).collect();
     loop {

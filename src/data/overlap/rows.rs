@@ -183,7 +183,7 @@ fn is_counter(cells: &[f64]) -> bool {
     let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
     for &x in cells {
         if x.fract() != 0.0 {
-            return false; // of NaN too
+            return false; // also for NaN
         }
         (least, most) = (least.min(x), most.max(x));
     }

@@ -26,7 +26,7 @@ enum FoundCell {
     /// Some numbers of a vector are missing.
     Gaps,
     Nothing,
-    /// Not a number where one is needed.
+    /// Not a number, although one is needed.
     Useless,
 }
 

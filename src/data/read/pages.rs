@@ -317,7 +317,7 @@ enum ThriftField {
     Number(i64),
     Flag(bool),
     Structure(Fields),
-    /// Of no interest here.
+    /// A value that is not needed here.
     Other,
 }
 

@@ -54,7 +54,7 @@ struct Span {
 enum RecordEnd {
     /// Its length, and its length with the line end.
     At { length: usize, with_break: usize, quoted: bool },
-    /// Not in these bytes, with whether a quote is open.
+    /// Beyond these bytes; also whether a quote is open.
     Beyond { quote_open: bool, quoted: bool },
 }
 

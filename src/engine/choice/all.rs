@@ -1,4 +1,4 @@
-//! Trains every candidate once; the costs of all trainings add up. Where some training noise is
+//! Trains every candidate once; the costs of all trainings add up. If some training noise is
 //! Gaussian and drawn for all records, it covers the releases about held-out records. Otherwise
 //! these releases get a part of the ε ([`UNCOVERED`]).
 

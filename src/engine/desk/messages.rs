@@ -68,7 +68,7 @@ pub enum Request {
     Archive,
     /// Follow runs of these places together with those of the workspace.
     Watch(Vec<PathBuf>),
-    /// Ask the process that carries out the run in this directory to do something.
+    /// Ask the process of the run in this directory to do something.
     Steer {
         directory: PathBuf,
         wish: Wish,

@@ -226,7 +226,7 @@ struct Aim {
 
 impl Aim {
     /// The least 1/μ found to meet the aim, and the result computed there. `epsilon` falls with
-    /// 1/μ. Where it cannot be computed, more noise is tried.
+    /// 1/μ. If it cannot be computed, more noise is tried.
     fn meet<T>(
         self,
         epsilon: impl Fn(f64) -> Result<(T, f64)>,

@@ -189,7 +189,7 @@ impl Composition {
     }
 
     /// One repeat instead of the best of many, and the amounts that this adds to ε and to log δ;
-    /// `None` where nothing is repeated.
+    /// `None` if nothing is repeated.
     fn one_repeat(&self) -> Option<(Self, f64, f64)> {
         let (mut epsilon, mut log_factor, mut squares) = (0.0, 0.0, self.mu * self.mu);
         let repeated = |(pair, count): &PairDraws| match pair {

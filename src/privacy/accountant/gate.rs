@@ -151,7 +151,7 @@ pub fn renyi(parts: &[PairDraws], delta: f64) -> f64 {
         }
         below = room(low);
     }
-    // Where the line through both ends crosses 0, or half-way in every third round.
+    // Try the zero of the line through both ends, or the middle in every third round.
     for round in 1..200 {
         if high - low <= CLOSE * high {
             break;

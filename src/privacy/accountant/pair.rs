@@ -94,7 +94,7 @@ impl Pair {
         (0..count).map(value).collect()
     }
 
-    /// E e^{zL − shift}, where there is a closed form.
+    /// E e^{zL − shift}, if it has a closed form.
     fn moment(&self, z: Complex<f64>, shift: f64) -> Option<Complex<f64>> {
         let (up, down) = (
             |epsilon: f64| (z * epsilon - shift).exp(),
@@ -116,7 +116,7 @@ impl Pair {
         }
     }
 
-    /// δ of one draw at ε ≥ 0, from above; `None` where there is no closed form.
+    /// δ of one draw at ε ≥ 0, from above; `None` without a closed form.
     pub fn delta(&self, epsilon: f64) -> Option<f64> {
         let exact = match *self {
             Self::Gaussian { mu } => gaussian::log_delta(mu, epsilon).exp(),

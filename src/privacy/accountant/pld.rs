@@ -348,7 +348,7 @@ struct TiltedLosses {
 struct Tilted {
     theta: f64,
     step: f64,
-    /// Of the whole sum.
+    /// The log-moment of the whole sum.
     log_moment: f64,
     /// k of the first mass.
     first: i64,

@@ -290,7 +290,7 @@ mod tests {
                 let epsilon = bound.guarantee(1e-6).unwrap().epsilon;
                 assert!(exact(mu, repeats, epsilon - 0.5 * surcharge) > 1e-6, "{repeats:?} {mu}");
             }
-            // And so would leaving out the factor.
+            // The result without the factor would be too small.
             let repeated = sum(&[event(1.0, repeats)]);
             let without = repeated.guarantee(1e-6 * repeats.mean()).unwrap().epsilon;
             assert!(exact(1.0, repeats, without) > 1e-6, "{repeats:?}");
@@ -336,11 +336,11 @@ mod tests {
     }
 
     /// Repeats of a mechanism of pure ε, whatever its score, cost at most (2 + η)·ε, and reach this
-    /// where there are many of them.
+    /// for many repeats.
     #[test]
     fn of_a_pure_guarantee_the_published_multiple_is_met() {
         for pure in [0.1_f64, 1.0] {
-            // Of randomised response.
+            // The curve of randomised response.
             let delta = |rho: f64| ((pure.exp() - rho.exp()) / (1.0 + pure.exp())).max(0.0);
             for repeats in LAWS {
                 let cost =

@@ -157,7 +157,7 @@ impl Selections {
     }
 }
 
-/// Of the losses t and t − ε₀.
+/// The probabilities of the losses t and t − ε₀.
 fn probabilities(range: f64, t: f64) -> (f64, f64) {
     let all = -(-range).exp_m1();
     (-(t - range).exp_m1() / all, (-range).exp() * t.exp_m1() / all)

@@ -197,7 +197,7 @@ impl Subsampled {
                 let more = rate * beyond(place - mu);
                 let less = rate * epsilon.exp() * beyond(place + mu)
                     + (1.0 - rate) * epsilon.exp_m1() * beyond(place);
-                // What the subtraction rounds.
+                // The last term covers rounding in the subtraction.
                 (more - less).max(0.0) + 1e-13 * more
             }
         }

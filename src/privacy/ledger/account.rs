@@ -57,7 +57,7 @@ pub struct RunRecord {
 pub struct Corrected {
     /// When.
     pub time: String,
-    /// In whose words.
+    /// The reason, in the curator's words.
     pub why: String,
     /// The events that counted until then.
     pub before: Vec<Event>,
@@ -185,7 +185,7 @@ pub struct Account {
     pub former: Vec<AccountId>,
     /// The datasets whose runs are charged here, as they were registered.
     pub datasets: Vec<DatasetRecord>,
-    /// What may be spent, ever.
+    /// The budget for ever.
     pub budget: Option<Budget>,
     /// Every run that was granted here.
     pub runs: Vec<RunRecord>,

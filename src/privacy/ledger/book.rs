@@ -47,7 +47,7 @@ impl Book {
         })
     }
 
-    /// The overlap of these rows with those of each account, where there is any.
+    /// The overlap of these rows with those of each account, if there is any.
     pub fn overlaps(&self, rows: &Sketch) -> Vec<(AccountId, Overlap)> {
         let most = |account: &Account| {
             let sketches = account.datasets.iter().filter_map(|known| known.sketch.as_ref());

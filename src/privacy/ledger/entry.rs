@@ -199,7 +199,7 @@ pub struct ReadSoFar {
 }
 
 impl ReadSoFar {
-    /// Of these lines.
+    /// The state after reading these lines.
     pub fn of(lines: &[u8]) -> Self {
         Self { bytes: lines.len() as u64, sha256: super::sha256(lines) }
     }
@@ -260,7 +260,7 @@ impl Claim {
 pub struct Correction {
     /// The claim that counts instead; without events, nothing counts.
     pub claim: Claim,
-    /// In whose words.
+    /// The reason, in the curator's words.
     pub why: String,
 }
 
@@ -377,14 +377,14 @@ pub enum Entry {
     SecretLost {
         /// Its name.
         key: String,
-        /// The words of whoever noticed.
+        /// The words of the person who noticed.
         why: String,
     },
     /// The curator accepts an unknown past and continues.
     Accept {
         /// The account.
         account: AccountId,
-        /// In whose words.
+        /// The reason, in the curator's words.
         why: String,
     },
 }

@@ -47,7 +47,7 @@ pub enum Cause {
 pub struct Acceptance {
     /// When.
     pub time: String,
-    /// In whose words.
+    /// The reason, in the curator's words.
     pub why: String,
 }
 

@@ -177,7 +177,7 @@ impl Ledger {
         let mut turn = self.begin_without_traces()?;
         let book = self.reading.book();
         if let Some(known) = book.account_of(dataset) {
-            return Ok(known.id.clone()); // by another process, a moment ago
+            return Ok(known.id.clone()); // another process just added it
         }
         let mut related = book.related(dataset).into_iter();
         let account = match related.next() {

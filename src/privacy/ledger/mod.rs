@@ -79,7 +79,7 @@
 //! too many, never one too few. A run that was never settled counts in full.
 //!
 //! The runs of a sweep are reserved together, and all their draws are announced with them
-//! ([`Ledger::grant_carried`]): whoever executes one, on any machine, writes nothing here, and the
+//! ([`Ledger::grant_carried`]): executing one, on any machine, writes nothing here, and the
 //! run counts in full until its result is collected.
 
 pub mod account;

@@ -80,7 +80,7 @@ impl Witness {
     }
 
     /// Makes sure that no copy of a ledger whose first line was lost can be continued: a repair
-    /// gives the ledger another first line, and so another note. `remains` is what is left of the
+    /// gives the ledger another first line, and so another note. `remains` is the rest of the
     /// old ledger. Every line holds its own hash and that of the line before, so the old note is
     /// the one whose name or line appears there. From now on it asks for `line`, which no copy has.
     pub fn retire(&mut self, remains: &str, line: &LedgerLine) {

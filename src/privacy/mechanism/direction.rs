@@ -245,7 +245,7 @@ impl Envelope {
         bernoulli_exp(generator, lacking.max(0) as u128, 1 << UNIT_BITS).then_some(point)
     }
 
-    /// Of coordinate `i`, in sixteenths, from those after it.
+    /// The centre of coordinate `i`, in sixteenths, given the coordinates after it.
     fn centre(&self, i: usize, point: &[i64]) -> i64 {
         let slopes = self.slopes.column(i);
         let later = point.iter().zip(slopes.iter()).skip(i + 1);

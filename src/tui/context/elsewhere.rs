@@ -105,7 +105,7 @@ impl Context {
         );
         self.confirm(text, "go on", move |context| {
             context.go_to(Tab::Run);
-            // From here on it is ours.
+            // From here on the run is ours.
             context.runs.retain(|live| live.is_ours() || live.run.as_ref() != Some(&run.id));
             context.resume(&run);
         });

@@ -36,7 +36,7 @@ enum Of {
     Account,
     /// A run, which normally uses all of its grant.
     Run,
-    /// An account, once a plan has been carried out.
+    /// An account after the execution of a plan.
     Plan,
 }
 

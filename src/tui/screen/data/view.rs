@@ -115,7 +115,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             Line::styled(state, style),
         ]
     };
-    // Where persons are protected, persons are counted.
+    // If persons are protected, persons are counted.
     let persons = context.session.datasets.iter().any(|dataset| dataset.unit.is_some());
     let size = if persons { "size" } else { "rows" };
     let header = ["name", "role", size, "columns", "label", "filter", "state"];

@@ -100,7 +100,7 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
         Constraint::Length(5),
         Constraint::Length(24),
     ];
-    // Where persons are protected, persons are counted.
+    // If persons are protected, persons are counted.
     let persons = accounts.iter().any(|account| account.protects().is_some());
     let size = if persons { "size" } else { "rows" };
     let header = ["dataset", "account", size, "runs", "state"].map(Line::raw).to_vec();
