@@ -10,6 +10,9 @@ use crate::numeric::projection::shrink_factor;
 /// The number of examples whose slopes are computed and which are added together.
 const TOGETHER: usize = 4;
 
+/// Smaller sums of squares may have lost terms that were too small for a double.
+const LEAST_SQUARE: f64 = 1e-280;
+
 #[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn pass<S: Simd, M: Slopes>(simd: S, pass: Pass<'_, M>) {
@@ -49,15 +52,15 @@ pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {
     for group in groups.iter().filter(|group| !group.is_empty()) {
         let start = (group.start - first) * dimension;
         let examples = &examples[start..start + group.len() * dimension];
-        if group.len() == 1 {
-            // Its sum is a multiple of the example: nothing needs a place of its own.
+        // The sum of a single example is a multiple of it and needs no place of its own. A square
+        // that is too small says nothing of the norm.
+        let square = if group.len() == 1 { score_of(simd, examples, examples) } else { 0.0 };
+        if square > LEAST_SQUARE {
             let mut found = [score_of(simd, examples, w)];
             slopes.slopes(group.start, &mut found);
-            if found[0] != 0.0 {
-                let norm = found[0].abs() * score_of(simd, examples, examples).sqrt();
-                if norm.is_finite() {
-                    add(shrink_factor(norm, longest) * found[0], examples, sum);
-                }
+            let norm = found[0].abs() * square.sqrt();
+            if norm.is_finite() {
+                add(shrink_factor(norm, longest) * found[0], examples, sum);
             }
             continue;
         }

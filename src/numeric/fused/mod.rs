@@ -71,7 +71,7 @@ pub fn with_slopes<S: Slopes>(
     slopes: impl Fn() -> S + Sync,
 ) -> (Vector, Vec<S>) {
     let (dimension, count) = features.shape();
-    let mut total = Vector::zeros(dimension);
+    let total = Vector::zeros(dimension);
     if dimension == 0 || count == 0 {
         return (total, Vec::new());
     }
@@ -90,12 +90,7 @@ pub fn with_slopes<S: Slopes>(
         let (first, sum) = (part * share, sum.as_mut_slice());
         arch.dispatch(Pass { examples, first, w: w.as_slice(), sum, slopes });
     });
-    let mut made = Vec::with_capacity(done.len());
-    for (sum, slopes) in done {
-        total += sum;
-        made.push(slopes);
-    }
-    (total, made)
+    added(total, done)
 }
 
 /// The same if each of these consecutive groups of examples has its own sum, which is shortened to
@@ -108,10 +103,12 @@ pub fn by_group<S: Slopes>(
     (groups, longest): (&[Range<usize>], f64),
 ) -> (Vector, Vec<S>) {
     let (dimension, count) = features.shape();
-    let mut total = Vector::zeros(dimension);
+    let total = Vector::zeros(dimension);
     if dimension == 0 || count == 0 || groups.is_empty() {
         return (total, Vec::new());
     }
+    // An example between two groups would be added to the later one.
+    debug_assert!(groups.windows(2).all(|pair| pair[0].end == pair[1].start));
     let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
     let parts = even(dimension * count / LEAST_SHARE);
     let shares = groups.chunks(groups.len().div_ceil(parts));
@@ -125,8 +122,13 @@ pub fn by_group<S: Slopes>(
         let (first, examples) = (start.start, &all[start.start * dimension..end.end * dimension]);
         arch.dispatch(GroupPass { examples, first, groups, longest, w, sum, slopes });
     });
-    let mut made = Vec::with_capacity(done.len());
-    for (sum, slopes) in done {
+    added(total, done)
+}
+
+/// The sum of all parts in their order, and what made their slopes.
+fn added<S>(mut total: Vector, parts: Vec<(Vector, S)>) -> (Vector, Vec<S>) {
+    let mut made = Vec::with_capacity(parts.len());
+    for (sum, slopes) in parts {
         total += sum;
         made.push(slopes);
     }
@@ -299,6 +301,19 @@ mod tests {
         };
         assert!((by(1) - &slow).norm() < 1e-9 * slow.norm());
         assert_eq!(by(1), by(3));
+    }
+
+    /// Whatever its slope: squares of small numbers are too small for doubles.
+    #[test]
+    fn a_single_example_of_small_numbers_is_shortened_too() {
+        for dimension in [1, 4, 10, 60] {
+            let features = Matrix::from_element(dimension, 1, 1e-200);
+            let w = Vector::zeros(dimension);
+            let group = std::slice::from_ref(&(0..1));
+            let slopes = || Each(|_: usize, _: f64| 1e250);
+            let (sum, _) = by_group(&features, &w, 1, slopes, (group, 0.5));
+            assert!((sum.norm() - 0.5).abs() < 1e-12, "{dimension}: {}", sum.norm());
+        }
     }
 
     #[test]

@@ -84,6 +84,8 @@ const ROUNDING: f64 = 1e-12;
 
 /// The curves of selections are computed down to this δ.
 const LEAST_OF_SELECTIONS: f64 = 1e-15;
+/// For a guess, down to this share of the δ in question.
+const BEYOND_GUESSED: f64 = 1e-3;
 
 /// The bounds on δ that are computed as curves.
 struct CurveBounds {
@@ -443,7 +445,7 @@ impl Composition {
         }
         let share = self.ideal_delta(delta);
         if let Some((range, count)) = self.selections_alone() {
-            let farthest = rdp::epsilon(&self.others, 1e-3 * share);
+            let farthest = rdp::epsilon(&self.others, BEYOND_GUESSED * share);
             if let Some(guess) = Selections::guess(range, count, farthest, share) {
                 return Ok(self.real(guess));
             }

@@ -93,7 +93,7 @@ impl Context {
         }
         if run.outcome == GIVEN_UP {
             let text = "this task was given up and cannot go on: p on Compare (5) puts its settings \
-                into the plan, to start it anew";
+                into the plan, to start it again";
             return self.say(Level::Info, text);
         }
         if run.outcome != DIED {

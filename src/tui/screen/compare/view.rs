@@ -414,7 +414,7 @@ fn selected<'a>(
         }
     }
     if run.outcome == GIVEN_UP {
-        facts.push(("given up", "p puts its settings into the plan, to start it anew".to_owned()));
+        facts.push(("given up", "p puts its settings into the plan, to start it again".to_owned()));
     }
     facts.push(("directory", run.directory.display().to_string()));
     if run.skipped > 0 {
