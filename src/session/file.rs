@@ -331,8 +331,15 @@ fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
         let known: Vec<String> = expected.iter().map(ToString::to_string).collect();
         report = report.cure(crate::data::names::hint("fields here", found, &known));
     } else {
-        report =
-            report.cure("correct the file at this place, or go back to the copy in NAME.previous");
+        let previous = files::previous(Path::new(origin));
+        let back = match previous.is_file() {
+            true => format!(
+                ", or go back to the copy from before the last save: {}",
+                previous.display()
+            ),
+            false => String::new(),
+        };
+        report = report.cure(format!("correct the file at this place{back}"));
     }
     report
 }
