@@ -49,6 +49,10 @@ impl Screen for CompareScreen {
         Some("Space pins runs to compare them; R writes a report to pass on".to_owned())
     }
 
+    fn is_of_use(&self, _: &str, context: &Context) -> bool {
+        !context.archived().is_empty()
+    }
+
     fn sort_by(&mut self, head: &str) {
         let Some(column) = RunColumn::ALL.into_iter().find(|column| column.title() == head) else {
             return;

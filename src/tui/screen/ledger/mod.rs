@@ -52,6 +52,14 @@ impl Screen for LedgerScreen {
         })
     }
 
+    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        match name {
+            "certificate" => self.account(context).is_some(),
+            "settle" => self.waiting(context, RunLife::Died).is_some(),
+            _ => true,
+        }
+    }
+
     fn words(&self, context: &Context) -> Vec<Explained> {
         let first = if self.focus(context) == Some(ENTRIES) { "outcome" } else { "account" };
         explained([

@@ -39,6 +39,14 @@ impl Screen for RankScreen {
         Some("Enter takes the selected dataset into the plan".to_owned())
     }
 
+    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        match name {
+            "cancel" => context.ranking.work.is_some(),
+            "take" | "sort" => !context.ranking.is_empty(),
+            _ => true,
+        }
+    }
+
     fn sort_by(&mut self, head: &str) {
         let Some(column) = RankColumn::ALL.into_iter().find(|column| column.title() == head) else {
             return;

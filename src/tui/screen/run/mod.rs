@@ -68,10 +68,9 @@ impl Screen for RunScreen {
     }
 
     fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        let Some(run) = self.run(context) else { return false };
         match name {
-            "pause" | "stop" | "slower" | "faster" => {
-                self.run(context).is_some_and(|run| !run.has_ended() && run.trained.is_none())
-            }
+            "pause" | "stop" | "slower" | "faster" => !run.has_ended() && run.trained.is_none(),
             _ => true,
         }
     }
