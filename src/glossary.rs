@@ -271,11 +271,11 @@ pub const WORDS: &[Word] = &[
             "finished",
             "stopped",
             "failed",
-            "abandoned",
             "given up",
+            "abandoned",
             "recovered",
         ],
-        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model; failed, abandoned, given up and recovered ones may not.",
+        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model. Failed and given up: the run ended without one; given up is called abandoned in files. Recovered: the ledger was repaired after this run.",
     ),
     word(
         "person",

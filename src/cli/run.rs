@@ -312,7 +312,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}, {}){}",
-        outcome_word(summary.outcome),
+        summary.outcome.words(),
         round_up(summary.guarantee.epsilon, 4),
         summary.guarantee.delta,
         summary.guarantee.adjacency.words(),
@@ -346,15 +346,6 @@ fn measured_line(name: &str, error: &str, further: &FurtherScores, mark: &str) -
         let _ = write!(line, " {value:>10}{mark}");
     }
     line
-}
-
-fn outcome_word(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Finished => "finished",
-        RunOutcome::Stopped => "stopped",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "abandoned",
-    }
 }
 
 /// The summary for programs: public and released numbers, and exact ones only on explicit request.

@@ -175,6 +175,11 @@ pub const MISSING: &str = "missing";
 /// Of one that was settled without a result.
 pub const GIVEN_UP: &str = "given up";
 
+/// A state as people read it: files and JSON say `abandoned` of a run that was given up.
+pub fn state_words(outcome: &str) -> &str {
+    if outcome == "abandoned" { GIVEN_UP } else { outcome }
+}
+
 impl ArchivedRun {
     /// Whether its errors are shares of wrong answers or numbers in label units, if its plan says
     /// so.

@@ -131,7 +131,7 @@ impl LiveRun {
         if before.is_some_and(|before| before != outcome) {
             self.say(match outcome {
                 archive::DIED => "it died: r goes on with it, 6 settles it".to_owned(),
-                _ => format!("it is {outcome}"),
+                _ => format!("it is {}", archive::state_words(outcome)),
             });
         }
     }

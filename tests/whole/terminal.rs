@@ -698,7 +698,7 @@ fn a_sweep_of_the_workspace_is_found_and_what_will_never_end_is_settled() {
     screen.wait_for("1 of 3 runs of the sweep have ended: 1 without a result, 1 not");
     screen.press("y");
     screen.wait_for("all 3 runs of the sweep have ended");
-    screen.wait_for("2 abandoned");
+    screen.wait_for("2 given up");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
 }

@@ -202,7 +202,7 @@ impl Lines<'_> {
 
     /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, public error 118.2, last step just now`
     fn plain(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
-        let mut parts = vec![run.outcome.clone()];
+        let mut parts = vec![archive::state_words(&run.outcome).to_owned()];
         if run.steps > 0 {
             parts.push(format!("step {} of {}", run.steps, run.of.max(run.steps)));
         }

@@ -8,7 +8,8 @@ use crate::adapt::Series;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{
-    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon, tally,
+    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
+    state_words, tally,
 };
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
@@ -413,7 +414,7 @@ fn selected<'a>(
             _ => facts.push(("carried out by", format!("{process}, {wrote}"))),
         }
     }
-    if run.outcome == GIVEN_UP {
+    if state_words(&run.outcome) == GIVEN_UP {
         facts.push(("given up", "p puts its settings into the plan, to start it again".to_owned()));
     }
     facts.push(("directory", run.directory.display().to_string()));
