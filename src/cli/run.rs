@@ -39,7 +39,7 @@ pub struct RunCommand {
     #[arg(required_unless_present = "resume")]
     session: Option<PathBuf>,
 
-    /// Go on with a run whose program died: its directory, below .halflight/runs.
+    /// Resume a run whose program died: its directory, below .halflight/runs.
     #[arg(long, value_name = "RUN_DIR", conflicts_with_all = ["session", "plan"])]
     resume: Option<PathBuf>,
 
@@ -98,7 +98,7 @@ impl RunCommand {
         if stays_sealed {
             messages::seal();
             if self.include_curator {
-                return Err(Error::usage("this run was started sealed and stays so")
+                return Err(Error::usage("this run was started sealed, and stays sealed")
                     .cure("leave out --include-curator"));
             }
         }

@@ -310,8 +310,8 @@ impl RunFates {
     pub fn why_unseen(&self, process: Option<&Process>) -> String {
         if let Some((holder, _)) = &self.held {
             return format!(
-                "what became of it is not known: the ledger is held by {holder}; if that is \
-                 another machine that is off, its file server must let go of the lock"
+                "its state is not known: the ledger is held by {holder}; if that is a machine \
+                 that is switched off, its file server has to release the lock"
             );
         }
         let by = process.map(ToString::to_string).unwrap_or_default();

@@ -546,13 +546,13 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     screen.wait_for_end();
     other.press("U");
     other.wait_for("died");
-    // The Run screen says which key goes on with it, and so does Compare.
+    // The Run screen says which key resumes it, and so does Compare.
     other.press("4");
-    other.wait_for("r goes on with it");
+    other.wait_for("r resumes it");
     other.press("5");
-    other.wait_for("r goes on with it");
+    other.wait_for("r resumes it");
     other.press("r");
-    other.wait_for("Go on with");
+    other.wait_for("Resume 2");
     other.press("y");
     other.wait_for("guarantee: ε");
     assert!(other.text().contains("finished"), "{}", other.text());

@@ -217,7 +217,7 @@ impl Lines<'_> {
         }
         if run.outcome == DIED {
             let directory = harmless(&run.directory.display().to_string(), 1000);
-            parts.push(format!("`halflight run --resume {directory}` goes on with it"));
+            parts.push(format!("`halflight run --resume {directory}` resumes it"));
         }
         if let Some(trouble) = &run.trouble {
             parts.push(harmless(&in_one_line(trouble), 300));
@@ -329,7 +329,7 @@ impl Lines<'_> {
             Some(run) => {
                 Err(Error::failed(format!("{} of {} runs died", died.len(), self.runs.len())).cure(
                     format!(
-                        "`halflight run --resume {}` goes on where it ended",
+                        "`halflight run --resume {}` continues where it ended",
                         harmless(&run.directory.display().to_string(), 1000)
                     ),
                 ))

@@ -150,7 +150,7 @@ impl WatchCommand {
             let words: Vec<&str> = over.iter().map(|run| state_words(&run.outcome)).collect();
             let word = words.first().copied().unwrap_or(NOT_BEGUN);
             return Err(Error::refused(format!("nothing is under way here: {word}"))
-                .cure("`halflight watch --once` says how every run stands"));
+                .cure("`halflight watch --once` shows the state of every run"));
         }
         for run in at_work {
             let process = steering::ask(&run.directory, wish)?;

@@ -72,7 +72,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         (seen)
                         (promise)
                     }
-                    (section("What rehearsals had made expect", &rehearsal::html(report)))
+                    (section("What rehearsals predicted", &rehearsal::html(report)))
                     (section("How the public data were ranked", &rankings::html(report)))
                     (section("How it was made", &settings(report)))
                     (section("Data", &datasets(report)))

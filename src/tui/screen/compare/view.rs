@@ -93,11 +93,12 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
         // A method is recognised by its first words.
         RunColumn::Method => longest(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
-        RunColumn::Epsilon | RunColumn::Delta => longest(6),
+        RunColumn::Epsilon | RunColumn::Delta => longest(3),
         RunColumn::Score | RunColumn::PublicLast => longest(8),
         RunColumn::PublicBest => longest(11),
         RunColumn::PrivateBest => longest(14),
-        RunColumn::PrivateLast | RunColumn::Steps | RunColumn::Outcome => longest(9),
+        RunColumn::Outcome => longest(8),
+        RunColumn::PrivateLast | RunColumn::Steps => longest(9),
         RunColumn::Further(_) => longest(column.title().chars().count() as u16),
         RunColumn::Tag => longest(4).min(14),
         RunColumn::Run => 42,
@@ -405,7 +406,7 @@ fn selected<'a>(
         let wrote = wrote_words(run.wrote);
         match run.outcome.as_str() {
             DIED => {
-                facts.push(("died", format!("{process}, {wrote}; r goes on with it")));
+                facts.push(("died", format!("{process}, {wrote}; r resumes it")));
             }
             MISSING => {
                 let text = format!("{process}, {wrote}; c on the Ledger screen (6) settles it");
