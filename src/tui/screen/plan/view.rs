@@ -395,6 +395,13 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         ("spent before", spent(before)),
         ("spent after", spent(after)),
     ];
+    if at != guarantee.delta && preview.budget.is_some() {
+        let words = format!(
+            "the budget counts every run at its own δ {at:e}, where the same noise amounts to \
+             another ε"
+        );
+        facts.push(("", words));
+    }
     if let Some(score) = &preview.score {
         facts.push(("released score", score.clone()));
     }
@@ -405,13 +412,6 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
             runs => format!("{runs}, this one included"),
         };
         facts.push(("runs that fit", words));
-    }
-    if at != guarantee.delta && preview.budget.is_some() {
-        let words = format!(
-            "the budget counts every run at its own δ {at:e}, where the same noise amounts to \
-             another ε"
-        );
-        facts.push(("", words));
     }
     let is_public = plan.preparation.features == FeatureScaling::Public;
     let seen = if is_public { "what public data show" } else { "as declared" };
