@@ -278,7 +278,7 @@ pub const WORDS: &[Word] = &[
             "abandoned",
             "recovered",
         ],
-        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model. Failed and given up: the run ended without one; given up is called abandoned in files. Recovered: the ledger was repaired after this run.",
+        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model; failed, given up (in files: abandoned) and recovered ones may not.",
     ),
     word(
         "person",
