@@ -234,12 +234,15 @@ pub const WORDS: &[Word] = &[
             "public mean absolute error",
             "private mean absolute error",
         ],
-        "How far answers are from the label on average, in units of the label. Less is better. It stands beside the root mean squared error, in which a few large errors weigh more.",
+        "How far answers are from the label on average, in units of the label. Less is better. \
+         It is shown beside the root mean squared error, in which a few large errors weigh more.",
     ),
     word(
         "method",
         &[],
-        "How the model is adapted. Methods that fit the data stand on top of the list, the others below with the reason. A rehearsal (r on the Plan screen) tries them on public data, for free.",
+        "How the model is adapted. Methods that fit the data are at the top of the list; the \
+         others are below, with the reason. A rehearsal (r on the Plan screen) tries them on \
+         public data, for free.",
     ),
     word(
         "missing values",
@@ -271,11 +274,11 @@ pub const WORDS: &[Word] = &[
             "finished",
             "stopped",
             "failed",
-            "abandoned",
             "given up",
+            "abandoned",
             "recovered",
         ],
-        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model; failed, abandoned, given up and recovered ones may not.",
+        "Running: a program works on the run now. Paused: it waits. Died: its program is gone; resume or settle it. Unseen, missing: its state cannot be seen from here. Reserved: a sweep has not started it yet. Finished and stopped runs have a model; failed, given up (in files: abandoned) and recovered ones may not.",
     ),
     word(
         "person",
@@ -326,7 +329,10 @@ pub const WORDS: &[Word] = &[
     word(
         "public model's error",
         &["zero-shot", "as it is", "error of its own model", "public model's score"],
-        "How wrong a model of this public dataset alone is on the private records. For classes it is the share of wrong answers; for numbers how far off it is, as a share of the range that labels may have. Less is better. It says most about the error of a private model to come.",
+        "How wrong a model of this public dataset alone is on the private records. For classes \
+         it is the share of wrong answers; for numbers how far off it is, as a share of the \
+         range that labels may have. Less is better. It predicts best how wrong a private model \
+         will be.",
     ),
     word(
         "public weight",

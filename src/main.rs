@@ -11,8 +11,8 @@ use color_eyre::config::HookBuilder;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The text below the report of a crash.
-const CURE: &str = "what to do: please report this. What was drawn from private records is charged; \
-    `halflight ledger` says what goes on.";
+const CURE: &str = "what to do: please report this. What was drawn from private records is \
+    charged; `halflight ledger` shows what can be resumed.";
 
 fn main() -> ExitCode {
     let (panics, _) = HookBuilder::default().panic_section(CURE).into_hooks();

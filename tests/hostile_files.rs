@@ -311,7 +311,7 @@ fn damage_is_named_with_place_and_cure() {
         (
             "a.csv.gz",
             whole_gzip[..whole_gzip.len() / 2].to_vec(),
-            vec!["breaks off at byte", "again"],
+            vec!["ends too early, at byte", "again"],
         ),
         (
             "b-idx3-ubyte",

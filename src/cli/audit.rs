@@ -14,14 +14,14 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::session::{Session, Workspace, dataset};
 
-/// Measure what the methods claim, on public data in the private role.
+/// Test whether the methods keep what they claim, on public data in the private role.
 ///
-/// For every release: how far one hostile record moves it, over what was announced; whether
-/// its noise is what was accounted for; and which ε runs with canaries show, next to the one
-/// that is claimed. With a session, the methods get its public data and the settings of its
+/// For every release it measures how far one hostile record moves it, compared with what was
+/// announced, and whether its noise is what was accounted for. Runs with canaries show how large
+/// ε is at least, beside the ε that is claimed. With a session, the methods get its public data and the settings of its
 /// plan. No private file is opened and no ledger is touched.
 ///
-/// The exit code is 1 where something exceeds its claim.
+/// The exit code is 1 if something exceeds its claim.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight audit --quick

@@ -47,7 +47,7 @@ enum DataCommand {
 /// Release the number of records of a private dataset, with noise, if that number is private too.
 ///
 /// Otherwise the number of private records counts as public. The count gets noise (discrete
-/// Laplace, ε as given) and stands in the ledger. With `records: N` on the dataset, N as proposed
+/// Laplace, ε as given) and is entered in the ledger. With `records: N` on the dataset, N as proposed
 /// here, every run treats it as N records: empty ones fill it up, in a secret order, and nothing
 /// shows how many there are. The guarantee then holds for adding or leaving out a record, too.
 #[derive(Debug, Args)]
@@ -296,8 +296,8 @@ fn readable(path: &Path, role: Option<Role>, error: Error) -> Result<Table> {
 /// The place of a record that could not be read, and the reason.
 fn unread(error: &Error) -> String {
     format!(
-        "there are records that cannot be read, such as {} ({}): in a private dataset they count \
-         for nothing, a public one is refused",
+        "some records cannot be read, such as {} ({}): in a private dataset they count as empty \
+         records, and a public dataset with them is refused",
         error.place().unwrap_or_default(),
         error.what()
     )
@@ -322,8 +322,9 @@ fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
     let private = read::read_private(&path, &reading, &mut Unwatched).ok()?.rows();
     (public != private).then(|| {
         format!(
-            "there are cells of several lines: as a public file it has {public} rows, as a private \
-             one, of which every line is a record, {private}; take the line ends out of the cells"
+            "some cells have several lines: read as a public file it has {public} rows, and as a \
+             private file, where every line is a record, {private}; remove the line breaks \
+             inside cells"
         )
     })
 }

@@ -225,7 +225,7 @@ impl DoctorFindings {
                 "set it, such as: export TERM=xterm-256color",
             ),
             Some("dumb") if terminal.output => add(
-                "TERM is 'dumb': this terminal cannot place text",
+                "TERM is 'dumb': this terminal cannot move its cursor",
                 "open another terminal, or use the commands: halflight --help",
             ),
             _ => {}
@@ -300,7 +300,7 @@ impl DoctorFindings {
                 "install a newer one, and make an environment with it: python3.N -m venv env",
             ),
             Some(python) if !python.venv => add(
-                "python3 -m venv cannot bring pip into a new environment",
+                "python3 -m venv cannot install pip into a new environment",
                 "install what is missing (Debian: apt install python3-venv)",
             ),
             Some(_) => {}

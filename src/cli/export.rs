@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::session::{SavedModel, onnx, outbox};
 
-/// Write the model of a run as an ONNX file, for programs that know nothing of halflight.
+/// Write the model of a run as an ONNX file, for other programs.
 ///
 /// The file holds the preparation too: it takes raw columns, one input for each, and gives what
 /// `halflight predict` gives. Forests and convolutions are computed in single precision there, so
-/// the last digits differ. You alone can read the file, as with the model. The model of a run without
+/// the last digits differ. Only you can read the file, as with the model. The model of a run without
 /// a guarantee is refused.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

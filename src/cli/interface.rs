@@ -50,7 +50,7 @@ pub fn need_terminal() -> Result<()> {
     if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
         return Ok(());
     }
-    Err(Error::usage("the interface needs a terminal, and here is none").cure(
+    Err(Error::usage("the interface needs a terminal, and there is none here").cure(
         "use the commands for scripts: halflight demo --plain, halflight run SESSION.ron, \
          halflight --help",
     ))

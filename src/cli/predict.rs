@@ -19,13 +19,12 @@ use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace,
 
 /// Predict the rows of a file with the model of a run.
 ///
-/// The model brings its preparation along, so give it raw rows, in any format that `halflight data
+/// The model file holds its preparation too, so give it raw rows, in any format that `halflight data
 /// inspect` reads. Columns are matched by name, and further columns are ignored. If a column of the
 /// model is missing or has another shape, nothing is predicted.
 ///
-/// A prediction says something about its row: those of private rows are as private as the rows.
-/// Counts and scores of rows that may be private are marked ◆, and a score of a dataset that a
-/// ledger knows is written into it.
+/// Predictions of private rows are as private as the rows. Counts and scores of rows that may be
+/// private are marked ◆, and a score of a dataset that a ledger knows is noted in that ledger.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight predict .halflight/runs/RUN new.csv -o predictions.csv

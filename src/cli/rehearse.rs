@@ -24,7 +24,7 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
 ///
 /// Public datasets, or parts of them, play the private one: every method that fits runs on them as
 /// it would on the private records. Of the private data only the number of records is used, and the
-/// ledger does not change. Results are kept in .halflight/rehearsals: the same command goes on
+/// ledger does not change. Results are kept in .halflight/rehearsals: the same command continues
 /// where it was stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -166,7 +166,7 @@ impl Rehearse {
         }
         if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(Error::interrupted(format!(
-                "stopped by a signal after {} of {} trials; the same command goes on from there",
+                "stopped by a signal after {} of {} trials; the same command continues from there",
                 found.done, found.total
             )));
         }
@@ -176,7 +176,9 @@ impl Rehearse {
     /// Submits a job array or prints a list of commands.
     fn share_out(&self, plan: &PlanDefinition, workspace: &Workspace) -> Result<()> {
         if self.include_curator {
-            return Err(Error::usage("--include-curator weighs what was found, and finds nothing")
+            let error =
+                "--include-curator only weighs results: it has no effect on a share of them";
+            return Err(Error::usage(error)
                 .cure("leave it out here, and give it to the command that gathers the results"));
         }
         if self.on == On::List {

@@ -39,7 +39,7 @@ pub struct RunCommand {
     #[arg(required_unless_present = "resume")]
     session: Option<PathBuf>,
 
-    /// Go on with a run whose program died: its directory, below .halflight/runs.
+    /// Resume a run whose program died: its directory, below .halflight/runs.
     #[arg(long, value_name = "RUN_DIR", conflicts_with_all = ["session", "plan"])]
     resume: Option<PathBuf>,
 
@@ -98,7 +98,7 @@ impl RunCommand {
         if stays_sealed {
             messages::seal();
             if self.include_curator {
-                return Err(Error::usage("this run was started sealed and stays so")
+                return Err(Error::usage("this run was started sealed, and stays sealed")
                     .cure("leave out --include-curator"));
             }
         }
@@ -312,7 +312,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}, {}){}",
-        outcome_word(summary.outcome),
+        summary.outcome.words(),
         round_up(summary.guarantee.epsilon, 4),
         summary.guarantee.delta,
         summary.guarantee.adjacency.words(),
@@ -346,15 +346,6 @@ fn measured_line(name: &str, error: &str, further: &FurtherScores, mark: &str) -
         let _ = write!(line, " {value:>10}{mark}");
     }
     line
-}
-
-fn outcome_word(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Finished => "finished",
-        RunOutcome::Stopped => "stopped",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "abandoned",
-    }
 }
 
 /// The summary for programs: public and released numbers, and exact ones only on explicit request.

@@ -31,7 +31,7 @@ pub struct ScoreCommand {
     model: PathBuf,
 
     /// A table of private records, read as those of the run; or a session (.ron) with --dataset.
-    /// Without it, the score is that on the records that the run held out.
+    /// Without it, the records that the run held out are used.
     #[arg(value_name = "DATA")]
     data: Option<PathBuf>,
 

@@ -399,12 +399,7 @@ impl std::fmt::Display for TaskTally {
 
 fn word(state: &TaskState) -> &'static str {
     match state {
-        TaskState::Ended(result) => match result.outcome {
-            RunOutcome::Finished => "finished",
-            RunOutcome::Stopped => "stopped",
-            RunOutcome::Failed => "failed",
-            RunOutcome::Abandoned => "given up",
-        },
+        TaskState::Ended(result) => result.outcome.words(),
         TaskState::Missing { .. } => "missing",
         TaskState::Running => "running",
         TaskState::NotBegun => "not begun",

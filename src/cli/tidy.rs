@@ -11,9 +11,9 @@ use crate::session::{Workspace, leftovers};
 
 /// List what programs that died left behind; --yes removes it.
 ///
-/// Looks for directories of runs that were never granted, halves of files (NAME.new-PROCESS), marks
-/// of runs that are over, notes about ledgers that were not written to their end, and folders of
-/// demos and tutorials. What is younger than an hour may be in use and is not listed. Whatever
+/// Looks for directories of runs that were never granted, half-written files (NAME.new-PROCESS),
+/// marker files of runs that have ended, notes about ledgers that were cut off while they were
+/// written, and folders of demos and tutorials. What is younger than an hour may be in use and is not listed. Whatever
 /// counts in a ledger is never removed, but listed with what to do about it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -68,7 +68,7 @@ impl Tidy {
             (0, _) => print_line("nothing was left behind"),
             (_, 0) => Ok(()),
             (_, count) if !self.yes => print_line(&format!(
-                "{count} of them can be removed, and nothing was yet: halflight tidy --yes"
+                "nothing has been removed yet; this removes {count} of them: halflight tidy --yes"
             )),
             _ => Ok(()),
         }

@@ -10,8 +10,8 @@ use crate::verify;
 
 /// Check a certificate or a ledger by computing it a second time, in an independent way.
 ///
-/// Closed forms, Rényi divergences and a contour integral over the mechanisms that the file lists;
-/// nothing is shared with the accountant that wrote it. For a ledger, the hashes of all lines and
+/// The check uses closed forms, Rényi divergences and a contour integral over the mechanisms that
+/// the file lists, and no code of the accountant that wrote it. For a ledger, the hashes of all lines and
 /// the totals of all accounts are checked. Exit code 1 if a statement does not hold.
 /// assets/verify.py does the same in 200 lines of Python.
 #[derive(Debug, Args)]

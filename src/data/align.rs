@@ -119,14 +119,14 @@ impl Compatibility {
             return Ok(());
         }
         if names::seem_a_record(&self.names_in_second()) {
-            let what = format!("its columns do not go with those of {}", self.first);
+            let what = format!("its columns do not match those of {}", self.first);
             return Err(Error::failed(what)
                 .at(self.second.clone())
                 .cure(names::list("columns", &self.names_in_second())));
         }
         let names: Vec<_> = trouble.iter().map(|column| column.name.as_str()).collect();
         let what =
-            format!("its columns do not go with those of {}: {}", self.first, names::some(&names));
+            format!("its columns do not match those of {}: {}", self.first, names::some(&names));
         let table = Self { columns: trouble, ..self.clone() };
         Err(Error::failed(format!("{what}\n{table}"))
             .at(self.second.clone())
@@ -282,7 +282,7 @@ mod tests {
         assert!(shown.contains("missing: perhaps 'temps'"), "{shown}");
 
         let error = compatibility.check().unwrap_err().to_string();
-        assert!(error.starts_with("b.csv: its columns do not go with those of a.csv"), "{error}");
+        assert!(error.starts_with("b.csv: its columns do not match those of a.csv"), "{error}");
         assert!(error.contains("'temp', 'e', 'temps'"), "{error}");
         assert!(compatibility.check_for(|name| ["x", "k", "z"].contains(&name)).is_ok());
     }

@@ -702,7 +702,7 @@ mod tests {
         let b = table("b.csv", &[("x", numbers(&[1.0])), ("z", numbers(&[0.5]))]);
         let error = error(Table::concat(&[&a, &b]));
         assert!(error.starts_with("b.csv: "), "{error}");
-        assert!(error.contains("do not go with those of a.csv: 'k', 'z'"), "{error}");
+        assert!(error.contains("do not match those of a.csv: 'k', 'z'"), "{error}");
     }
 
     #[test]
@@ -731,7 +731,7 @@ mod tests {
         let wide = make("w.npy", vectors(1, &[5.0, 6.0]));
         let error = error(Table::concat(&[&a, &wide]));
         assert!(
-            error.starts_with("w.npy: its columns do not go with those of a.npy: 'x'"),
+            error.starts_with("w.npy: its columns do not match those of a.npy: 'x'"),
             "{error}"
         );
     }

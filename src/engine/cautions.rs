@@ -41,7 +41,7 @@ fn training(data: &Dataset, hides_number: bool) -> Vec<String> {
         empty if empty == 0 || hides_number => {}
         empty => found.push(format!(
             "{empty} of {} private training records are empty: a value is missing or cannot be \
-             used, so they count for nothing; `halflight data inspect` says where",
+             used, so the model learns nothing from them; `halflight data inspect` says where",
             data.len()
         )),
     }

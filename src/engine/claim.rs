@@ -79,8 +79,8 @@ pub fn charge(
         }
         (None, None) => {
             return Err(Error::usage(
-                "the first line has no `id`: so nobody can say whether this training is charged \
-                 already",
+                "the first line has no `id`: so halflight cannot tell whether this training is \
+                 charged already",
             )
             .at(place())
             .cure(

@@ -332,7 +332,7 @@ impl CourseEnding {
 pub(super) fn to_be_resumed(error: &Error, directory: &Path) -> Error {
     let cure = error.cure_text().map_or_else(String::new, |cure| format!("{cure}; then "));
     let told = Error::new(error.kind(), error.what()).cure(format!(
-        "{cure}`halflight run --resume {}` goes on where it ended",
+        "{cure}`halflight run --resume {}` continues where it ended",
         directory.display()
     ));
     match error.place() {

@@ -12,7 +12,7 @@ const LOG: &str = "headless.log";
 
 /// Starts the process that continues the run in this directory.
 pub fn go_on(run: &Path, pace: Option<f64>) -> Result<()> {
-    let by_hand = || format!("`halflight run --resume {}` goes on with the run", run.display());
+    let by_hand = || format!("`halflight run --resume {}` resumes the run", run.display());
     let path = run.join(LOG);
     let log = step::open(files::private().append(true).create(true), &path)
         .map_err(|error| Error::io("begin the log of the run", &path, &error).cure(by_hand()))?;
@@ -28,6 +28,6 @@ pub fn go_on(run: &Path, pace: Option<f64>) -> Result<()> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()
     });
     started.map(|_| ()).map_err(|error| {
-        Error::io("start the process that goes on with the run", run, &error).cure(by_hand())
+        Error::io("start the process that continues the run", run, &error).cure(by_hand())
     })
 }

@@ -32,8 +32,8 @@ pub fn settle(left: &[RunId]) -> Ending {
 impl Ending {
     /// One sentence for each kind of run; nothing if all had ended.
     pub fn words(&self) -> String {
-        let open = "could not be settled in time: all that it reserved counts, and it can go on \
-                    (`halflight ledger` says how)";
+        let open = "could not be settled in time: all that it reserved counts, and it can be \
+                    resumed (`halflight ledger` says how)";
         let Self::Settled(Settled { settled, open: left }) = self else {
             return format!("what runs {open}");
         };

@@ -252,7 +252,7 @@ fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspac
         return Ok(());
     }
     Err(Error::refused(format!(
-        "the model was trained on records of '{}', so a score on all of them would flatter it",
+        "the model was trained on records of '{}', so a score on all of them would be too good",
         private.definition.name
     ))
     .cure("score it on what its run held out: name the run directory alone"))
@@ -337,8 +337,8 @@ impl Test {
         let (private, test) = (named(loaded, &plan.private)?, named(loaded, name)?);
         if share_rows(test, private) != Some(false) {
             return Err(Error::refused(format!(
-                "the test dataset '{name}' has records of '{}', which trains: the score would \
-                 flatter the model",
+                "the test dataset '{name}' has records of '{}', which trains: the score would be \
+                 too good",
                 plan.private
             ))
             .cure("change the row filters so that no record is in both, or leave `test` out"));

@@ -29,10 +29,15 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes, private()).map_err(|error| Error::io("save", path, &error))
 }
 
+/// Where [`write_keeping_previous`] keeps the old file.
+pub fn previous(path: &Path) -> PathBuf {
+    sibling(path, "previous")
+}
+
 /// Like [`write()`], keeping the old file as `NAME.previous`.
 pub fn write_keeping_previous(path: &Path, bytes: &[u8]) -> Result<()> {
     if path.exists() {
-        let previous = sibling(path, "previous");
+        let previous = previous(path);
         let old = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
         if old == bytes {
             return Ok(());

@@ -155,10 +155,11 @@ impl PrivateRanking for PrivateDirection {
 
     fn plan(&self) -> Result<PlannedRelease> {
         if self.frame.spans.iter().flatten().count() < 2 {
-            return Err(Error::usage("there are not two datasets to compare by a direction").cure(
-                "add another public dataset that fits: one alone holds all of any direction, \
+            return Err(Error::usage("fewer than two datasets can be compared by a direction")
+                .cure(
+                    "add another public dataset that fits: one alone holds all of any direction, \
                  and ε would be spent on nothing",
-            ));
+                ));
         }
         let what = "a leading direction of the private gradients, in the public spans";
         let share = Allotment::Share(1.0);
@@ -306,7 +307,7 @@ mod tests {
         let dimension = records(0, 1, 1).dimension();
         let alone = Lineup::new(&settings, vec![good], (RECORDS, dimension), None, bounds).unwrap();
         let work = PrivateDirection::new(alone, &private(), RECORDS).unwrap();
-        assert!(work.plan().unwrap_err().to_string().contains("not two datasets"));
+        assert!(work.plan().unwrap_err().to_string().contains("fewer than two datasets"));
     }
 
     #[test]

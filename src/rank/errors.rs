@@ -118,7 +118,7 @@ impl PrivateErrors {
         let halves: Vec<&PublicModel> =
             self.models.iter().flatten().map(|(_, half)| half).collect();
         if halves.len() < 2 {
-            return Err(Error::usage("there are not two datasets whose labels can be learned")
+            return Err(Error::usage("fewer than two datasets have labels that can be learned")
                 .cure(OTHERWISE));
         }
         let mut vectors: Vec<Vec<f64>> = Vec::new();
@@ -273,7 +273,7 @@ impl PrivateRanking for PrivateErrors {
     fn plan(&self) -> Result<PlannedRelease> {
         let candidates = self.lineup.candidates();
         if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
-            return Err(Error::usage("there are not two datasets to compare").cure(
+            return Err(Error::usage("fewer than two datasets can be compared").cure(
                 "add another public dataset that fits; `halflight score` releases the error of \
                  one model",
             ));

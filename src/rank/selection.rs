@@ -107,7 +107,7 @@ impl PrivateRanking for PrivateSelection {
     fn plan(&self) -> Result<PlannedRelease> {
         let candidates = self.lineup.candidates();
         if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
-            return Err(Error::usage("there are not two datasets to select from").cure(
+            return Err(Error::usage("there are fewer than two datasets to select from").cure(
                 "add another public dataset that fits: selecting among one would spend ε on nothing",
             ));
         }
@@ -293,6 +293,6 @@ mod tests {
         lineup = Lineup::new(&settings, vec![good, broken], (40, DIMENSION), None, BOUNDS).unwrap();
         let private = Private::new(Arc::new(along(0, 40)));
         let work = PrivateSelection::new(Selector::default(), lineup, 2, &private, 40);
-        assert!(work.plan().unwrap_err().to_string().contains("not two datasets"));
+        assert!(work.plan().unwrap_err().to_string().contains("fewer than two datasets"));
     }
 }

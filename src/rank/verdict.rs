@@ -171,8 +171,11 @@ mod tests {
                 .ends_with("1 more repeat would decide")
         );
         let mut differing = line("renamed", CandidatePlace::Broken, false);
-        differing.trouble = Some("its columns do not go\n  column  a.csv  b.csv".to_owned());
-        assert_eq!(of_line(&differing, CandidateOrder::Energy), "left out: its columns do not go");
+        differing.trouble = Some("its columns do not match\n  column  a.csv  b.csv".to_owned());
+        assert_eq!(
+            of_line(&differing, CandidateOrder::Energy),
+            "left out: its columns do not match"
+        );
         assert_eq!(
             of_all(&lines, CandidateOrder::Error),
             "use hospital_b; hospital_c may be as good; cifar is no better than the \

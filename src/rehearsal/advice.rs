@@ -548,7 +548,7 @@ impl Advice {
                 "Public data alone, which cost nothing, did as well: use them if you would \
                  rather spend nothing. The method is advised because it loses next to nothing, \
                  and gains where the private data differ more from the public ones than these \
-                 from each other."
+                 differ from each other."
                     .to_owned(),
             );
         }
@@ -563,7 +563,7 @@ impl Advice {
         said.extend(self.notes.iter().cloned());
         if self.lacks_persons {
             said.push(
-                "The public data do not say whose record a row is, so every row has played a \
+                "The public data do not say whose record a row is, so every row counted as a \
                  person of its own here. A run with several records of each person should do a \
                  little better."
                     .to_owned(),

@@ -153,7 +153,11 @@ impl Cast {
         for scene in found {
             match classes.and_then(|classes| scene.trouble(classes)) {
                 None => self.scenes.push(scene),
-                Some(why) => self.left_out.push(format!("'{}' does not play: {why}.", scene.title)),
+                Some(why) => self.left_out.push(format!(
+                    "'{}' cannot play the private role: \
+                                                         {why}.",
+                    scene.title
+                )),
             }
         }
     }
@@ -166,7 +170,8 @@ impl Cast {
             match scene.of_persons(whose) {
                 Some(scene) => cast.take([scene], classes),
                 None => cast.left_out.push(format!(
-                    "'{title}' does not play: with nobody on both sides, too few persons are left."
+                    "'{title}' cannot play the private role: with nobody on both sides, too few \
+                     persons are left."
                 )),
             }
         }
@@ -576,8 +581,8 @@ mod tests {
         assert_eq!(
             cast.left_out[..2],
             [
-                "'c' does not play: it has one class alone.",
-                "'d' does not play: the others lack one of its classes."
+                "'c' cannot play the private role: it has one class alone.",
+                "'d' cannot play the private role: the others lack one of its classes."
             ]
         );
     }

@@ -65,8 +65,8 @@ impl Trust {
             1.0 / (1.0 + differences.sum::<f64>() / known.len() as f64)
         };
         let why = format!(
-            "Rehearsals whose shift is like the declared one weigh more (declared means of '{name}': \
-             {}).",
+            "Rehearsals whose shift is like the declared one count more (declared means of \
+             '{name}': {}).",
             known.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
         );
         let weights: Vec<Option<f64>> = scenes.iter().map(|scene| Some(near(scene))).collect();
@@ -85,7 +85,8 @@ impl Trust {
             return Self::equal(scenes.len());
         }
         let why = format!(
-            "Rehearsals in which a dataset near to the private one plays it weigh more, by {whose}."
+            "Rehearsals count more if a dataset that resembles the private one plays its role, \
+             by {whose}."
         );
         Self::of(&weights, why)
     }

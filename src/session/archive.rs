@@ -175,6 +175,11 @@ pub const MISSING: &str = "missing";
 /// Of one that was settled without a result.
 pub const GIVEN_UP: &str = "given up";
 
+/// A state as people read it: files and JSON say `abandoned` of a run that was given up.
+pub fn state_words(outcome: &str) -> &str {
+    if outcome == "abandoned" { GIVEN_UP } else { outcome }
+}
+
 impl ArchivedRun {
     /// Whether its errors are shares of wrong answers or numbers in label units, if its plan says
     /// so.
@@ -305,8 +310,8 @@ impl RunFates {
     pub fn why_unseen(&self, process: Option<&Process>) -> String {
         if let Some((holder, _)) = &self.held {
             return format!(
-                "what became of it is not known: the ledger is held by {holder}; if that is \
-                 another machine that is off, its file server must let go of the lock"
+                "its state is not known: the ledger is held by {holder}; if that is a machine \
+                 that is switched off, its file server has to release the lock"
             );
         }
         let by = process.map(ToString::to_string).unwrap_or_default();

@@ -224,7 +224,7 @@ impl Session {
         for name in &plan.public {
             if self.dataset(name)?.role != Role::Public {
                 return Err(Error::usage(format!(
-                    "'{name}' is private and stands among the public data"
+                    "'{name}' is private, and is listed among the public data"
                 ))
                 .cure("choose public datasets only"));
             }
@@ -326,15 +326,21 @@ fn options() -> ron::Options {
 
 fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
     let place = format!("{origin}:{}:{}", error.span.start.line, error.span.start.col);
-    let mut report = Error::failed(format!("not a session: {}", error.code)).at(place);
+    let report = |what: &str| Error::failed(format!("not a session: {what}")).at(place);
     if let ron::Error::NoSuchStructField { expected, found, .. } = &error.code {
         let known: Vec<String> = expected.iter().map(ToString::to_string).collect();
-        report = report.cure(crate::data::names::hint("fields here", found, &known));
-    } else {
-        report =
-            report.cure("correct the file at this place, or go back to the copy in NAME.previous");
+        return report(&format!("'{found}' is not a field here")).cure(crate::data::names::hint(
+            "fields here",
+            found,
+            &known,
+        ));
     }
-    report
+    let mut cure = "correct the file at this place".to_owned();
+    let previous = files::previous(Path::new(origin));
+    if previous.is_file() {
+        cure += &format!(", or use the copy from before the last save: {}", previous.display());
+    }
+    report(&error.code.to_string()).cure(cure)
 }
 
 #[cfg(test)]
@@ -351,6 +357,21 @@ mod tests {
               public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])"
         );
         Session::parse(&text, "s.ron")
+    }
+
+    #[test]
+    fn an_earlier_copy_is_named_only_if_it_exists() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("session.ron");
+        std::fs::write(&path, "(version: 1, datasets: [[").unwrap();
+        let cure = || Session::open(&path).unwrap_err().to_string();
+        assert!(cure().contains("correct the file at this place"), "{}", cure());
+        assert!(!cure().contains("previous"), "{}", cure());
+        std::fs::write(directory.path().join("session.ron.previous"), "()").unwrap();
+        assert!(cure().contains("session.ron.previous"), "{}", cure());
+        std::fs::write(&path, "(version: 1, datasets: [(rol: private)])").unwrap();
+        assert!(cure().contains("'rol' is not a field here"), "{}", cure());
+        assert!(cure().contains("did you mean 'role'?"), "{}", cure());
     }
 
     fn refusal(private: &str, public: &str) -> String {

@@ -62,15 +62,15 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
         let run = RunId(mark.file_stem().unwrap_or_default().to_string_lossy().into_owned());
         let is_open = book.run(&run).is_some_and(|known| known.state == RunState::Open);
         if mark.extension().is_some_and(|it| it == "lock") && !is_open && !ledger.is_alive(&run) {
-            found.extend(old(mark, "the mark of a run that is over"));
+            found.extend(old(mark, "the marker file of a run that has ended"));
         }
     }
     for run in book.accounts.iter().flat_map(|account| &account.runs) {
         let id = &run.grant.run;
         if run.state == RunState::Open && !ledger.is_alive(id) {
             let advice = format!(
-                "it counts in the ledger, so it stays: `halflight ledger` says how to go on with \
-                 it, and `halflight ledger settle {}` gives it up",
+                "it counts in the ledger, so it stays: `halflight ledger` says how to resume it, \
+                 and `halflight ledger settle {}` gives it up",
                 id.0
             );
             let what = "a run whose program died, or that another machine carries out";
@@ -81,7 +81,7 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
     if let Some(places) = UserDirectories::of_environment() {
         let notes = places.ledgers();
         let torn = plain_files(&notes).filter(|note| is_torn_note(note));
-        let what = "a note about a ledger that was not written to its end, and says nothing";
+        let what = "a note about a ledger that was cut off while it was written: it is of no use";
         found.extend(torn.filter_map(|note| old(note, what)));
     }
     found.extend(folders(&std::env::temp_dir()).filter_map(|folder| of_demo(&folder)));
@@ -144,7 +144,7 @@ fn halves(folder: &Path, is_ours: &dyn Fn(&Path) -> bool) -> Vec<Leftover> {
 
 fn halves_in(folder: &Path, is_ours: &dyn Fn(&Path) -> bool) -> Vec<Leftover> {
     let files = plain_files(folder).filter(|file| files::is_half(file) && is_ours(file));
-    files.filter_map(|file| old(file, "half of a file that was to replace another")).collect()
+    files.filter_map(|file| old(file, "a half-written file that was to replace another")).collect()
 }
 
 fn old(path: PathBuf, what: &'static str) -> Option<Leftover> {

@@ -221,7 +221,7 @@ fn read_numbers(path: &Path) -> Result<BTreeMap<String, TensorFile>> {
     let damaged = |what: String| {
         Error::failed(what)
             .at(path.display().to_string())
-            .cure("restore it, or remove it to go on with the numbers of model.ron")
+            .cure("restore it, or remove it to use the numbers of model.ron")
     };
     let file = SafeTensors::deserialize(&bytes)
         .map_err(|error| damaged(format!("the numbers of the model are damaged: {error}")))?;

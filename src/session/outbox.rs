@@ -70,7 +70,7 @@ fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Resu
     if certificate.guarantee.is_some() {
         return Ok(());
     }
-    Err(Error::refused("the run has no guarantee: nothing of it may leave")
+    Err(Error::refused("the run has no guarantee: nothing of it may be passed on")
         .at(directory.display().to_string())
         .cure("run the plan again without --insecure-noise-seed"))
 }

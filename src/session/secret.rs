@@ -88,8 +88,8 @@ fn search(
 
 fn bound_to(folder: &Path) -> String {
     format!(
-        "the secret that names private datasets lies in {}, because the configuration could not \
-         be written: the account cannot follow a file into another workspace",
+        "the secret that names private datasets is kept in {}, because the configuration could \
+         not be written: the account cannot follow a file into another workspace",
         folder.display()
     )
 }

@@ -137,7 +137,13 @@ impl SweepDirectory {
     pub fn open(path: &Path) -> Result<Self> {
         let path =
             std::path::absolute(path).map_err(|error| Error::io("find the sweep", path, &error))?;
-        let manifest: Manifest = read(&path.join("sweep.json"))?;
+        let file = path.join("sweep.json");
+        if !file.exists() {
+            return Err(Error::failed("there is no sweep in this directory")
+                .at(path.display().to_string())
+                .cure("give the directory that `halflight sweep` printed, or its --into"));
+        }
+        let manifest: Manifest = read(&file)?;
         if manifest.version != VERSION {
             return Err(Error::failed(format!("the sweep has version {}", manifest.version))
                 .at(path.display().to_string())
@@ -152,9 +158,11 @@ impl SweepDirectory {
         sweep.join("sweep.json").is_file().then(|| Self::open(sweep).ok()).flatten()
     }
 
-    /// The sweep in the folder of this workspace to which a run belongs.
+    /// The sweep to which a run belongs, in the folder of this workspace or beside it.
     pub fn of_run(workspace: &Workspace, run: &RunId) -> Option<Self> {
-        let found = std::fs::read_dir(workspace.folder().join("sweeps")).ok()?;
+        let usual = workspace.folder().join("sweeps");
+        let found = [usual.as_path(), workspace.base()].map(std::fs::read_dir);
+        let found = found.into_iter().flatten().flatten();
         let paths = found.filter_map(|entry| Some(entry.ok()?.path()));
         let mut sweeps = paths.filter_map(|path| Self::open(&path).ok());
         sweeps.find(|sweep| sweep.manifest.tasks.iter().any(|task| task.run == *run))

@@ -30,7 +30,7 @@ impl Board {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         if entries.into_iter().any(|it| it.file_name().to_string_lossy().starts_with(PREFIX)) {
             return Err(Error::usage(
-                "there are events of this run already: it would stand there twice",
+                "there are events of this run already: it would be shown twice",
             )
             .at(folder.display().to_string())
             .cure("name another directory, or remove this one"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::context::{Context, Effect};
-use super::keys::{Binding, Key, also};
+use super::keys::{Binding, Key, also, shown};
 use super::notice::Level;
 use super::screen::{self, Screen};
 use super::tab::{Pane, Tab, each_screen};
@@ -135,7 +135,15 @@ impl App {
         if tab != self.context.tab {
             self.go_to(tab);
         }
+        let key = Screens::keys(tab)[place];
+        let is_of_use = self.screen().is_of_use(key.name, &self.context);
         self.screens.call(tab, place, &mut self.context);
+        // No key is silent.
+        let context = &mut self.context;
+        if !is_of_use && context.notice.is_none() && context.popup.is_none() {
+            let text = format!("{} ({}) has no effect here now", shown(key.keys[0]), key.name);
+            context.say(Level::Info, text);
+        }
     }
 
     /// Tells the screens about every change and goes to the requested screen, until nothing is left

@@ -228,7 +228,12 @@ impl<'a, 'b> Canvas<'a, 'b> {
         (count, selected): (usize, Option<usize>),
         row: impl Fn(usize) -> Cells<'r>,
     ) -> (Rect, usize) {
-        let (header, widths) = snug(area.width, (header, widths), count, &row);
+        let (mut header, widths) = snug(area.width, (header, widths), count, &row);
+        // A head is above its numbers.
+        if count > 0 {
+            let aligned = |(head, cell): (&mut Line, &Line)| head.alignment = cell.alignment;
+            header.iter_mut().zip(&row(0)).for_each(aligned);
+        }
         let headed = u16::from(!header.is_empty());
         let visible = area.height.saturating_sub(headed);
         let first = scrolled(selected.unwrap_or(0), visible, count);

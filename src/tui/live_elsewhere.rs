@@ -130,8 +130,8 @@ impl LiveRun {
         self.ended = (!is_alive).then_some(Ended::Elsewhere);
         if before.is_some_and(|before| before != outcome) {
             self.say(match outcome {
-                archive::DIED => "it died: r goes on with it, 6 settles it".to_owned(),
-                _ => format!("it is {outcome}"),
+                archive::DIED => "it died: r resumes it, 6 settles it".to_owned(),
+                _ => format!("it is {}", archive::state_words(outcome)),
             });
         }
     }

@@ -65,7 +65,8 @@ impl LiveRehearsal {
                     if whole {
                         "rehearsed: t takes the advised method".to_owned()
                     } else {
-                        "the rehearsal was stopped: r shows what it found, R goes on".to_owned()
+                        "the rehearsal was stopped: r shows what it found, R continues it"
+                            .to_owned()
                     }
                 }))
             }

@@ -153,15 +153,6 @@ fn short(name: &str) -> String {
     }
 }
 
-fn word_of(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Finished => "finished",
-        RunOutcome::Stopped => "stopped",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "abandoned",
-    }
-}
-
 impl LiveRun {
     pub fn new(id: JobId, plan: &PlanDefinition, control: Control) -> Self {
         Self::of(id, (&plan.name, &plan.method), plan.target, control)
@@ -241,8 +232,8 @@ impl LiveRun {
             None if self.control.is_paused() => "paused",
             None => "running",
             Some(Ended::Refused(_) | Ended::Elsewhere) => "refused",
-            Some(Ended::Summary(summary)) => word_of(summary.outcome),
-            Some(Ended::Chosen(chosen)) => word_of(chosen.outcome),
+            Some(Ended::Summary(summary)) => summary.outcome.words(),
+            Some(Ended::Chosen(chosen)) => chosen.outcome.words(),
         }
     }
 
@@ -454,12 +445,7 @@ impl LiveRun {
                 let line = format!(
                     "'{}' {}: ε {epsilon} at δ {:e} was spent",
                     short(&self.plan),
-                    match summary.outcome {
-                        RunOutcome::Finished => "finished",
-                        RunOutcome::Stopped => "stopped",
-                        RunOutcome::Failed => "failed",
-                        RunOutcome::Abandoned => "was abandoned",
-                    },
+                    summary.outcome.words(),
                     summary.guarantee.delta
                 );
                 self.say(line.clone());

@@ -7,7 +7,7 @@ use crate::adapt::{self, Series};
 use crate::evaluation::Scored;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
-use crate::session::archive::{best, cell, epsilon, last};
+use crate::session::archive::{best, cell, epsilon, last, state_words};
 use crate::session::slurm::QUEUE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,7 +215,7 @@ fn state(run: &ArchivedRun) -> String {
     let trouble = run.trouble.as_deref().unwrap_or_default();
     match trouble.strip_prefix(QUEUE) {
         Some(queue) => queue.to_owned(),
-        None => run.outcome.clone(),
+        None => state_words(&run.outcome).to_owned(),
     }
 }
 

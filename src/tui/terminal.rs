@@ -66,7 +66,9 @@ impl Terminal {
     pub fn suspend(&mut self) -> Result<()> {
         restore();
         let stopped = signals::wait_for_shell().and_then(|()| take_over(self.mouse));
-        stopped.map_err(|error| Error::failed(format!("cannot come back: {error}")))?;
+        stopped.map_err(|error| {
+            Error::failed(format!("cannot return from the suspension: {error}"))
+        })?;
         self.repaint()
     }
 
@@ -75,7 +77,7 @@ impl Terminal {
         let text: String = text.chars().filter(|c| !c.is_control()).collect();
         let mut out = stdout();
         let rung = write!(out, "\x07\x1b]9;{text}\x07").and_then(|()| out.flush());
-        rung.map_err(|error| Error::failed(format!("cannot ring: {error}")))
+        rung.map_err(|error| Error::failed(format!("cannot ring the bell: {error}")))
     }
 
     /// Draws every cell again with the next frame.

@@ -61,7 +61,7 @@ impl Tutorial {
             None => {
                 "The page is written, and holds no exact number. Now your own data: halflight \
                  private.csv public.csv. More to read: halflight guide. q leaves and removes the \
-                 tutorial's folder; Esc ends the tutorial, and you may go on here."
+                 tutorial's folder; Esc ends the tutorial, and you can go on here."
             }
         }
     }
@@ -127,14 +127,13 @@ fn rehearse(context: &Context) -> &'static str {
     if context.tab != Tab::Plan && rehearsal.work.is_some() {
         "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
     } else if context.tab != Tab::Plan {
-        "Energy near 1 is good. The two marks on the right stand for noise and for more private \
-         data: a hospital no better than noise does not help. When you have read the table, press \
-         3."
+        "Energy near 1 is good. The two marks on the right show noise and more private data: a \
+         hospital no better than noise does not help. When you have read the table, press 3."
     } else if rehearsal.work.is_some() {
         "Each public hospital plays the city's part in turn, and every method that fits is tried on \
          it. This takes some seconds and costs no privacy. Wait for the end."
     } else if rehearsal.progress.is_some() {
-        "The rehearsal was stopped. Press R to go on with it."
+        "The rehearsal was stopped. Press R to continue it."
     } else {
         "A plan says which method, which data and which ε. Trying plans on the city's records would \
          cost ε each time. Press r: they are tried on the public hospitals instead, for free."
@@ -214,8 +213,8 @@ fn has_run(context: &Context) -> bool {
 fn verdict(context: &Context) -> &'static str {
     match context.tab {
         Tab::Compare => {
-            "Under 'Selected run' stands the verdict: is the model better than public data alone, \
-             and how sure is that? When you have read it, press 6 to see what it cost."
+            "Under 'Selected run' you see the verdict: is the model better than public data \
+             alone, and how sure is that? When you have read it, press 6 to see what it cost."
         }
         _ => {
             "The run has ended. Its log has the released score, which may be shared, and exact \

@@ -213,7 +213,7 @@ fn tables_with_other_columns_are_reported_side_by_side_and_not_needed_ones_do_no
 
     let renamed = "source: file(\"renamed.csv\")";
     let error = plan(directory.path(), ours, &[theirs, renamed]).unwrap_err().to_string();
-    assert!(error.contains("renamed.csv: its columns do not go with those of"), "{error}");
+    assert!(error.contains("renamed.csv: its columns do not match those of"), "{error}");
     assert!(error.contains("missing: perhaps 'zz'"), "{error}");
     let cured = "source: file(\"renamed.csv\"), rename: {\"zz\": \"z\"}";
     let cured = plan(

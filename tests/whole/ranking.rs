@@ -261,7 +261,7 @@ fn what_a_candidate_lacks_is_told_below_the_table_with_a_cure_and_in_one_line_wi
     assert!(output.status.success(), "{out}{}", text(&output.stderr));
     let (table, below) = out.split_once("use near").unwrap();
     assert!(
-        table.contains("left out: its columns do not go") && !table.contains("perhaps"),
+        table.contains("left out: its columns do not match") && !table.contains("perhaps"),
         "{out}"
     );
     assert!(below.contains("missing: perhaps 'g0'"), "{out}");

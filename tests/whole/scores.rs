@@ -631,7 +631,7 @@ fn a_test_dataset_scores_a_run_and_pays_from_its_own_account() {
         ("bare", paid, budget, "no label like that"),
         ("nobody", paid, budget, "no dataset 'nobody'"),
         ("few", paid, budget, "test dataset 'few': 12 records are too few"),
-        ("mixed", paid, budget, "would flatter the model"),
+        ("mixed", paid, budget, "the score would be too good"),
         ("clinic", paid, "", "test dataset 'clinic'"),
         ("clinic", "evaluation: (pay: epsilon(0.7)),", budget, "overspend"),
     ] {

@@ -546,13 +546,13 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     screen.wait_for_end();
     other.press("U");
     other.wait_for("died");
-    // The Run screen says which key goes on with it, and so does Compare.
+    // The Run screen says which key resumes it, and so does Compare.
     other.press("4");
-    other.wait_for("r goes on with it");
+    other.wait_for("r resumes it");
     other.press("5");
-    other.wait_for("r goes on with it");
+    other.wait_for("r resumes it");
     other.press("r");
-    other.wait_for("Go on with");
+    other.wait_for("Resume 2");
     other.press("y");
     other.wait_for("guarantee: ε");
     assert!(other.text().contains("finished"), "{}", other.text());
@@ -698,7 +698,7 @@ fn a_sweep_of_the_workspace_is_found_and_what_will_never_end_is_settled() {
     screen.wait_for("1 of 3 runs of the sweep have ended: 1 without a result, 1 not");
     screen.press("y");
     screen.wait_for("all 3 runs of the sweep have ended");
-    screen.wait_for("2 abandoned");
+    screen.wait_for("2 given up");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
 }

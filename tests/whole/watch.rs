@@ -575,7 +575,7 @@ for path, share in (("good.jsonl", 1.0), ("bad.jsonl", 0.5)):
 fn a_run_that_is_left_goes_on_without_its_interface_and_is_settled_by_itself() {
     goes_on_without_its_interface(|screen| {
         screen.press("q");
-        screen.wait_for("g: quit, and it goes on");
+        screen.wait_for("g: quit, and it continues");
         screen.press("g");
     });
 }
@@ -656,7 +656,7 @@ fn event_files_are_read_by_tensorboard() {
     let written = halflight(directory.path(), &arguments);
     assert!(written.status.success(), "{}", text(&written.stderr));
     let again = halflight(directory.path(), &arguments);
-    assert!(text(&again.stderr).contains("it would stand there twice"), "{again:?}");
+    assert!(text(&again.stderr).contains("it would be shown twice"), "{again:?}");
     let script = r#"
 import os, sys
 try:

@@ -30,8 +30,8 @@ static SPEC: Spec = Spec {
     id: "profiled_cnvx_adap",
     name: "linear, weighted by fit",
     paper: "Profiled CnvxAdap",
-    summary: "Linear regression on public and private records together; every record's \
-              weight follows its loss, and noise goes on the private part of the gradient.",
+    summary: "Linear regression on public and private records together; every record's weight \
+              follows its loss, and noise is added to the private part of the gradient.",
     task: Task::Regression,
     needs_private_labels: true,
     needs_public_labels: true,

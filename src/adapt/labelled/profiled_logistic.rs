@@ -25,7 +25,7 @@ static SPEC: Spec = Spec {
     name: "logistic, weighted by fit",
     paper: "Profiled logistic",
     summary: "Two classes told apart by public and private records together; every record's \
-              weight follows its loss, and noise goes on the private part of the gradient.",
+              weight follows its loss, and noise is added to the private part of the gradient.",
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,

@@ -19,9 +19,9 @@ const LARGEST_FACTOR: f64 = 1e9;
 
 /// Compute which ε some noise guarantees, or which noise an ε needs.
 ///
-/// One mechanism by options, or a list of them in a file. Noise is relative to the sensitivity: the
+/// Options describe one mechanism; a file lists several. Noise is relative to the sensitivity: the
 /// largest change between neighbours, or for a sample (--q below 1) the largest norm of one
-/// record's part.
+/// record's contribution.
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,

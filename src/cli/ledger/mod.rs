@@ -222,7 +222,7 @@ fn dead_runs(book: &Book, ledger: &Ledger) -> Vec<String> {
         }
         let resume = format!("`halflight run --resume {}`", directory.display());
         let goes_on = directory.join(TRANSCRIPT).is_file();
-        goes_on.then(|| format!("{run} died: {resume} goes on with it, {settle}"))
+        goes_on.then(|| format!("{run} died: {resume} resumes it, {settle}"))
     });
     words.collect()
 }

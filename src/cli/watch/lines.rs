@@ -202,7 +202,7 @@ impl Lines<'_> {
 
     /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, public error 118.2, last step just now`
     fn plain(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
-        let mut parts = vec![run.outcome.clone()];
+        let mut parts = vec![archive::state_words(&run.outcome).to_owned()];
         if run.steps > 0 {
             parts.push(format!("step {} of {}", run.steps, run.of.max(run.steps)));
         }
@@ -217,7 +217,7 @@ impl Lines<'_> {
         }
         if run.outcome == DIED {
             let directory = harmless(&run.directory.display().to_string(), 1000);
-            parts.push(format!("`halflight run --resume {directory}` goes on with it"));
+            parts.push(format!("`halflight run --resume {directory}` resumes it"));
         }
         if let Some(trouble) = &run.trouble {
             parts.push(harmless(&in_one_line(trouble), 300));
@@ -329,7 +329,7 @@ impl Lines<'_> {
             Some(run) => {
                 Err(Error::failed(format!("{} of {} runs died", died.len(), self.runs.len())).cure(
                     format!(
-                        "`halflight run --resume {}` goes on where it ended",
+                        "`halflight run --resume {}` continues where it ended",
                         harmless(&run.directory.display().to_string(), 1000)
                     ),
                 ))

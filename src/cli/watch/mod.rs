@@ -16,7 +16,7 @@ use clap::Args;
 
 use super::{open, print_line};
 use crate::error::{Error, Result};
-use crate::session::archive::{MISSING, NOT_BEGUN, UNSEEN};
+use crate::session::archive::{MISSING, NOT_BEGUN, UNSEEN, state_words};
 use crate::session::follow::{Follower, Place};
 use crate::session::steering::{self, Wish};
 use crate::session::trainer;
@@ -147,10 +147,10 @@ impl WatchCommand {
         let (at_work, over): (Vec<_>, Vec<_>) =
             runs.into_iter().partition(|run| run.is_alive() || works(&run.outcome));
         if at_work.is_empty() {
-            let words: Vec<&str> = over.iter().map(|run| run.outcome.as_str()).collect();
+            let words: Vec<&str> = over.iter().map(|run| state_words(&run.outcome)).collect();
             let word = words.first().copied().unwrap_or(NOT_BEGUN);
             return Err(Error::refused(format!("nothing is under way here: {word}"))
-                .cure("`halflight watch --once` says how every run stands"));
+                .cure("`halflight watch --once` shows the state of every run"));
         }
         for run in at_work {
             let process = steering::ask(&run.directory, wish)?;

@@ -160,7 +160,7 @@ fn word_or_number(word: &str, at: usize) -> Result<Token> {
         (Err(_), false) => Ok(Token::Word(word.to_owned())),
         _ => Err(Error::usage(format!("'{word}' is not a finite number"))
             .at(place(at))
-            .cure("write a number such as -1.5; a column name with a sign stands in backquotes")),
+            .cure("write a number such as -1.5; put a column name with a sign in backquotes")),
     }
 }
 
@@ -171,7 +171,7 @@ fn unexpected(c: char, at: usize) -> Error {
         '!' => "to negate, write not",
         '&' => "write and",
         '|' => "write or",
-        _ => "names with other characters than letters, digits, _ and . stand in backquotes",
+        _ => "put names with other characters than letters, digits, _ and . in backquotes",
     };
     Error::usage(format!("unexpected '{c}'")).at(place(at)).cure(cure)
 }
@@ -273,8 +273,8 @@ impl Parser {
             (_, Some(Token::Operator(operator))) => operator,
             (at, found) => {
                 return Err(expected("a comparison", found.as_ref(), at).cure(format!(
-                    "write ==, !=, <, <=, >, >=, in or is missing after '{}'; a name with blanks \
-                     stands in backquotes",
+                    "write ==, !=, <, <=, >, >=, in or is missing after '{}'; put a name with \
+                     blanks in backquotes",
                     column.text
                 )));
             }
@@ -321,7 +321,7 @@ impl Parser {
                     _ => "F",
                 };
                 Err(expected("a number or a text", found.as_ref(), at)
-                    .cure(format!("text stands in quotes: \"{example}\"")))
+                    .cure(format!("put text in quotes: \"{example}\"")))
             }
         }
     }

@@ -165,7 +165,7 @@ mod tests {
         assert!(preparation.refuse_others(&table("town,x\na,1\n"), "model.ron").is_ok());
         let error = preparation.refuse_others(&table("towns,z\na,1\n"), "model.ron");
         let error = error.unwrap_err().to_string();
-        assert!(error.starts_with("new.csv: its columns do not go with those of model.ron"));
+        assert!(error.starts_with("new.csv: its columns do not match those of model.ron"));
         for wanted in ["'x', 'town'", "perhaps 'towns'"] {
             assert!(error.contains(wanted), "{wanted}: {error}");
         }

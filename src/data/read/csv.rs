@@ -599,7 +599,7 @@ impl<'a> CsvFile<'_, 'a> {
         Error::failed(format!("this row has {}, {against}", count(self.cells(record).count())))
             .at(self.place(record.line))
             .cure(format!(
-                "complete or remove the row; text that contains {separator} must stand in double \
+                "complete or remove the row; text that contains {separator} must be in double \
                  quotes"
             ))
     }
@@ -854,7 +854,7 @@ mod tests {
             short.starts_with("t.csv:4: this row has 2 cells, the header has 3 cells"),
             "{short}"
         );
-        assert!(short.contains("a comma must stand in double quotes"), "{short}");
+        assert!(short.contains("a comma must be in double quotes"), "{short}");
         assert!(refusal("a;b\n1;2\n3;4;\n").starts_with("t.csv:3: this row has 3 cells"));
     }
 

@@ -207,10 +207,10 @@ impl<'a> Input<'a> {
         let damaged = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput);
         let what = match error.kind() {
             ErrorKind::UnexpectedEof if self.packed => {
-                format!("the compressed file breaks off at byte {}, before its end", self.length)
+                format!("the compressed file ends too early, at byte {}", self.length)
             }
             ErrorKind::UnexpectedEof => {
-                format!("the file breaks off at byte {}, before its end", self.length)
+                format!("the file ends too early, at byte {}", self.length)
             }
             _ if damaged && self.packed => format!("the compressed data are damaged: {error}"),
             _ => format!("cannot read the file: {error}"),

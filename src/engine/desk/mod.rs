@@ -762,8 +762,8 @@ fn ledger_report(workspace: &Workspace) -> Result<DeskReport> {
     // A machine that died may hold it for ever, and the interface must not wait.
     let book = ledger.glance(LEDGER_PATIENCE)?.map_err(|holder| {
         Error::refused(format!("the ledger is not shown: it is held by {holder}")).cure(
-            "look again later; if that is another machine that is off, its file server must let \
-             go of the lock",
+            "try again later; if the holder is a machine that is switched off, its file server \
+             has to release the lock",
         )
     })?;
     if book.accounts.is_empty() {

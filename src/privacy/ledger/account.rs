@@ -351,9 +351,11 @@ impl Account {
         };
         // Entries begin with the kind of look: `unprotected selection: …`.
         let what = last.what.split_once(": ").map_or(last.what.as_str(), |(_, what)| what);
+        // To the minute.
+        let time: String = last.time.chars().take(16).collect();
         Some(format!(
-            "Exact numbers were looked at {times}, which no ε covers; last on {}: {what}.",
-            last.time
+            "Exact numbers were looked at {times}, which no ε covers; last on {} (UTC): {what}.",
+            time.replace('T', " ")
         ))
     }
 

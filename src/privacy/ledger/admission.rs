@@ -80,8 +80,8 @@ impl Account {
                 format!("protect the same: `unit: \"{other}\"` on the private dataset")
             }
             (None, _) => "protect persons from the first run on: earlier runs cannot be turned \
-                          into guarantees for persons. Leave `unit` out to go on with single \
-                          records, and then say so wherever the model goes"
+                          into guarantees for persons. Leave `unit` out to continue with single \
+                          records, and then tell everybody who gets the model"
                 .to_owned(),
         };
         Err(Error::refused(format!(

@@ -70,9 +70,9 @@ impl Book {
             ))
             .at(secret.place().display().to_string())
             .cure(format!(
-                "bring the file with {other} back to this place from a backup, or say where it is; \
-                 if it is lost for good, go on with an unknown past for every dataset that comes \
-                 later"
+                "bring the file with {other} back to this place from a backup, or say where it \
+                 is; if it is lost for good, continue with an unknown past for every dataset \
+                 that comes later"
             ))
             .asking(Action::DoWithout { secret: other.clone() })),
         }

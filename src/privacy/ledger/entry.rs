@@ -278,6 +278,18 @@ pub enum RunOutcome {
     Abandoned,
 }
 
+impl RunOutcome {
+    /// As people read it; files and JSON have other words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Stopped => "stopped",
+            Self::Failed => "failed",
+            Self::Abandoned => "given up",
+        }
+    }
+}
+
 /// The contents of a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

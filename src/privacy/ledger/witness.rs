@@ -163,8 +163,9 @@ impl Witness {
     fn failed(&mut self, path: &Path, error: &io::Error) {
         self.trouble.get_or_insert_with(|| {
             format!(
-                "{}: {error}: nothing can be noted there, so a second copy of this workspace that \
-                 is gone on with, or an older ledger that is brought back, cannot be noticed",
+                "{}: {error}: nothing can be noted there, so halflight cannot notice if work \
+                 continues in a second copy of this workspace, or if an older ledger is brought \
+                 back",
                 path.display()
             )
         });
@@ -184,13 +185,14 @@ impl Note {
         Some(Flaw {
             line: line.seq.min(good + 1),
             why: format!(
-                "{what}: your programs wrote or saw them before. This ledger is an older copy, or \
-                 somebody went on with another copy of it"
+                "{what}: your programs wrote or saw them before. This ledger is an older copy, \
+                 or somebody continued with another copy of it"
             ),
             after: good,
             until,
             first: Some(
-                "if this is a copy, go on where the work went on, and leave the copy alone",
+                "if this is a copy, work in the workspace that was used last, and leave the copy \
+                 alone",
             ),
             traces: Vec::new(),
         })

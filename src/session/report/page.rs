@@ -13,7 +13,7 @@ use crate::plot::number::compact;
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
 use crate::session::Certificate;
-use crate::session::archive::{cell, epsilon, last, last_further};
+use crate::session::archive::{self, cell, epsilon, last, last_further};
 use crate::session::plan_field::{differences, fields};
 use crate::verdict::Standing;
 
@@ -66,12 +66,13 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         (promise)
                         (seen)
                     } @else {
+                        (verdicts(report))
                         (section("Runs", &html! { (runs_table(report)) (sums(together)) }))
                         (section("How good the models are", &score(report)))
                         (seen)
                         (promise)
                     }
-                    (section("What rehearsals had made expect", &rehearsal::html(report)))
+                    (section("What rehearsals predicted", &rehearsal::html(report)))
                     (section("How the public data were ranked", &rankings::html(report)))
                     (section("How it was made", &settings(report)))
                     (section("Data", &datasets(report)))
@@ -231,7 +232,7 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
                 @let name = format!("{name} on private records held out");
                 (tile(html! { (value) " ◆" }, &name, "exact"))
             }
-            (tile(word(&only.run.outcome), &steps(only), "word"))
+            (tile(word(archive::state_words(&only.run.outcome)), &steps(only), "word"))
         }
         @if let Some(errors) = errors {
             p.exact { (errors.verdict(Standing::Exact).text()) }
@@ -242,6 +243,26 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
         @if report.is_curators() {
             @if !only.run.tag.is_empty() { p.exact { "Remark: " (only.run.tag) " ◆" } }
             @if let Some(trouble) = &only.run.trouble { p.exact { "Trouble: " (trouble) " ◆" } }
+        }
+    }
+}
+
+/// How good the models of several runs are, in words.
+fn verdicts(report: &Report) -> Markup {
+    html! {
+        @for reported in &report.runs {
+            @let name = reported.run.plan.as_ref().map_or("", |plan| plan.name.as_str());
+            @let who = format!("Run {} ({name})", reported.letter);
+            @let told = reported.certificate.as_ref().and_then(|it| it.score.as_ref());
+            @if let Some(alarm) = told.and_then(Scored::alarm) {
+                p.uncovered { b { (who) ": " (alarm) } }
+            }
+            @if let Some(verdict) = told.and_then(Scored::verdict) {
+                p { b { (who) ": the model is " (verdict) "." } }
+            }
+            @if let Some(errors) = reported.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
+                p.exact { (who) ": " (errors.verdict(Standing::Exact).text()) }
+            }
         }
     }
 }
@@ -259,12 +280,13 @@ fn score(report: &Report) -> Markup {
         .collect();
     html! {
         @for (letter, scored, chosen) in &scores {
+            // Of several runs the verdicts stand at the head of the page.
+            @if let Some(verdict) = scored.verdict().filter(|_| !several) {
+                p { b { "The model is " (verdict) "." } }
+            }
             p {
                 @if several { "Run " (letter) ", on " } @else { "On " }
                 (scored.note()) "."
-            }
-            @if let Some(verdict) = scored.verdict() {
-                p { b { "The model is " (verdict) "." } }
             }
             @if let Some(chosen) = chosen { p { (chosen.sentence) } }
             @let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
@@ -315,7 +337,7 @@ fn runs_table(report: &Report) -> Markup {
                 .map_or_else(dash, |guarantee| format!("{:e}", guarantee.delta)),
             certificate.map_or_else(dash, |certificate| grouped(certificate.records)),
             measured(reported, Series::PublicError, report).unwrap_or_else(dash),
-            reported.run.outcome.clone(),
+            archive::state_words(&reported.run.outcome).to_owned(),
         ];
         if report.is_curators() {
             row.push(measured(reported, Series::PrivateError, report).unwrap_or_else(dash));

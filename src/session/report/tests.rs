@@ -369,7 +369,7 @@ fn a_run_that_was_rehearsed_shows_what_was_expected() {
     let place = tempfile::tempdir().unwrap();
     let directory = run(place.path(), 1, 1.0);
     let page = || html(std::slice::from_ref(&directory), Watch::sealed());
-    assert!(!page().contains("What rehearsals had made expect"));
+    assert!(!page().contains("What rehearsals predicted"));
     // As an earlier program wrote it: without weights and notes.
     let standing = |ratio: f64| {
         format!(r#"{{"ratio":{ratio},"least":{ratio},"most":{ratio},"best_in":1,"scenes":2}}"#)

@@ -26,11 +26,8 @@ impl Context {
     /// Asks whether to pay for a choice, or for a budget if there is none.
     pub(super) fn ask_to_choose(&mut self, offer: Offer) {
         if self.popup.is_some() {
-            return self.say(
-                Level::Info,
-                "the cost of the choice is known now: press b on Plan to \
-                go on",
-            );
+            return self
+                .say(Level::Info, "the cost of the choice is known now: press b on Plan again");
         }
         self.notice = None;
         let Some(private) = offer.plans.first().map(|plan| plan.private.clone()) else { return };

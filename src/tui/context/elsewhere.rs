@@ -87,23 +87,22 @@ impl Context {
     /// Offers to resume a run whose program died.
     pub fn ask_to_go_on(&mut self, run: ArchivedRun) {
         if matches!(run.outcome.as_str(), MISSING | NOT_BEGUN) {
-            let text =
-                "a task of a sweep cannot be taken up: c on the Ledger screen (6) settles it";
+            let text = "a task of a sweep cannot be resumed: c on the Ledger screen (6) settles it";
             return self.say(Level::Info, text);
         }
         if run.outcome == GIVEN_UP {
-            let text = "this task was given up and cannot go on: p on Compare (5) puts its settings \
-                into the plan, to start it again";
+            let text = "this task was given up and cannot be resumed: p on Compare (5) puts its \
+                settings into the plan, to start it again";
             return self.say(Level::Info, text);
         }
         if run.outcome != DIED {
             return self.say(Level::Info, "this run did not die; select one that did, and press r");
         }
         let text = format!(
-            "Go on with {}? It makes the noisy draws that are left of its grant. Nothing is spent twice.",
+            "Resume {}? It makes the draws that it has not made yet. Nothing is charged twice.",
             run.id.0
         );
-        self.confirm(text, "go on", move |context| {
+        self.confirm(text, "resume", move |context| {
             context.go_to(Tab::Run);
             // From here on the run is ours.
             context.runs.retain(|live| live.is_ours() || live.run.as_ref() != Some(&run.id));

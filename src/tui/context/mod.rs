@@ -289,7 +289,7 @@ impl Context {
 
     /// Asks whether to leave the tutorial.
     pub fn ask_to_leave_tutorial(&mut self) {
-        let text = "Leave the tutorial? You may go on here by yourself. To take it again, quit \
+        let text = "Leave the tutorial? You can go on here by yourself. To start it again, quit \
                     (q) and type halflight tutorial.";
         self.confirm(text, "leave", |context| {
             context.tutorial = None;

@@ -114,6 +114,10 @@ impl Context {
                 self.say(Level::Info, "took the advised method; u undoes it");
                 self.ask_preview();
             }
+            _ if self.rehearsal.work.is_some() => self.say(
+                Level::Info,
+                "so far the rehearsal advises public data alone: wait for its end",
+            ),
             _ => self.say(
                 Level::Warning,
                 "at this ε the rehearsal advises public data alone: a private run is not worth its ε",
@@ -183,7 +187,7 @@ impl Context {
                 continue;
             };
             told.push(format!(
-                "'{}' is now: {} (the method before it {why})",
+                "plan '{}' has a new method, '{}', because the one before {why}",
                 plan.name,
                 adapt::name_of(id)
             ));

@@ -167,7 +167,7 @@ impl Context {
 
     /// Collects the sweep in a directory that the user names.
     pub fn ask_for_sweep(&mut self) {
-        let help = "the directory of the sweep, as printed by `halflight sweep`";
+        let help = "the directory that `halflight sweep` printed, or its --into";
         let take = |context: &mut Self, path: &str| {
             let sweep = SoughtSweep::At(path.into());
             context.ask(Request::Collect { sweep, give_up: false });
@@ -182,8 +182,9 @@ impl Context {
             return self.say(Level::Info, standing.words());
         }
         let text = format!(
-            "{}. Settle those now? One without a result has died or works on another machine: it is \
-             charged in full. One that was not begun costs nothing and cannot be begun any more.",
+            "{}. Settle those now? A run without a result has died or works on another machine: \
+             it is charged in full. A run that was not begun costs nothing, and cannot be begun \
+             any more.",
             standing.words()
         );
         self.confirm(text, "settle", move |context| {

@@ -122,7 +122,7 @@ impl Context {
     /// False when there was nothing to redo.
     pub fn redo(&mut self) -> bool {
         let after = self.history.redo().cloned();
-        self.restore(after, "done again", "nothing to do again")
+        self.restore(after, "redone", "nothing to redo")
     }
 
     /// Restores another state of the session; datasets that differ are read again.
@@ -161,7 +161,7 @@ impl Context {
                 many => format!("{many} runs are"),
             };
             let more = if self.can_leave_running() {
-                " Or g: quit, and it goes on in a process of its own."
+                " Or g: quit, and it continues in a process of its own."
             } else {
                 ""
             };

@@ -98,8 +98,8 @@ impl DatasetForm {
         line(
             "missing values",
             LineKind::Missing,
-            "Space changes it. refuse: a gap is an error; drop: records with gaps do not count; \
-             public mean: it fills the gaps",
+            "Space changes it. refuse: a missing value is an error; drop: records with missing \
+             values are not used; public mean: it fills in missing values",
         ),
         line("columns", LineKind::Text(COLUMNS), "all · only a, b, px* · except a, b"),
         line(
@@ -121,8 +121,8 @@ impl DatasetForm {
         line(
             "rows of nobody",
             LineKind::WithoutUnit,
-            "Space changes it. Rows in which the person column is empty are left out, or stand \
-             for one person each",
+            "Space changes it. Rows in which the person column is empty are left out, or count \
+             as one person each",
         ),
     ];
 

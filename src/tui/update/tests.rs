@@ -623,6 +623,20 @@ fn an_answer_goes_with_the_next_key_and_an_error_stays_until_esc() {
 }
 
 #[test]
+fn a_key_without_effect_says_so() {
+    let mut app = fixtures::loaded();
+    let said =
+        |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
+    press(&mut app, "4+");
+    assert_eq!(said(&app), "+ (zoom) has no effect here now");
+    press(&mut app, "2s");
+    assert_eq!(said(&app), "s (sort) has no effect here now");
+    // A key with an answer of its own keeps it.
+    press(&mut app, "c");
+    assert_eq!(said(&app), "no ranking is under way");
+}
+
+#[test]
 fn a_key_that_can_do_nothing_to_a_field_says_why() {
     let mut app = fixtures::priced();
     let plan = app.context.session.plans[0].clone();

@@ -183,8 +183,10 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
     let mut used = 1;
     // Help and quit must also fit on a narrow terminal, so they come first.
     let keys = keymap::everywhere().chain(keymap::of(app.context.tab));
-    let of_use = |key: &keys::Key| key.hint && app.screen().is_of_use(key.name, &app.context);
-    for (command, key) in keys.filter(|(_, key)| of_use(key)) {
+    let of_use = |command: &keys::Command, key: &keys::Key| {
+        command.tab.is_none() || app.screen().is_of_use(key.name, &app.context)
+    };
+    for (command, key) in keys.filter(|(command, key)| key.hint && of_use(command, key)) {
         let shown = keys::shown(key.keys[0]);
         let width = shown.chars().count() + key.name.chars().count() + 3;
         if used + width > usize::from(area.width) {

@@ -99,7 +99,7 @@ pub fn network(
 /// The number of classes.
 pub fn classes(shape: &ProblemShape) -> Result<usize> {
     match shape.classes.len() {
-        0 | 1 => Err(Error::failed("there are no two classes to tell apart")
+        0 | 1 => Err(Error::failed("there are fewer than two classes to tell apart")
             .cure("declare the `classes` of the private dataset, or choose its label column")),
         classes => Ok(classes),
     }

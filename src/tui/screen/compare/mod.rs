@@ -44,9 +44,13 @@ impl Screen for CompareScreen {
     fn next_step(&self, context: &Context) -> Option<String> {
         let run = self.run(context.archived())?;
         if run.outcome == DIED {
-            return Some("this run died: r goes on with it, 6 settles it".to_owned());
+            return Some("this run died: r resumes it, 6 settles it".to_owned());
         }
         Some("Space pins runs to compare them; R writes a report to pass on".to_owned())
+    }
+
+    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        name == "refresh" || !context.archived().is_empty()
     }
 
     fn sort_by(&mut self, head: &str) {

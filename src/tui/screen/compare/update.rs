@@ -29,7 +29,7 @@ pub const KEYS: Keys<CompareScreen> = &[
     also(&["p"], "take settings", "copy the settings of this run into the plan on the Plan screen; u undoes it", take_settings),
     show(&["R"], "report", "write a report to pass on: on the pinned runs, or on the selected one", report),
     also(&["P"], "predict", "predict: write the answers of the run's model for the rows of a file", predict),
-    also(&["r", "o"], "go on", "go on with a run whose program died", go_on),
+    also(&["r", "o"], "resume", "resume a run whose program died", go_on),
     also(&["c"], "clear pins", "unpin every run", |screen, _| screen.pins = Default::default()),
     also(&["U"], "refresh", "read the run directories again", |_, context| context.ask(Request::Archive)),
     also(&["y"], "log", "logarithmic axis on or off", charts::log_axis),
@@ -101,7 +101,7 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
         let text = format!("this run is under way, carried out{process}: stop it first");
         return context.say(Level::Warning, text);
     }
-    let resumable = if run.outcome == DIED { " Its program died; r goes on with it." } else { "" };
+    let resumable = if run.outcome == DIED { " Its program died; r resumes it." } else { "" };
     let text = format!(
         "Delete {} with its model and its numbers? What it spent stays in the ledger.{resumable}",
         id.0

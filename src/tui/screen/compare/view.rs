@@ -8,7 +8,8 @@ use crate::adapt::Series;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{
-    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon, tally,
+    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
+    state_words, tally,
 };
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
@@ -92,11 +93,12 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
         // A method is recognised by its first words.
         RunColumn::Method => longest(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
-        RunColumn::Epsilon | RunColumn::Delta => longest(6),
+        RunColumn::Epsilon | RunColumn::Delta => longest(3),
         RunColumn::Score | RunColumn::PublicLast => longest(8),
         RunColumn::PublicBest => longest(11),
         RunColumn::PrivateBest => longest(14),
-        RunColumn::PrivateLast | RunColumn::Steps | RunColumn::Outcome => longest(9),
+        RunColumn::Outcome => longest(8),
+        RunColumn::PrivateLast | RunColumn::Steps => longest(9),
         RunColumn::Further(_) => longest(column.title().chars().count() as u16),
         RunColumn::Tag => longest(4).min(14),
         RunColumn::Run => 42,
@@ -404,7 +406,7 @@ fn selected<'a>(
         let wrote = wrote_words(run.wrote);
         match run.outcome.as_str() {
             DIED => {
-                facts.push(("died", format!("{process}, {wrote}; r goes on with it")));
+                facts.push(("died", format!("{process}, {wrote}; r resumes it")));
             }
             MISSING => {
                 let text = format!("{process}, {wrote}; c on the Ledger screen (6) settles it");
@@ -413,7 +415,7 @@ fn selected<'a>(
             _ => facts.push(("carried out by", format!("{process}, {wrote}"))),
         }
     }
-    if run.outcome == GIVEN_UP {
+    if state_words(&run.outcome) == GIVEN_UP {
         facts.push(("given up", "p puts its settings into the plan, to start it again".to_owned()));
     }
     facts.push(("directory", run.directory.display().to_string()));

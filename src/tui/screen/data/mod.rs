@@ -23,6 +23,10 @@ impl Screen for DataScreen {
         vec![DATASETS, ROWS, DETAILS]
     }
 
+    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        name == "add" || self.definition(context).is_some()
+    }
+
     fn select(&mut self, pane: Pane, by: isize, context: &Context) {
         if pane == ROWS {
             let last = self.row_count(context).saturating_sub(1);

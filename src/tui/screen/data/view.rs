@@ -209,8 +209,8 @@ fn details(
                     let unusable = unusable_of(context, loaded).map(|(rows, line)| {
                         let words = if rows == 1 { "row has" } else { "rows have" };
                         format!(
-                            "{rows} {words} no usable cell, the first in line {line}, and \
-                             count for nothing: `halflight data inspect` says why."
+                            "{rows} {words} no usable cell, the first in line {line}. Such rows \
+                             count as empty records: `halflight data inspect` says why."
                         )
                     });
                     let ending = ending_of(context, loaded).map(str::to_owned);
@@ -261,9 +261,10 @@ fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
         FileEnding::Line => Some(
             "The file does not end with a line end. If it was cut off, its last record is wrong.",
         ),
-        FileEnding::Row => {
-            Some("The last row has no usable cell, so it counts for nothing. Was the file cut off?")
-        }
+        FileEnding::Row => Some(
+            "The last row has no usable cell, so it counts as an empty record. Was the file cut \
+             off?",
+        ),
     }
 }
 

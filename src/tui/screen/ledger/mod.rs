@@ -44,12 +44,24 @@ impl Screen for LedgerScreen {
             return Some("b sets a budget: no run is allowed without one".to_owned());
         }
         Some(if self.waiting(context, RunLife::Died).is_some() {
-            "a run died: s settles it, o on the Compare screen (5) goes on with it".to_owned()
+            "a run died: s settles it, r on the Compare screen (5) resumes it".to_owned()
         } else if self.waiting(context, RunLife::Reserved).is_some() {
             "c gathers the results of the sweep; until then its runs count in full".to_owned()
         } else {
             "w writes a certificate of everything spent".to_owned()
         })
+    }
+
+    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        match name {
+            "certificate" => self.account(context).is_some(),
+            "unfold" => {
+                let entries = self.visible_entries(context);
+                self.unfolded || entries.iter().any(|entry| entry.runs.len() > 1)
+            }
+            "settle" => self.waiting(context, RunLife::Died).is_some(),
+            _ => true,
+        }
     }
 
     fn words(&self, context: &Context) -> Vec<Explained> {

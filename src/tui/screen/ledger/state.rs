@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::adapt;
 use crate::engine::lookup::{Digest, EntryDigest, RunLife};
 use crate::privacy::accountant::{delta_words, round_up};
-use crate::privacy::ledger::{Account, RunOutcome, RunRecord, RunState};
+use crate::privacy::ledger::{Account, RunRecord, RunState};
 use crate::tui::context::Context;
 use crate::tui::fuzzy;
 use crate::tui::tab::Pane;
@@ -150,10 +150,7 @@ pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {
         },
         RunState::Recovered => "recovered",
         RunState::Claimed => "claimed",
-        RunState::Settled { outcome: RunOutcome::Finished, .. } => "finished",
-        RunState::Settled { outcome: RunOutcome::Stopped, .. } => "stopped",
-        RunState::Settled { outcome: RunOutcome::Failed, .. } => "failed",
-        RunState::Settled { outcome: RunOutcome::Abandoned, .. } => "abandoned",
+        RunState::Settled { outcome, .. } => outcome.words(),
     }
 }
 

@@ -20,9 +20,9 @@ pub const KEYS: Keys<LedgerScreen> = &[
     show(&["s"], "settle", "settle a run whose program died", settle),
     also(&["enter"], "unfold", "show every run of a sweep, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
     also(&["c"], "collect", "gather the results of a sweep and settle its runs", collect),
-    also(&["A"], "accept", "go on although the total is not known: lines were lost, or noise \
-                            came from a known seed", accept),
-    also(&["R"], "repair", "set a damaged ledger aside and go on", repair),
+    also(&["A"], "accept", "allow runs although the total is not known: lines were lost, or \
+                            noise came from a known seed", accept),
+    also(&["R"], "repair", "set a damaged ledger aside and continue without its damaged lines", repair),
 ];
 
 fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
@@ -122,8 +122,8 @@ fn settle(screen: &mut LedgerScreen, context: &mut Context) {
 }
 
 fn repair(_: &mut LedgerScreen, context: &mut Context) {
-    let text = "If the ledger is damaged: set it aside and go on with the lines that can be read? A \
-                remark that lines were lost will stay for good. A ledger without damage is left as \
-                it is.";
+    let text = "If the ledger is damaged: set it aside and continue with the lines that can be \
+                read? A remark that lines were lost will stay for good. A ledger without damage \
+                is left as it is.";
     context.confirm(text, "repair", |context| context.ask(Request::RepairLedger));
 }

@@ -145,9 +145,10 @@ fn spending(
         return;
     }
     let narrow = entries.width < 90;
+    let cells: Vec<_> = visible.iter().map(|entry| entry.cells(account, digest)).collect();
     let row = |place: usize| {
         let entry = &visible[place];
-        let mut cells = entry.cells(account, digest);
+        let mut cells = cells[place].clone();
         if narrow {
             // The year and the target's δ are in every export.
             cells[0] = cells[0].chars().skip(5).collect();
@@ -160,16 +161,19 @@ fn spending(
         }
         row
     };
-    let states = visible.iter().map(|entry| entry.cells(account, digest).pop());
-    let states = states.flatten().map(|state| state.chars().count() as u16);
-    let state_width = states.fold(11, u16::max).min(entries.width / 3);
+    let longest = |column: usize, least: u16| {
+        let lengths = cells.iter().map(|cells| cells[column].chars().count() as u16);
+        lengths.fold(least, u16::max)
+    };
+    // Names get the room that numbers do not need.
+    let state_width = longest(6, 11).min(entries.width / 3);
     let mut widths = vec![
         Constraint::Length(if narrow { 11 } else { 16 }),
         Constraint::Fill(1),
         Constraint::Length(7),
+        Constraint::Length(longest(3, 1)),
         Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(12),
+        Constraint::Length(longest(5, 5)),
         Constraint::Length(state_width),
     ];
     let mut header = ENTRY_HEADER.map(Line::raw).to_vec();
@@ -284,7 +288,10 @@ fn totals<'a>(
 /// The draws of a run, and its model.
 fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord) {
     let theme = canvas.theme;
-    let mut lines = vec![Line::styled(format!("What {} drew", run.grant.run.0), theme.accent)];
+    // What is reserved is charged before anything is drawn.
+    let did = if matches!(run.state, RunState::Open) { "drew or has reserved" } else { "drew" };
+    let title = format!("What {} {did}", run.grant.run.0);
+    let mut lines = vec![Line::styled(title, theme.accent)];
     for (event, charged) in run.grant.events.iter().zip(&run.charged) {
         lines.push(Line::styled(
             format!(
@@ -326,6 +333,9 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
                 Some(_) => {
                     "taken from another trainer's file: the draws were made elsewhere and nobody \
                      here saw them"
+                }
+                None if matches!(run.state, RunState::Open) => {
+                    "not in this workspace yet: it is a task of a sweep, or it has not begun"
                 }
                 None => "no run directory: rankings have none, and those of runs can be deleted",
             },

@@ -37,7 +37,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
         (true, _) => format!("What to expect · {done} of {total} trials"),
         (false, true) => "What to expect".to_owned(),
         (false, false) => {
-            format!("What to expect · stopped at {done} of {total}: R goes on, r: costs")
+            format!("What to expect · stopped at {done} of {total}: R continues, r: costs")
         }
     };
     let inner = canvas.boxed(area, &title);

@@ -33,7 +33,7 @@ pub const KEYS: Keys<PlanScreen> = &[
     also(&["b"], "choose best", "let private records choose among the marked plans, or among all for these data; costs ε once", choose_best),
     show(&["r"], "rehearse", "rehearse this plan on public data, for free; afterwards switch \
                               between results and costs", rehearse),
-    also(&["R"], "stop rehearsal", "stop the rehearsal, or go on with it", stop_rehearsal),
+    also(&["R"], "stop rehearsal", "stop the rehearsal, or continue it", stop_rehearsal),
     show(&["t"], "take advice", "take the method that the rehearsal advises", |_, context| context.take_advice()),
     show(&["p"], "preset", "take a preset for this plan", preset),
     also(&["+"], "more", "show every setting, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),

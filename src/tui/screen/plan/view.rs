@@ -395,6 +395,13 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         ("spent before", spent(before)),
         ("spent after", spent(after)),
     ];
+    if at != guarantee.delta && preview.budget.is_some() {
+        let words = format!(
+            "the budget counts every run at its own δ {at:e}, where the same noise amounts to \
+             another ε"
+        );
+        facts.push(("", words));
+    }
     if let Some(score) = &preview.score {
         facts.push(("released score", score.clone()));
     }
@@ -406,18 +413,10 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         };
         facts.push(("runs that fit", words));
     }
-    lines.extend(canvas.pairs(&facts, room));
-    if at != guarantee.delta && preview.budget.is_some() {
-        let words = format!(
-            "The budget counts every run at its own δ {at:e}, where the same noise amounts to \
-             another ε."
-        );
-        lines.push(Line::styled(words, theme.muted));
-    }
     let is_public = plan.preparation.features == FeatureScaling::Public;
     let seen = if is_public { "what public data show" } else { "as declared" };
     let words = format!("{seen}; private records beyond them are clipped; Run counts them");
-    let mut facts = vec![("bounds", words)];
+    facts.push(("bounds", words));
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));
         facts

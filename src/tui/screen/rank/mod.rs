@@ -31,12 +31,24 @@ impl Screen for RankScreen {
     }
 
     fn next_step(&self, context: &Context) -> Option<String> {
+        if context.ranking.work.is_some() {
+            return Some("wait for the ranking, or c cancels it".to_owned());
+        }
         if context.ranking.is_empty() {
             return Some(
                 "r ranks by exact numbers, for your eyes; p privately, for some ε".to_owned(),
             );
         }
         Some("Enter takes the selected dataset into the plan".to_owned())
+    }
+
+    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        match name {
+            "cancel" => context.ranking.work.is_some(),
+            "take" | "sort" | "reverse" => !context.ranking.is_empty(),
+            "other result" => context.ranking.exact.is_some() && context.ranking.released.is_some(),
+            _ => true,
+        }
     }
 
     fn sort_by(&mut self, head: &str) {

@@ -97,10 +97,10 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
     }
 }
 
-const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: wrong \
-    answers in percent, or how far off it is in percent of the range of labels. It says most about \
-    the error of a private model to come. The best of them need not be good: always giving the same \
-    answer may be as good. Enter takes the selected dataset into the plan.";
+const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: \
+    wrong answers in percent, or how far off it is in percent of the range of labels. It \
+    predicts best how wrong a private model will be. The best of them need not be good: always \
+    giving the same answer may be as good. Enter takes the selected dataset into the plan.";
 
 /// The column with the bars.
 fn bar_of(found: &RankingSoFar) -> RankColumn {
@@ -187,9 +187,9 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
 
 fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let inner = canvas.boxed(area, "Rank");
-    if context.ranking.work.is_some() {
-        canvas.empty(inner, &["The table appears after the second repeat."]);
-        return;
+    if let Some(work) = &context.ranking.work {
+        let when = if work.privately { "at the end" } else { "after the second repeat" };
+        return canvas.empty(inner, &[&format!("The table appears {when}.")]);
     }
     let settings = &context.session.ranking.settings;
     let about = format!(
@@ -213,7 +213,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let lines = [
         "Which public dataset can stand in for the private one? Two numbers show it: how wrong a \
          model of that dataset alone is on the private records (its error), and how much of what \
-         they would teach can be learned from it (its energy).",
+         the private records would teach a model can be learned from it (its energy).",
         "",
         &ways[0],
         &ways[1],

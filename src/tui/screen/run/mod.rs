@@ -57,21 +57,20 @@ impl Screen for RunScreen {
             return Some("its ε is computed here from the noise that its file states".to_owned());
         }
         if run.state() == DIED {
-            return Some("this run died: r goes on with it, 6 settles it".to_owned());
+            return Some("this run died: r resumes it, 6 settles it".to_owned());
         }
         if run.has_ended() {
             return Some(
                 "5 compares it with other runs and reports on it, 6 shows what it spent".to_owned(),
             );
         }
-        Some("it goes on while you look elsewhere; s stops it and keeps its model".to_owned())
+        Some("it continues on every screen; s stops it and keeps its model".to_owned())
     }
 
     fn is_of_use(&self, name: &str, context: &Context) -> bool {
+        let Some(run) = self.run(context) else { return false };
         match name {
-            "pause" | "stop" | "slower" | "faster" => {
-                self.run(context).is_some_and(|run| !run.has_ended() && run.trained.is_none())
-            }
+            "pause" | "stop" | "slower" | "faster" => !run.has_ended() && run.trained.is_none(),
             _ => true,
         }
     }

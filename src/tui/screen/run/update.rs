@@ -16,7 +16,7 @@ pub const KEYS: Keys<RunScreen> = &[
     show(&["s"], "stop", "stop the run and keep its model so far", stop),
     show(&["<", ","], "slower", "halve the pace, in steps per second", slower),
     show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", faster),
-    also(&["r", "o"], "go on", "go on with a run whose program died", go_on),
+    also(&["r", "o"], "resume", "resume a run whose program died", go_on),
     show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
     show(&["m"], "smooth", "smoothing: none, some, strong", smooth),
     show(&["f"], "freeze", "hold the charts still while data keep arriving", freeze),
@@ -82,7 +82,7 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
         Some(run) => context.ask_to_go_on(run),
         None => context.say(
             Level::Info,
-            "this run did not die; runs that died are on Compare (5), where r goes on with them",
+            "this run did not die; runs that died are on Compare (5), where r resumes them",
         ),
     }
 }
@@ -120,9 +120,10 @@ fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -
     } else {
         context.pace = next;
     }
+    let of = if is_over { "pace of the next run" } else { "pace" };
     let text = match next {
-        Some(pace) => format!("pace: at most {pace} steps per second"),
-        None => "pace: as fast as it can".to_owned(),
+        Some(pace) => format!("{of}: at most {pace} steps per second"),
+        None => format!("{of}: as fast as it can"),
     };
     context.say(Level::Info, text);
 }
