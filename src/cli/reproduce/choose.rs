@@ -185,7 +185,7 @@ impl ChoiceStudy {
                 let candidates = job.candidates(&advice, self.most)?.plans;
                 let players: Vec<Player> = candidates
                     .iter()
-                    .map(|plan| Player::of_plan(&plan.method, &plan.settings))
+                    .map(|plan| plan.player())
                     .collect();
                 let prospect = advice.prospect(&players, *epsilon);
                 let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -349,7 +349,7 @@ impl ChoiceStudy {
                     continue;
                 };
                 let player =
-                    |plan: &PlanDefinition| Player::of_plan(&plan.method, &plan.settings).id();
+                    |plan: &PlanDefinition| plan.player().id();
                 let names: Vec<String> = candidates.iter().map(player).collect();
                 let expected = prospect.map_or(String::new(), |prospect| {
                     let pays = if prospect.pays() || candidates.len() == 1 {
@@ -402,6 +402,7 @@ fn default_plan(problem: &LabelledProblem, epsilon: f64, seed: u64) -> PlanDefin
         seed,
         start: None,
         start_is_public: false,
+        public_predictor: crate::adapt::PublicPredictor::None,
         // The paper's δ for the wind data is above 1/n.
         allow_large_delta: true,
     }

@@ -93,6 +93,8 @@ pub struct TakenAsPublic {
     pub records: Option<usize>,
     /// Explicit declarations of users, a sentence each.
     pub declared: Vec<String>,
+    /// The plan's public predictor, in words.
+    pub predictor: Option<String>,
 }
 
 /// The state of the private dataset's account when the run was granted.
@@ -123,6 +125,7 @@ impl TakenAsPublic {
         for one in all {
             sum.filtered |= one.filtered;
             sum.records = sum.records.or(one.records);
+            sum.declared.extend(one.predictor);
             for (list, more) in
                 [(&mut sum.datasets, one.datasets), (&mut sum.declared, one.declared)]
             {
@@ -506,7 +509,7 @@ fn taken_as_public(facts: &Facts) -> Vec<String> {
             declared.name, declared.sha256
         ));
     }
-    list.extend(public.declared.iter().cloned());
+    list.extend(public.predictor.iter().chain(&public.declared).cloned());
     list
 }
 

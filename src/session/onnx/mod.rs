@@ -42,7 +42,8 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
     let preparation = &saved.preparation;
     let recipe = preparation.recipe()?;
     let mut graph = Graph::default();
-    let rows = rows::prepare(&mut graph, &recipe);
+    let mut inputs = Vec::new();
+    let rows = rows::prepare(&mut graph, &recipe, &mut inputs)?;
     let scores = models::scores(&mut graph, &saved.model, &rows.features);
     let gap = rows.gap.as_ref();
     let outputs = match &scores {
@@ -82,7 +83,7 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
     });
     Ok(Exported {
         bytes: graph.file(WORDS, &[("halflight", about.to_string())]),
-        inputs: recipe.columns.into_iter().map(|column| column.name).collect(),
+        inputs: inputs.into_iter().map(|(name, ..)| name).collect(),
         outputs,
     })
 }
