@@ -898,6 +898,58 @@ mod tests {
         assert!(!Arc::ptr_eq(&before, &proposed(&|_| {}, &again)));
     }
 
+    /// The preparation of a plan with public trees, and what its public records are, with these
+    /// private rows.
+    fn predicted(private: impl Fn(usize) -> String, more: &str) -> Result<Assembly> {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, row: &dyn Fn(usize) -> String| {
+            let rows: Vec<String> = (0..200).map(row).collect();
+            let text = format!("a,b,y\n{}\n", rows.join("\n"));
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        let wave = |i: usize| (i as f64 * 0.7).sin();
+        write("private.csv", &private);
+        write("public.csv", &|i| format!("{},{},{}", wave(i), i % 5, (3.0 * wave(i)).cos()));
+        let text = format!(
+            "(version: 1, datasets: [
+              (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"y\"),
+              (name: \"theirs\", role: public, source: file(\"public.csv\"), label: \"y\"),
+            ], plans: [(name: \"first\", method: \"target_only\", private: \"ours\",
+              public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), {more})])"
+        );
+        let session = Session::parse(&text, "s.ron")?;
+        let workspace = Workspace::of(directory.path())?;
+        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
+        let loaded = loaded.collect::<Result<Vec<_>>>()?;
+        let loaded: Vec<_> = loaded.iter().collect();
+        assemble(&session, &session.plans[0], &loaded, &PreparedStore::default())
+    }
+
+    #[test]
+    fn private_rows_cannot_change_the_public_predictor() {
+        let trees = "public_predictor: trees";
+        let one = predicted(|i| format!("0.1,{},{}", i % 3, i % 2), trees).unwrap();
+        let other = predicted(|i| format!("{},9,{}", i * 7, i * i), trees).unwrap();
+        assert!(one.preparation.has_score());
+        assert_eq!(one.preparation, other.preparation);
+        assert_eq!(one.problem.public.shared(), other.problem.public.shared());
+        // Records that it was not trained on have its score, those of training do not.
+        let names = ["a", "b", "(public score)", "(intercept)"];
+        assert_eq!(one.public_holdout.feature_names, names);
+        let words = one.taken_as_public.predictor.unwrap();
+        assert!(words.contains("boosted trees trained on 'theirs' alone"), "{words}");
+    }
+
+    #[test]
+    fn a_column_that_is_the_score_is_no_other_feature_and_must_be_there() {
+        let private = |i: usize| format!("{i},{},{}", i % 3, i % 2);
+        let found = predicted(private, "public_predictor: column(\"b\")").unwrap();
+        let names = ["a", "(public score)", "(intercept)"];
+        assert_eq!(found.problem.public.feature_names, names);
+        let error = predicted(private, "public_predictor: column(\"c\")").unwrap_err().to_string();
+        assert!(error.contains("no column 'c'") && error.contains("public.csv"), "{error}");
+    }
+
     #[test]
     fn runs_share_the_records_and_what_is_not_asked_for_any_more_is_dropped() {
         let (session, loaded) = bikes();

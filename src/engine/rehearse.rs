@@ -704,7 +704,7 @@ mod tests {
         assert_eq!(advice(&job), None);
         let found = run(&job);
         assert_eq!(advice(&job), Some(found.advice.clone()));
-        let plan = Player::of_plan("target_only", &BTreeMap::new(), &PublicPredictor::None);
+        let plan = Player::of_plan("target_only", &BTreeMap::new(), &adapt::PublicPredictor::None);
         assert!(
             found
                 .advice

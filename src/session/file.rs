@@ -421,6 +421,33 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_has_a_public_predictor_only_where_it_says_so() {
+        let plan = |more: &str| {
+            let written = session("", "").unwrap().to_ron().unwrap();
+            assert!(!written.contains("public_predictor"), "{written}");
+            Session::parse(&written.replace("seed: 0", &format!("seed: 0{more}")), "s.ron")
+        };
+        assert!(plan("").unwrap().plans[0].public_predictor.is_none());
+        let found = plan(", public_predictor: column(\"risk\")").unwrap();
+        let asked = PublicPredictor::Column("risk".to_owned());
+        assert_eq!(found.plans[0].public_predictor, asked);
+        assert_eq!(Session::parse(&found.to_ron().unwrap(), "s.ron").unwrap(), found);
+        let error = plan(", public_predictor: forest").unwrap_err().to_string();
+        for wanted in ["s.ron:", "forest", public_predictor::FORM] {
+            assert!(error.contains(wanted), "{wanted}: {error}");
+        }
+        let mut plan = found.plans[0].clone();
+        let player = plan.player();
+        plan.public_predictor = PublicPredictor::None;
+        assert!(plan.take_player(&player) && plan == found.plans[0]);
+        plan.take_method("public_shape");
+        assert!(plan.public_predictor.is_none());
+        plan.public_predictor = asked;
+        let error = found.check_plan(&plan).unwrap_err().to_string();
+        assert!(error.contains("has public predictors built in"), "{error}");
+    }
+
+    #[test]
     fn a_session_without_a_name_is_written_without_one() {
         let written = session("", "").unwrap().to_ron().unwrap();
         assert!(!written.contains("name: \"\""), "{written}");

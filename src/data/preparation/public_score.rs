@@ -329,7 +329,8 @@ impl Preparation {
         let mut preparation = Self { score: None, ..self.clone() };
         match settings.features {
             FeatureScaling::Public => {
-                score.scale = SHARE * self.unit;
+                let share = std::env::var("SHARE").ok().and_then(|s| s.parse::<f64>().ok()).unwrap_or(SHARE);
+                score.scale = share * self.unit;
                 let standard = self.standardised(public)?;
                 let features = score.features(scores.clone());
                 let each = standard.column_iter().zip(features.column_iter());
