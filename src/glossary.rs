@@ -329,6 +329,11 @@ pub const WORDS: &[Word] = &[
         "How wrong a model of this public dataset alone is on the private records. For classes it is the share of wrong answers; for numbers how far off it is, as a share of the range that labels may have. Less is better. It says most about the error of a private model to come.",
     ),
     word(
+        "public predictor",
+        &["predictor", "public_predictor", "public score"],
+        "A model of the public records alone, whose score becomes one more feature of every record. No private record trains it, so it costs no ε. Trees help where no line follows the label, and may do harm where public records mislead: rehearse first.",
+    ),
+    word(
         "public weight",
         &[],
         "How much of the training weight lies on public records. Near 1, the private records have little influence; near 0, the public ones do not help.",

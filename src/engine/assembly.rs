@@ -6,9 +6,7 @@ use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use super::score::Test;
 use crate::adapt::public_predictor::{self, PublicRows};
-use crate::adapt::{
-    self, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel,
-};
+use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel};
 use crate::data::declared::declared_classes;
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
@@ -203,9 +201,8 @@ pub fn propose(
         foreign: *foreign,
         with_label: method.spec().needs_private_labels,
     };
-    let records = store.plan.get(source, || {
-        parts.prepare(plan, theirs.as_ref(), earlier.as_ref())
-    })?;
+    let records =
+        store.plan.get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref()))?;
     let public = &records.public;
     let shape = ProblemShape {
         // How many records fall on each side depends on their number alone, which is public.
@@ -432,8 +429,7 @@ impl<'a> Parts<'a> {
             let owners = train.owners(&tables);
             let (settings, seed) = (&plan.preparation, stream(plan.seed, PREDICTOR));
             let rows = PublicRows { table: &train, owners: &owners, settings, seed };
-            let fitted =
-                public_predictor::fitted(wanted, earlier.as_ref(), &preparation, rows);
+            let fitted = public_predictor::fitted(wanted, earlier.as_ref(), &preparation, rows);
             if let Some((with_score, own)) = fitted.map_err(at)? {
                 (preparation, scores) = (with_score, Some(own));
             }

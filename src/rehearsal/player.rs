@@ -97,7 +97,9 @@ impl Player {
             Self::PublicOnly => "public data alone".to_owned(),
             Self::NoPrivacy => "private data alone, no privacy".to_owned(),
             Self::Method { id, settings } => {
-                let word = |key: &String| if key == KEY { "public predictor" } else { key.as_str() }.to_owned();
+                let word = |key: &String| {
+                    if key == KEY { "public predictor" } else { key.as_str() }.to_owned()
+                };
                 let given = settings.iter().map(|(key, value)| format!(", {} {value}", word(key)));
                 adapt::name_of(id).to_owned() + &given.collect::<String>()
             }

@@ -64,7 +64,7 @@ impl PlanField {
             Self::Features => "features",
             Self::Labels => "label range",
             Self::Intercept => "intercept",
-            Self::PublicPredictor => "public predictor",
+            Self::PublicPredictor => "predictor",
             Self::Holdout => "hold-out share",
             Self::Score => "released score",
             Self::Test => "test data",

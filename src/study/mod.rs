@@ -19,11 +19,11 @@
 
 pub mod classification;
 pub mod correction;
-pub mod predictor;
 pub mod discrepancy;
 pub mod grid;
 pub mod labelled;
 pub mod persons;
+pub mod predictor;
 pub mod ranking;
 pub mod rehearsal;
 pub mod scores;

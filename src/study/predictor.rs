@@ -91,8 +91,7 @@ impl PredictorStudy {
             let (preparation, public) = (preparation.clone(), public.clone());
             subject.problem.split_with(preparation, public, place.repetition)
         };
-        let splits =
-            (0..PREDICTORS.len()).map(split).collect::<Result<Vec<_>>>()?;
+        let splits = (0..PREDICTORS.len()).map(split).collect::<Result<Vec<_>>>()?;
         let plain = splits.first().ok_or_else(|| Error::failed("there is no split"))?;
         let unit = plain.loss(&Split::exact(case.task, &plain.private)?)?;
         let mut measured = Vec::new();

@@ -47,7 +47,7 @@ use scale::Standardisation;
 
 pub(in crate::data) use encoding::MOST_VALUES;
 pub use labels::{class_names, classes_of};
-pub use public_score::{ScoreColumn, ScoreSource, WIDEST as WIDEST_SCORE};
+pub use public_score::{ScoreColumn, ScoreSource};
 pub use raw::TrueLabels;
 pub use recipe::{Features, Recipe, RecipeColumn, RecipeScore, ScoreRecipe};
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
@@ -393,7 +393,8 @@ impl Preparation {
             .iter()
             .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)));
         let columns = columns.collect::<Result<_>>()?;
-        let score = self.score.as_ref().map(|score| score.coded(table, self.missing)).transpose()?;
+        let score =
+            self.score.as_ref().map(|score| score.coded(table, self.missing)).transpose()?;
         Ok(CodedTable { columns, score })
     }
 
@@ -489,9 +490,13 @@ impl Preparation {
         let unit = Standardisation { width: self.unit, ..Standardisation::IDENTITY };
         let sound =
             self.scales().chain([unit]).all(Standardisation::is_sound) && self.labels.is_sound();
-        let scored =
-            self.score.as_ref().is_none_or(|score| score.is_sound(self.scales().count()));
-        if whole && sound && scored && self.dimension() > 0 && declared_norm(self.feature_norm).is_ok() {
+        let scored = self.score.as_ref().is_none_or(|score| score.is_sound(self.scales().count()));
+        if whole
+            && sound
+            && scored
+            && self.dimension() > 0
+            && declared_norm(self.feature_norm).is_ok()
+        {
             return Ok(());
         }
         Err(Error::failed("the model's preparation is damaged")

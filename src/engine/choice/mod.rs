@@ -252,8 +252,9 @@ impl ChoiceJob {
             }
             let uses_a_model = matches!(plan.public_predictor, PublicPredictor::Model(_));
             if plan.start.is_some() || uses_a_model {
-                return Err(at(Error::usage("it builds on an earlier model")
-                    .cure("choose among plans without `start` and without `public_predictor: model(…)`")));
+                return Err(at(Error::usage("it builds on an earlier model").cure(
+                    "choose among plans without `start` and without `public_predictor: model(…)`",
+                )));
             }
             let plan = PlanDefinition {
                 target: Target { epsilon: each, delta: self.target.delta },
