@@ -14,7 +14,7 @@ use super::labelled::public_shape::MOST_FEATURES;
 use super::labelled::public_shape::labels::Labels;
 use super::labelled::public_shape::teaching::teach_alone;
 use crate::data::preparation::{ScoreColumn, ScoreSource};
-use crate::data::{Preparation, PreparationSettings, Table};
+use crate::data::{Persons, Preparation, PreparationSettings, Table};
 use crate::error::{Error, Result};
 use crate::model::{Model, Shape};
 use crate::numeric::Matrix;
@@ -241,7 +241,7 @@ fn parts(rows: PublicRows<'_>) -> Vec<u32> {
         let place = |owner: &u32| known.binary_search(owner).unwrap_or(0) as u32;
         return owners.iter().map(place).collect();
     }
-    let count = persons.map_or(table.rows(), |persons| persons.count());
+    let count = persons.map_or(table.rows(), Persons::count);
     let mut folds: Vec<u32> = (0..count).map(|i| (i % FOLDS) as u32).collect();
     folds.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
     match persons {

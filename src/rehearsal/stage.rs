@@ -142,8 +142,8 @@ impl Stage {
         let Cast { scenes, left_out } = scenes(&table, owners, differences, roles, &preparation)?;
         let owners = owners.0.iter().map(|owner| *owner as u32).collect();
         Ok(Self {
-            left_out,
             owners,
+            left_out,
             ..Self::with_scenes(table, definition, private, terms, scenes)?
         })
     }
@@ -435,8 +435,9 @@ mod tests {
         let _: fn(Declared) -> (usize, usize, DatasetDefinition) =
             |Declared { rows, records, definition }| (rows, records, definition);
         type Scored = Mutex<Vec<(PublicPredictor, Arc<StageSide>)>>;
-        let _: fn(Set) -> (Sides, Vec<Vec<usize>>, (Table, Vec<u32>), Scored) =
-            |Set { plain, wide, acting, rows, scored }| ((plain, wide), acting, rows, scored);
+        type Rest = (Vec<Vec<usize>>, (Table, Vec<u32>), Scored);
+        let _: fn(Set) -> (Sides, Rest) =
+            |Set { plain, wide, acting, rows, scored }| ((plain, wide), (acting, rows, scored));
         let _: fn(StageSide) -> (Preparation, PublicRecords) =
             |StageSide { preparation, public }| (preparation, public);
     }

@@ -96,7 +96,7 @@ impl PlanDefinition {
     pub fn take_method(&mut self, id: &str) {
         id.clone_into(&mut self.method);
         self.settings.clear();
-        if adapt::method(id).is_ok_and(|method| method.has_own_predictor()) {
+        if adapt::method(id).is_ok_and(<dyn adapt::Method>::has_own_predictor) {
             self.public_predictor = PublicPredictor::None;
         }
         let covers = adapt::method(id).is_ok_and(<dyn adapt::Method>::covers_scores);

@@ -41,7 +41,7 @@ pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     if let Ok(method) = adapt::method(&plan.method) {
         fields.extend(method.spec().fields.iter().map(F::Setting));
     }
-    let predicts = adapt::method(&plan.method).is_ok_and(|method| method.has_own_predictor());
+    let predicts = adapt::method(&plan.method).is_ok_and(<dyn adapt::Method>::has_own_predictor);
     fields.extend([F::Features, F::Labels, F::Intercept]);
     fields.extend((!predicts).then_some(F::PublicPredictor));
     fields.extend([F::Holdout, F::Score]);

@@ -183,7 +183,7 @@ impl ChoiceStudy {
                 };
                 let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;
                 let candidates = job.candidates(&advice, self.most)?.plans;
-                let players: Vec<Player> = candidates.iter().map(|plan| plan.player()).collect();
+                let players: Vec<Player> = candidates.iter().map(PlanDefinition::player).collect();
                 let prospect = advice.prospect(&players, *epsilon);
                 let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
                 known.insert((at, k), Rehearsed { candidates, prospect });
