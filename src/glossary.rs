@@ -335,6 +335,11 @@ pub const WORDS: &[Word] = &[
          will be.",
     ),
     word(
+        "public predictor",
+        &["predictor", "public_predictor", "public score"],
+        "A model of the public records alone, whose score becomes one more feature of every record. No private record trains it, so it costs no ε. Trees help where no line follows the label, and may do harm where public records mislead: rehearse first.",
+    ),
+    word(
         "public weight",
         &[],
         "How much of the training weight lies on public records. Near 1, the private records have little influence; near 0, the public ones do not help.",

@@ -48,6 +48,17 @@ pub trait Method: Sync {
         false
     }
 
+    /// Whether public predictors are a part of it, so that a plan cannot add one.
+    fn has_own_predictor(&self) -> bool {
+        false
+    }
+
+    /// Whether rehearsals also try it with a public predictor, because it is cheap to try and often
+    /// gains by it.
+    fn tries_public_predictor(&self) -> bool {
+        false
+    }
+
     /// Whether its noise covers a score on held-out records: with default settings it releases
     /// values with Gaussian noise from all training records.
     fn covers_scores(&self) -> bool {

@@ -48,6 +48,7 @@ mod measure;
 mod mode;
 pub mod plan;
 pub mod problem;
+pub mod public_predictor;
 mod registry;
 #[cfg(test)]
 mod smallest;
@@ -60,5 +61,6 @@ use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;
 pub use plan::{ExplainedEnergy, Plan};
 pub use problem::{Problem, ProblemShape, StartingModel};
+pub use public_predictor::PublicPredictor;
 pub use registry::{method, methods, name_in, name_of, task_of};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};

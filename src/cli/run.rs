@@ -321,7 +321,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     ));
     if let Some(all) = &summary.with_start {
         lines.push(format!(
-            "  with the runs that its model started from: ε = {}, δ = {:e}; that is what the \
+            "  with the runs that its model builds on: ε = {}, δ = {:e}; that is what the \
              model's certificate states",
             round_up(all.epsilon, 4),
             all.delta

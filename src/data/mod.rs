@@ -25,7 +25,8 @@
 //! | [`synthetic`] | the papers' synthetic source and target |
 //! | [`mod@write`] | columns as CSV and Parquet files |
 //!
-//! Used by `adapt` and everything above; uses only `numeric`. `session::workspace`, which calls the
+//! Used by `adapt` and everything above; uses `numeric`, and `model` for the scores of public
+//! predictors. `session::workspace`, which calls the
 //! readers, wraps private files in `privacy::Private`.
 
 pub mod align;

@@ -342,6 +342,17 @@ impl Table {
         })
     }
 
+    /// For every row the number of the table that it comes from, where this table holds rows of
+    /// the concatenation of these.
+    pub fn owners(&self, tables: &[&Self]) -> Vec<u32> {
+        let mut owner_of_file = Vec::new();
+        for (number, table) in tables.iter().enumerate() {
+            owner_of_file.extend(vec![number as u32; table.files.len().max(1)]);
+        }
+        let owner = |file: &u32| owner_of_file.get(*file as usize).copied().unwrap_or(0);
+        if tables.len() < 2 { Vec::new() } else { self.file_of_row.iter().map(owner).collect() }
+    }
+
     fn as_file(&self) -> FileOfRows {
         let (origin, counted) = (self.origin.clone(), self.counted);
         FileOfRows { origin, counted, content: self.content }

@@ -5,7 +5,8 @@ use super::overlap;
 use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use super::score::Test;
-use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
+use crate::adapt::public_predictor::{self, PublicRows};
+use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel};
 use crate::data::declared::declared_classes;
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
@@ -108,6 +109,7 @@ const PUBLIC_SPLIT: u64 = 0;
 const PRIVATE_SPLIT: u64 = 1;
 const PUBLIC_PART: u64 = 2;
 const PRIVATE_PART: u64 = 3;
+const PREDICTOR: u64 = 4;
 /// The least share of public records that only measures the progress of training.
 const LEAST_PUBLIC: f64 = 0.05;
 
@@ -177,7 +179,9 @@ pub fn propose(
     let Parts { private, publics, method, foreign } = &parts;
     check_delta(plan, private.rows)?;
     let start = plan.start.as_deref().map(Path::new);
-    let lineage = start.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
+    let earlier = predictor_model(plan)?;
+    let model = start.or(earlier.as_ref().map(|saved| saved.path.as_path()));
+    let lineage = model.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
     let (start, theirs) = start.map(starting_model).transpose()?.unzip();
     let labelled = private.definition.label.is_some();
     let source = PlanSource {
@@ -191,11 +195,14 @@ pub fn propose(
         seed: plan.seed,
         counts: (plan.private_records, plan.public_records),
         start: theirs.clone(),
+        predictor: plan.public_predictor.clone(),
+        earlier: earlier.clone(),
         wide: method.takes_wide_features(),
         foreign: *foreign,
         with_label: method.spec().needs_private_labels,
     };
-    let records = store.plan.get(source, || parts.prepare(plan, theirs.as_ref()))?;
+    let records =
+        store.plan.get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref()))?;
     let public = &records.public;
     let shape = ProblemShape {
         // How many records fall on each side depends on their number alone, which is public.
@@ -255,6 +262,7 @@ pub fn propose(
         filtered: private.definition.filter.is_some() || private.definition.sample.is_some(),
         records: private.definition.records,
         declared,
+        predictor: plan.public_predictor.words(&plan.public),
     };
     Ok(Proposal {
         method: *method,
@@ -336,6 +344,7 @@ impl<'a> Parts<'a> {
         &self,
         plan: &PlanDefinition,
         theirs: Option<&Preparation>,
+        earlier: Option<&SavedModel>,
     ) -> Result<PreparedRecords> {
         let Self { private, publics, foreign, .. } = self;
         let (own, label) = (&publics[0].definition, private.definition.label.as_ref());
@@ -355,16 +364,24 @@ impl<'a> Parts<'a> {
         if *foreign {
             forget_own_label(&mut definition, own);
         }
+        let wanted = &plan.public_predictor;
+        let scored = wanted_columns(wanted, earlier, &mut definition, tables[0])?;
         // The used part of the public records, with their own label.
         let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
         let used = used_columns(&as_they_are, tables[0])?;
         let names_persons = private.definition.unit.iter().flat_map(Unit::columns);
         let names_persons = names_persons.filter(|name| tables.iter().all(|it| it.has(name)));
-        let with_persons: Vec<String> = used.iter().chain(names_persons).cloned().collect();
+        let mut with_persons: Vec<String> = used.iter().chain(names_persons).cloned().collect();
+        for name in &scored {
+            if !with_persons.contains(name) {
+                with_persons.push(name.clone());
+            }
+        }
         let pooled = pool(&tables, &with_persons)?;
         let features = used.iter().filter(|name| as_they_are.label.as_ref() != Some(name));
         let shared_label = label.filter(|_| !foreign);
-        let needed: HashSet<_> = features.chain(shared_label).map(String::as_str).collect();
+        let needed = features.chain(shared_label).chain(&scored);
+        let needed: HashSet<_> = needed.map(String::as_str).collect();
         private.private()?.try_map(|table| {
             Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
         })?;
@@ -399,7 +416,28 @@ impl<'a> Parts<'a> {
         if let Some(theirs) = theirs {
             preparation = preparation.with_features_of(theirs)?;
         }
-        let mut public = preparation.apply(&train, "public", !foreign)?;
+        let mut scores = None;
+        if !wanted.is_none() {
+            if *foreign && matches!(wanted, PublicPredictor::Linear | PublicPredictor::Trees) {
+                return Err(Error::usage(
+                    "the public records do not have the private label, so no public predictor of \
+                     it can be trained on them",
+                )
+                .cure("leave `public_predictor` out, or name a finished model or a column"));
+            }
+            let earlier = earlier.map(|saved| saved.for_table(&train));
+            let owners = train.owners(&tables);
+            let (settings, seed) = (&plan.preparation, stream(plan.seed, PREDICTOR));
+            let rows = PublicRows { table: &train, owners: &owners, settings, seed };
+            let fitted = public_predictor::fitted(wanted, earlier.as_ref(), &preparation, rows);
+            if let Some((with_score, own)) = fitted.map_err(at)? {
+                (preparation, scores) = (with_score, Some(own));
+            }
+        }
+        let mut public = match &scores {
+            Some(scores) => preparation.apply_scored(&train, "public", !foreign, scores)?,
+            None => preparation.apply(&train, "public", !foreign)?,
+        };
         let holdout = if *foreign {
             preparation.apply(&test, "public hold-out", false)?
         } else {
@@ -499,6 +537,46 @@ fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
         .cure(format!("declare them: `classes: [...]` on dataset '{}'", private.name)));
     }
     declared_classes(&private.classes)
+}
+
+/// The finished model that a plan's public predictor is.
+pub(super) fn predictor_model(plan: &PlanDefinition) -> Result<Option<SavedModel>> {
+    match &plan.public_predictor {
+        PublicPredictor::Model(path) => SavedModel::open(Path::new(path)).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The columns that a plan's public predictor needs besides the features. A column that is the score
+/// is no other feature.
+fn wanted_columns(
+    wanted: &PublicPredictor,
+    earlier: Option<&SavedModel>,
+    definition: &mut DatasetDefinition,
+    table: &Table,
+) -> Result<Vec<String>> {
+    if let Some(saved) = earlier {
+        let preparation = saved.for_table(table).preparation;
+        return Ok(preparation.needed_columns().into_iter().map(str::to_owned).collect());
+    }
+    let PublicPredictor::Column(name) = wanted else { return Ok(Vec::new()) };
+    table.column(name).map_err(|error| {
+        error.within("the column of the public predictor, `public_predictor: column(…)`")
+    })?;
+    if definition.label.as_ref() == Some(name) || definition.is_of_unit(name) {
+        return Err(Error::usage(format!(
+            "column '{name}' is the label or names persons, so it is no score"
+        ))
+        .cure("name another column in `public_predictor: column(…)`"));
+    }
+    if let Columns::Only(columns) = &mut definition.columns {
+        columns.retain(|column| column != name);
+        if columns.is_empty() {
+            return Err(Error::usage("no feature is left besides the score")
+                .cure("choose at least one more column as a feature"));
+        }
+    }
+    Ok(vec![name.clone()])
 }
 
 /// The model of an earlier run, and how its features are prepared.
@@ -800,7 +878,7 @@ mod tests {
         let others: [&dyn Fn(&mut PlanDefinition); 4] = [
             &|plan| plan.holdout = 0.3,
             &|plan| plan.seed = 5,
-            &|plan| plan.preparation.intercept = false,
+            &|plan| plan.public_predictor = PublicPredictor::Trees,
             &|plan| plan.method = "profiled_cnvx_adap".to_owned(),
         ];
         for edit in others {
@@ -814,6 +892,58 @@ mod tests {
         let before = proposed(&|_| {}, &again);
         store.clear();
         assert!(!Arc::ptr_eq(&before, &proposed(&|_| {}, &again)));
+    }
+
+    /// The preparation of a plan with public trees, and what its public records are, with these
+    /// private rows.
+    fn predicted(private: impl Fn(usize) -> String, more: &str) -> Result<Assembly> {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, row: &dyn Fn(usize) -> String| {
+            let rows: Vec<String> = (0..200).map(row).collect();
+            let text = format!("a,b,y\n{}\n", rows.join("\n"));
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        let wave = |i: usize| (i as f64 * 0.7).sin();
+        write("private.csv", &private);
+        write("public.csv", &|i| format!("{},{},{}", wave(i), i % 5, (3.0 * wave(i)).cos()));
+        let text = format!(
+            "(version: 1, datasets: [
+              (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"y\"),
+              (name: \"theirs\", role: public, source: file(\"public.csv\"), label: \"y\"),
+            ], plans: [(name: \"first\", method: \"target_only\", private: \"ours\",
+              public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), {more})])"
+        );
+        let session = Session::parse(&text, "s.ron")?;
+        let workspace = Workspace::of(directory.path())?;
+        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
+        let loaded = loaded.collect::<Result<Vec<_>>>()?;
+        let loaded: Vec<_> = loaded.iter().collect();
+        assemble(&session, &session.plans[0], &loaded, &PreparedStore::default())
+    }
+
+    #[test]
+    fn private_rows_cannot_change_the_public_predictor() {
+        let trees = "public_predictor: trees";
+        let one = predicted(|i| format!("0.1,{},{}", i % 3, i % 2), trees).unwrap();
+        let other = predicted(|i| format!("{},9,{}", i * 7, i * i), trees).unwrap();
+        assert!(one.preparation.has_score());
+        assert_eq!(one.preparation, other.preparation);
+        assert_eq!(one.problem.public.shared(), other.problem.public.shared());
+        // Records that it was not trained on have its score, those of training do not.
+        let names = ["a", "b", "(public score)", "(intercept)"];
+        assert_eq!(one.public_holdout.feature_names, names);
+        let words = one.taken_as_public.predictor.unwrap();
+        assert!(words.contains("boosted trees trained on 'theirs' alone"), "{words}");
+    }
+
+    #[test]
+    fn a_column_that_is_the_score_is_no_other_feature_and_must_be_there() {
+        let private = |i: usize| format!("{i},{},{}", i % 3, i % 2);
+        let found = predicted(private, "public_predictor: column(\"b\")").unwrap();
+        let names = ["a", "(public score)", "(intercept)"];
+        assert_eq!(found.problem.public.feature_names, names);
+        let error = predicted(private, "public_predictor: column(\"c\")").unwrap_err().to_string();
+        assert!(error.contains("no column 'c'") && error.contains("public.csv"), "{error}");
     }
 
     #[test]

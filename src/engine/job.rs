@@ -15,7 +15,6 @@ use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
-use crate::rehearsal::Player;
 use crate::rehearsal::advice::Advice;
 use crate::session::resumption::{self, Origin};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, signature};
@@ -118,13 +117,13 @@ impl Job {
     /// A warning if the plan lost to public data alone in its rehearsals.
     pub(super) fn forewarned(&self) -> Option<String> {
         let (plan, advice) = (&self.plan, self.advice()?);
-        advice.warning(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
+        advice.warning(&plan.player(), plan.target.epsilon)
     }
 
     /// The result that the plan's rehearsals predict.
     pub(super) fn expected(&self) -> Option<String> {
         let (plan, advice) = (&self.plan, self.advice()?);
-        advice.expectation(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
+        advice.expectation(&plan.player(), plan.target.epsilon)
     }
 
     /// The current program, session and data.

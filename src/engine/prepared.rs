@@ -12,12 +12,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::adapt::PublicPredictor;
 use crate::data::{
     Bounded, Bounds, Dataset, Persons, Preparation, PreparationSettings, PublicRecords, Table,
 };
 use crate::error::Result;
 use crate::privacy::Private;
 use crate::rank::Candidate;
+use crate::session::SavedModel;
 use crate::session::dataset::ReadingId;
 
 /// The inputs on which the prepared records of a plan depend.
@@ -32,6 +34,9 @@ pub(super) struct PlanSource {
     pub counts: (Option<usize>, Option<usize>),
     /// The preparation of the starting model, which needs its own features.
     pub start: Option<Preparation>,
+    /// The public predictor, and its finished model.
+    pub predictor: PublicPredictor,
+    pub earlier: Option<SavedModel>,
     /// Whether the method itself bounds its features of a record.
     pub wide: bool,
     /// Whether the public records lack the label of the private ones.

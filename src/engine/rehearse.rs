@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::assembly::{missing_of, pool, shared_classes, training_records};
+use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
 use super::{overlap, resemblance};
 use crate::adapt::{self, STEPS_VERSION};
 use crate::data::filter::Filter;
@@ -69,9 +69,8 @@ impl RehearsalJob {
         let mut session = self.session.clone();
         let plan = session.plans.iter_mut().find(|plan| plan.name == self.plan.name);
         match (advice.to_take(), plan) {
-            (Some(Player::Method { id, settings }), Some(plan)) => {
-                plan.method.clone_from(id);
-                plan.settings.clone_from(settings);
+            (Some(player @ Player::Method { .. }), Some(plan)) => {
+                plan.take_player(player);
                 Ok(session)
             }
             _ => Err(Error::refused("public data alone are advised, and they need no plan")
@@ -85,12 +84,12 @@ impl RehearsalJob {
         let players = advice.worth_choosing(most).into_iter();
         let plans: Vec<PlanDefinition> = players
             .filter_map(|player| match player {
-                Player::Method { id, settings } => Some(PlanDefinition {
-                    name: format!("{}, {id}", self.plan.name),
-                    method: id,
-                    settings,
-                    ..self.plan.clone()
-                }),
+                Player::Method { ref id, .. } => {
+                    let name = format!("{}, {id}", self.plan.name);
+                    let mut plan = PlanDefinition { name, ..self.plan.clone() };
+                    plan.take_player(&player);
+                    Some(plan)
+                }
                 _ => None,
             })
             .collect();
@@ -255,7 +254,7 @@ fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     let (private, publics) = roles(&job.plan, loaded)?;
     let records = training_records(private, &job.plan)?;
     let declared = Declared { rows: private.rows, records, definition: private.definition.clone() };
-    stage_from(&job.plan, &job.epsilons, declared, &publics)
+    stage_from(&job.plan.resolved(&job.workspace), &job.epsilons, declared, &publics)
 }
 
 /// The same from public and declared values.
@@ -302,6 +301,7 @@ fn stage_from(
     };
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
+    let earlier = predictor_model(plan)?.map(|saved| saved.for_table(&table));
     let terms = RunTerms {
         delta: plan.target.delta,
         epsilons,
@@ -309,6 +309,7 @@ fn stage_from(
         seed: plan.seed,
         public_records: plan.public_records,
         paid: paid_score(plan, &declared, definition.classes.len())?,
+        earlier,
     };
     let owners = (owners.as_slice(), plan.public.as_slice());
     let protects_persons = private.unit.is_some();
@@ -431,7 +432,7 @@ fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
         player::chosen(&job.methods, task)?
     };
     adapt::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
-    let plan = Player::of_plan(&job.plan.method, &job.plan.settings);
+    let plan = job.plan.player();
     if job.methods.is_empty() && !players.contains(&plan) {
         players.push(plan);
     }
@@ -703,7 +704,7 @@ mod tests {
         assert_eq!(advice(&job), None);
         let found = run(&job);
         assert_eq!(advice(&job), Some(found.advice.clone()));
-        let plan = Player::of_plan("target_only", &BTreeMap::new());
+        let plan = Player::of_plan("target_only", &BTreeMap::new(), &adapt::PublicPredictor::None);
         assert!(
             found
                 .advice

@@ -232,6 +232,7 @@ mod tests {
                 seed: 1,
                 start: None,
                 start_is_public: false,
+                public_predictor: adapt::PublicPredictor::None,
                 private_records: None,
                 public_records: None,
                 test: None,

@@ -25,6 +25,7 @@ pub mod network;
 pub mod shape;
 mod shape_file;
 mod sparse_maps;
+mod stored;
 pub mod trees;
 
 use std::borrow::Cow;
@@ -37,12 +38,15 @@ pub use layer::Activation;
 pub use linear::LinearModel;
 pub use loss::ExampleLabels;
 pub use network::Network;
-pub use shape::{ScoreMeaning, Shape};
+pub use shape::{Predictor, ScoreMeaning, Shape};
+
+use serde::{Deserialize, Serialize};
 
 use crate::numeric::{Matrix, Vector};
 
 /// Any model that a run delivers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "stored::StoredModel", into = "stored::StoredModel")]
 pub enum Model {
     /// Predicts a prepared label.
     Linear(LinearModel),
@@ -134,6 +138,38 @@ impl Model {
         };
         let classes = scores.iter().map(|score| u32::from(*score > 0.0)).collect();
         Some(ClassAnswers { classes, order: Some(scores) })
+    }
+
+    /// Numbers from which the answer follows, one column per record: the predicted label, how much
+    /// the second of two classes is favoured, or a number for every class.
+    pub fn scores(&self, features: &Matrix) -> Matrix {
+        let row = |scores: Vec<f64>| Matrix::from_vec(1, features.ncols(), scores);
+        match self {
+            Self::Linear(model) | Self::Logistic(model) => row(model.predict(features)),
+            Self::Network(network) => row(network.predict(features)),
+            Self::Classifier(classifier) => {
+                let scores = classifier.scores(features);
+                if scores.nrows() == 2 {
+                    return Matrix::from_fn(1, scores.ncols(), |_, at| {
+                        scores[(1, at)] - scores[(0, at)]
+                    });
+                }
+                scores
+            }
+            Self::Shape(shape) => shape.answers(features),
+        }
+    }
+
+    /// How many [`Self::scores`] a record has.
+    pub fn score_count(&self) -> usize {
+        match self {
+            Self::Linear(_) | Self::Logistic(_) | Self::Network(_) => 1,
+            Self::Classifier(classifier) => match classifier.architecture().outputs() {
+                2 => 1,
+                classes => classes,
+            },
+            Self::Shape(shape) => shape.answer.outputs(),
+        }
     }
 
     /// The probability of each class, one row per class and one column per column of `features`;

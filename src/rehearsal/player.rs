@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapt::{self, Value};
+use crate::adapt::public_predictor::KEY;
+use crate::adapt::{self, PublicPredictor, Value};
 use crate::data::Task;
 use crate::error::Result;
 
@@ -23,17 +24,34 @@ pub enum Player {
 
 impl Player {
     /// The player of a plan. Settings with their default values are left out.
-    pub fn of_plan(method: &str, settings: &BTreeMap<String, Value>) -> Self {
+    /// A public predictor of the plan stands among them.
+    pub fn of_plan(
+        method: &str,
+        settings: &BTreeMap<String, Value>,
+        predictor: &PublicPredictor,
+    ) -> Self {
         let mut settings = settings.clone();
         if let Ok(method) = adapt::method(method) {
             let usual = |key: &str| method.spec().field(key).map(|it| it.kind.default_value());
             settings.retain(|key, value| usual(key).as_ref() != Some(value));
+        }
+        if !predictor.is_none() {
+            settings.insert(KEY.to_owned(), Value::Text(predictor.to_string()));
         }
         Self::Method { id: method.to_owned(), settings }
     }
 
     pub fn method(id: &str) -> Self {
         Self::Method { id: id.to_owned(), settings: BTreeMap::new() }
+    }
+
+    /// The settings of its method, and its public predictor.
+    pub fn settings(&self) -> (BTreeMap<String, Value>, PublicPredictor) {
+        let Self::Method { settings, .. } = self else { return Default::default() };
+        let mut settings = settings.clone();
+        let predictor = settings.remove(KEY).map(|value| value.to_string());
+        let predictor = predictor.and_then(|text| PublicPredictor::parse(&text).ok());
+        (settings, predictor.unwrap_or_default())
     }
 
     /// The same method with one setting changed, for every change worth trying.
@@ -48,7 +66,12 @@ impl Player {
             let same = before == Some(Value::Number(number));
             (!same).then(|| Self::Method { id: id.clone(), settings })
         });
-        changed.collect()
+        let trees = (method.tries_public_predictor() && !settings.contains_key(KEY)).then(|| {
+            let mut settings = settings.clone();
+            settings.insert(KEY.to_owned(), Value::Text(PublicPredictor::Trees.to_string()));
+            Self::Method { id: id.clone(), settings }
+        });
+        changed.chain(trees).collect()
     }
 
     /// Whether it costs ε.
@@ -74,7 +97,10 @@ impl Player {
             Self::PublicOnly => "public data alone".to_owned(),
             Self::NoPrivacy => "private data alone, no privacy".to_owned(),
             Self::Method { id, settings } => {
-                let given = settings.iter().map(|(key, value)| format!(", {key} {value}"));
+                let word = |key: &String| {
+                    if key == KEY { "public predictor" } else { key.as_str() }.to_owned()
+                };
+                let given = settings.iter().map(|(key, value)| format!(", {} {value}", word(key)));
                 adapt::name_of(id).to_owned() + &given.collect::<String>()
             }
         }
@@ -118,8 +144,12 @@ mod tests {
             let variants = Player::method(spec.id).variants();
             assert!(!variants.is_empty(), "{}", spec.id);
             for variant in variants {
-                let Player::Method { settings, .. } = variant else { unreachable!() };
+                let (settings, predictor) = variant.settings();
                 spec.check(&settings).unwrap();
+                if !predictor.is_none() {
+                    assert!(settings.is_empty() && !method.has_own_predictor());
+                    continue;
+                }
                 let (key, value) = settings.iter().next().unwrap();
                 assert_ne!(spec.field(key).unwrap().kind.default_value(), *value, "{}", spec.id);
             }

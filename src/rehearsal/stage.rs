@@ -12,8 +12,10 @@ use super::player::Player;
 use super::scene::{Cast, Differences, Roles, Scene, scenes};
 use super::{RehearsalNoise, Split, Trial, Trust};
 use crate::adapt;
+use crate::adapt::PublicPredictor;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
+use crate::adapt::public_predictor::{self, EarlierModel, PublicRows};
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::table::shuffled;
 use crate::data::{
@@ -61,6 +63,8 @@ pub struct RunTerms {
     pub public_records: Option<usize>,
     /// A released score that takes a part of the budget, and the ε of the whole plan.
     pub paid: Option<(Scoring, f64)>,
+    /// The finished model that is the plan's public predictor.
+    pub earlier: Option<EarlierModel>,
 }
 
 impl RunTerms {
@@ -77,6 +81,8 @@ impl RunTerms {
 /// The material of rehearsals.
 pub struct Stage {
     table: Table,
+    /// The dataset of each row; empty if there is one.
+    owners: Vec<u32>,
     definition: DatasetDefinition,
     private: Declared,
     terms: RunTerms,
@@ -96,6 +102,10 @@ struct Set {
     wide: StageSide,
     /// The rows of each actor: one row, or all rows of a person.
     acting: Vec<Vec<usize>>,
+    /// The public rows, and their datasets.
+    rows: (Table, Vec<u32>),
+    /// With the scores of public predictors.
+    scored: Mutex<Vec<(PublicPredictor, Arc<StageSide>)>>,
 }
 
 struct StageSide {
@@ -130,7 +140,12 @@ impl Stage {
         let differences = Differences { shifted, means: &private.definition.declared_means };
         let owners = (owners, datasets);
         let Cast { scenes, left_out } = scenes(&table, owners, differences, roles, &preparation)?;
-        Ok(Self { left_out, ..Self::with_scenes(table, definition, private, terms, scenes)? })
+        let owners = owners.0.iter().map(|owner| *owner as u32).collect();
+        Ok(Self {
+            owners,
+            left_out,
+            ..Self::with_scenes(table, definition, private, terms, scenes)?
+        })
     }
 
     /// The same with given scenes.
@@ -151,6 +166,7 @@ impl Stage {
         let actors = actors.collect();
         Ok(Self {
             table,
+            owners: Vec::new(),
             definition,
             private,
             terms,
@@ -229,8 +245,12 @@ impl Stage {
         // In the order of the file, as in a run.
         rows.sort_unstable();
         let mut table = self.table.excerpt(&rows);
+        let mut owners: Vec<u32> =
+            rows.iter().filter_map(|row| self.owners.get(*row)).copied().collect();
         if let Some(unit) = self.unit() {
             table = persons::by_person(&table, unit, usize::MAX, WithoutUnit::OwnPerson)?;
+            // In another order now. Predictors leave persons out instead.
+            owners.clear();
         }
         let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
         let side = |preparation: Preparation| -> Result<StageSide> {
@@ -240,8 +260,35 @@ impl Stage {
         };
         let wide = side(plain.wide())?;
         let acting = some(self.each(acting), self.actors[scene], &mut draw);
-        let set = Set { plain: side(plain)?, wide, acting };
+        let plain = side(plain)?;
+        let scored = Mutex::default();
+        let set = Set { plain, wide, acting, rows: (table, owners), scored };
         Ok(Arc::clone(known.insert(Arc::new(set))))
+    }
+
+    /// The public records of a scene with the scores of a predictor that was trained on them.
+    fn scored(&self, set: &Set, wanted: &PublicPredictor) -> Result<Option<Arc<StageSide>>> {
+        if wanted.is_none() {
+            return Ok(None);
+        }
+        let mut known = set.scored.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, side)) = known.iter().find(|(predictor, _)| predictor == wanted) {
+            return Ok(Some(Arc::clone(side)));
+        }
+        let (table, owners) = &set.rows;
+        let settings = &self.terms.preparation;
+        let rows = PublicRows { table, owners, settings, seed: self.terms.seed };
+        let plain = &set.plain.preparation;
+        let Some((preparation, scores)) =
+            public_predictor::fitted(wanted, self.terms.earlier.as_ref(), plain, rows)?
+        else {
+            return Ok(None);
+        };
+        let public = preparation.apply_scored(table, "public", true, &scores)?;
+        let public = PublicRecords::from(public).by_person(table.persons.clone());
+        let side = Arc::new(StageSide { preparation, public });
+        known.push((wanted.clone(), Arc::clone(&side)));
+        Ok(Some(side))
     }
 
     /// The loss of a player in a scene, with its `epsilon` if it spends.
@@ -258,20 +305,25 @@ impl Stage {
             Player::NoPrivacy => false,
             Player::Method { id, .. } => adapt::method(id)?.takes_wide_features(),
         };
-        let side = if wide { &set.wide } else { &set.plain };
+        let (settings, predictor) = player.settings();
+        let scored = self.scored(&set, &predictor)?;
+        let side = match &scored {
+            Some(scored) => scored,
+            None if wide => &set.wide,
+            None => &set.plain,
+        };
         let (records, factor) = self.scale(scene);
         let split = self.split(&set, side, records, repetition)?;
         let model = match player {
             Player::PublicOnly if wide => public_shape::public_model(&split.problem())?,
             Player::PublicOnly => reference(&split.public, DEFAULT_RIDGE)?,
             Player::NoPrivacy => reference(&split.private, DEFAULT_RIDGE)?,
-            Player::Method { id, settings } => {
+            Player::Method { id, .. } => {
                 let epsilon = epsilon.unwrap_or(1.0);
                 let target = Target { epsilon: epsilon * factor, delta: self.terms.delta };
                 let seed = self.noise_seed(scene, player, repetition, epsilon);
                 let trial = split.trial(id, RehearsalNoise::For(target), seed);
                 let paid = self.terms.paid(target.epsilon);
-                let settings = settings.clone();
                 Trial { settings, paid: paid.as_ref(), ..trial }.run_sealed()?.model
             }
         };
@@ -363,11 +415,12 @@ mod tests {
     #[test]
     fn a_stage_is_made_of_public_tables_and_of_what_is_declared() {
         type Sides = (StageSide, StageSide);
-        type Rows = (Option<Vec<usize>>, Vec<usize>);
+        type Rows = (Option<Vec<usize>>, Vec<usize>, Vec<u32>);
         type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Scene>, Vec<String>, Rows);
         let _: fn(Stage) -> Whole = |stage| {
             let Stage {
                 table,
+                owners,
                 definition,
                 private,
                 terms,
@@ -377,12 +430,14 @@ mod tests {
                 left_out,
                 sets: _,
             } = stage;
-            (table, definition, private, terms, scenes, left_out, (whose, actors))
+            (table, definition, private, terms, scenes, left_out, (whose, actors, owners))
         };
         let _: fn(Declared) -> (usize, usize, DatasetDefinition) =
             |Declared { rows, records, definition }| (rows, records, definition);
-        let _: fn(Set) -> (Sides, Vec<Vec<usize>>) =
-            |Set { plain, wide, acting }| ((plain, wide), acting);
+        type Scored = Mutex<Vec<(PublicPredictor, Arc<StageSide>)>>;
+        type Rest = (Vec<Vec<usize>>, (Table, Vec<u32>), Scored);
+        let _: fn(Set) -> (Sides, Rest) =
+            |Set { plain, wide, acting, rows, scored }| ((plain, wide), (acting, rows, scored));
         let _: fn(StageSide) -> (Preparation, PublicRecords) =
             |StageSide { preparation, public }| (preparation, public);
     }

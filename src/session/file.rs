@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::ranking::RankingDefinition;
 use super::workspace::Workspace;
-use crate::adapt::{self, Settings, Spec, Value};
+use crate::adapt::{self, PublicPredictor, Settings, Spec, Value, public_predictor};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay};
 use crate::files;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
+use crate::rehearsal::player::Player;
 
 pub const VERSION: u32 = 1;
 
@@ -77,8 +78,11 @@ pub struct PlanDefinition {
     /// to the session file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// The user vouches that the starting model was trained without private data; the certificate
-    /// repeats this.
+    /// A model of public records whose score becomes a further feature of every record.
+    #[serde(default, skip_serializing_if = "PublicPredictor::is_none")]
+    pub public_predictor: PublicPredictor,
+    /// The user vouches that the starting model, or that of the public predictor, was trained
+    /// without private data; the certificate repeats this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub start_is_public: bool,
     /// Allows δ ≥ 1/n, where publishing single records would satisfy the guarantee.
@@ -92,6 +96,9 @@ impl PlanDefinition {
     pub fn take_method(&mut self, id: &str) {
         id.clone_into(&mut self.method);
         self.settings.clear();
+        if adapt::method(id).is_ok_and(<dyn adapt::Method>::has_own_predictor) {
+            self.public_predictor = PublicPredictor::None;
+        }
         let covers = adapt::method(id).is_ok_and(<dyn adapt::Method>::covers_scores);
         if !covers && self.evaluation.is_some_and(|asked| asked.pay == Pay::Covered) {
             self.evaluation = None;
@@ -110,10 +117,29 @@ impl PlanDefinition {
         self.evaluation.filter(|_| self.test.is_none())
     }
 
-    /// The same with the path of its starting model made absolute.
+    /// The same with the paths of its models made absolute.
     pub fn resolved(&self, workspace: &Workspace) -> Self {
-        let start = self.start.as_ref().map(|path| workspace.resolve(path).display().to_string());
-        Self { start, ..self.clone() }
+        let absolute = |path: &String| workspace.resolve(path).display().to_string();
+        let public_predictor = match &self.public_predictor {
+            PublicPredictor::Model(path) => PublicPredictor::Model(absolute(path)),
+            other => other.clone(),
+        };
+        Self { start: self.start.as_ref().map(absolute), public_predictor, ..self.clone() }
+    }
+
+    /// It as a player of rehearsals.
+    pub fn player(&self) -> Player {
+        Player::of_plan(&self.method, &self.settings, &self.public_predictor)
+    }
+
+    /// Takes over the method and the settings of a player; false if it needs no plan.
+    pub fn take_player(&mut self, player: &Player) -> bool {
+        let Player::Method { id, .. } = player else { return false };
+        let (settings, predictor) = player.settings();
+        self.method.clone_from(id);
+        self.settings = settings;
+        self.public_predictor = predictor;
+        true
     }
 }
 
@@ -245,6 +271,22 @@ impl Session {
             return Err(Error::usage(format!("{} does not start from a model", spec.id))
                 .cure("leave `start` out, or choose the method pretraining"));
         }
+        if !plan.public_predictor.is_none() {
+            let cure = "leave `public_predictor` out, or choose another method";
+            if method.has_own_predictor() {
+                return Err(Error::usage(format!(
+                    "'{}' has public predictors built in, so no other one is added",
+                    spec.name
+                ))
+                .cure(cure));
+            }
+            if plan.start.is_some() {
+                return Err(Error::usage(
+                    "a plan that starts from a model takes over its public predictor, and no other",
+                )
+                .cure("leave `public_predictor` or `start` out"));
+            }
+        }
         // Labels of public records that a method does not use may be of any kind.
         let publics = plan.public.iter().filter(|_| spec.needs_public_labels);
         for name in publics.chain([&plan.private]) {
@@ -335,6 +377,11 @@ fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
             &known,
         ));
     }
+    if let ron::Error::NoSuchEnumVariant { outer: Some(outer), .. } = &error.code
+        && outer == "PublicPredictor"
+    {
+        return report(&error.code.to_string()).cure(format!("give {}", public_predictor::FORM));
+    }
     let mut cure = "correct the file at this place".to_owned();
     let previous = files::previous(Path::new(origin));
     if previous.is_file() {
@@ -393,6 +440,33 @@ mod tests {
         assert!(refusal(", label: \"y\", task: classification", "").contains("'ours' is a class"));
         // Records without labels have no task.
         assert!(session(", task: classification", "").is_ok());
+    }
+
+    #[test]
+    fn a_plan_has_a_public_predictor_only_where_it_says_so() {
+        let plan = |more: &str| {
+            let written = session("", "").unwrap().to_ron().unwrap();
+            assert!(!written.contains("public_predictor"), "{written}");
+            Session::parse(&written.replace("seed: 0", &format!("seed: 0{more}")), "s.ron")
+        };
+        assert!(plan("").unwrap().plans[0].public_predictor.is_none());
+        let found = plan(", public_predictor: column(\"risk\")").unwrap();
+        let asked = PublicPredictor::Column("risk".to_owned());
+        assert_eq!(found.plans[0].public_predictor, asked);
+        assert_eq!(Session::parse(&found.to_ron().unwrap(), "s.ron").unwrap(), found);
+        let error = plan(", public_predictor: forest").unwrap_err().to_string();
+        for wanted in ["s.ron:", "forest", public_predictor::FORM] {
+            assert!(error.contains(wanted), "{wanted}: {error}");
+        }
+        let mut plan = found.plans[0].clone();
+        let player = plan.player();
+        plan.public_predictor = PublicPredictor::None;
+        assert!(plan.take_player(&player) && plan == found.plans[0]);
+        plan.take_method("public_shape");
+        assert!(plan.public_predictor.is_none());
+        plan.public_predictor = asked;
+        let error = found.check_plan(&plan).unwrap_err().to_string();
+        assert!(error.contains("has public predictors built in"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What a run inherits from its starting model.
+//! What a run inherits from its starting model, or from a finished model that is its public
+//! predictor.
 //!
 //! A run that starts from the model of another run passes that run's weights on. So its certificate
 //! must state what those weights depend on: the noise of their own training, and that of the runs
@@ -94,7 +95,7 @@ impl Lineage {
     /// A remark for the curator before the run, for the Plan screen and the log.
     pub fn note(&self) -> String {
         let public = self.declared_public.as_ref().map(|it| {
-            format!("the starting model '{}' counts as public because you declared it so", it.name)
+            format!("the earlier model '{}' counts as public because you declared it so", it.name)
         });
         let runs = self.runs.iter().map(|it| {
             format!("run {} (ε {}, {})", it.run.0, round_up(it.guarantee.epsilon, 4), it.account.0)
@@ -102,8 +103,8 @@ impl Lineage {
         let runs: Vec<String> = runs.collect();
         let runs = (!runs.is_empty()).then(|| {
             format!(
-                "training starts from the model of {}: the certificate counts that in",
-                runs.join(", which started from ")
+                "the plan builds on the model of {}: the certificate counts that in",
+                runs.join(", which builds on ")
             )
         });
         runs.into_iter().chain(public).collect::<Vec<_>>().join("; ")

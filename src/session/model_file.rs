@@ -15,6 +15,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::adapt::public_predictor::EarlierModel;
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
@@ -176,6 +177,20 @@ impl SavedModel {
             )));
         }
         Ok(Self { path, model, preparation: file.preparation, rename: file.rename, remarks })
+    }
+
+    /// It as a public predictor of rows like those of `table`, whose columns it finds by their names
+    /// there.
+    pub fn for_table(&self, table: &Table) -> EarlierModel {
+        let here = |name: &str| {
+            let raw = self.rename.iter().find(|(old, new)| *new == name && table.has(old));
+            raw.filter(|_| !table.has(name)).map_or(name, |(old, _)| old.as_str()).to_owned()
+        };
+        EarlierModel {
+            model: self.model.clone(),
+            preparation: self.preparation.clone().with_columns_called(&here),
+            place: self.path.display().to_string(),
+        }
     }
 
     /// A raw table with the names of the model: renamed by the model's own names and by `further`

@@ -24,6 +24,7 @@ pub enum PlanField {
     Features,
     Labels,
     Intercept,
+    PublicPredictor,
     Holdout,
     Score,
     Test,
@@ -40,7 +41,10 @@ pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     if let Ok(method) = adapt::method(&plan.method) {
         fields.extend(method.spec().fields.iter().map(F::Setting));
     }
-    fields.extend([F::Features, F::Labels, F::Intercept, F::Holdout, F::Score]);
+    let predicts = adapt::method(&plan.method).is_ok_and(<dyn adapt::Method>::has_own_predictor);
+    fields.extend([F::Features, F::Labels, F::Intercept]);
+    fields.extend((!predicts).then_some(F::PublicPredictor));
+    fields.extend([F::Holdout, F::Score]);
     // If records are held out, they are the test.
     fields.extend((plan.holdout == 0.0 || plan.test.is_some()).then_some(F::Test));
     fields.extend([F::Seed, F::LargeDelta, F::PrivateRecords, F::PublicRecords]);
@@ -60,6 +64,7 @@ impl PlanField {
             Self::Features => "features",
             Self::Labels => "label range",
             Self::Intercept => "intercept",
+            Self::PublicPredictor => "predictor",
             Self::Holdout => "hold-out share",
             Self::Score => "released score",
             Self::Test => "test data",
@@ -101,6 +106,7 @@ impl PlanField {
                 LabelRange::Declared(low, high) => format!("{low} {high}"),
             },
             Self::Intercept => flag(plan.preparation.intercept),
+            Self::PublicPredictor => plan.public_predictor.to_string(),
             Self::Holdout => plan.holdout.to_string(),
             Self::Score => plan.evaluation.map_or_else(|| NO_SCORE.to_owned(), |it| it.to_string()),
             Self::Test => plan.test.clone().unwrap_or_else(|| NO_SCORE.to_owned()),

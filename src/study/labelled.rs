@@ -362,15 +362,26 @@ impl LabelledProblem {
         Ok(self.preparation()?.wide())
     }
 
-    /// The same split under another preparation.
-    pub(super) fn split_by(&self, preparation: Preparation, seed: u64) -> Result<Split> {
+    /// The same split with public records that were prepared before.
+    pub(super) fn split_with(
+        &self,
+        preparation: Preparation,
+        public: data::PublicRecords,
+        seed: u64,
+    ) -> Result<Split> {
         let (private, judges) = self.parts(seed);
         Ok(Split {
-            public: preparation.apply(&self.source, "public", true)?.into(),
+            public,
             private: preparation.apply(&private, "private", true)?,
             judges: preparation.apply_for_evaluation(&judges, "judges")?,
             preparation,
         })
+    }
+
+    /// The same split under another preparation.
+    pub(super) fn split_by(&self, preparation: Preparation, seed: u64) -> Result<Split> {
+        let public = preparation.apply(&self.source, "public", true)?.into();
+        self.split_with(preparation, public, seed)
     }
 
     /// The rows that play the private ones, and those that judge.

@@ -6,6 +6,7 @@
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
 //! | [`classification`] | PILLAR and GEP on images and features |
 //! | [`correction`] | public shape, private correction, compared with the alternatives |
+//! | [`predictor`] | methods with and without a public predictor |
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`persons`] | the cost of protecting whole persons |
 //! | [`ranking`] | rankings of image sets: their order, certainty and privacy |
@@ -22,6 +23,7 @@ pub mod discrepancy;
 pub mod grid;
 pub mod labelled;
 pub mod persons;
+pub mod predictor;
 pub mod ranking;
 pub mod rehearsal;
 pub mod scores;

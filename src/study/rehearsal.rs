@@ -60,6 +60,7 @@ impl RehearsedDataset {
             seed: 0,
             public_records: None,
             paid: None,
+            earlier: None,
         };
         let filters = [Filter::parse(case.source)?, Filter::parse(case.target)?];
         let mut shifted: Vec<String> =

@@ -167,7 +167,7 @@ fn plan(context: &Context) -> &'static str {
 fn has_advised_method(context: &Context) -> bool {
     let Some(plan) = context.shown_plan() else { return false };
     match context.advice(plan).and_then(|advice| advice.to_take()) {
-        Some(Player::Method { id, settings }) => plan.method == *id && plan.settings == *settings,
+        Some(player @ Player::Method { .. }) => plan.player() == *player,
         // There is no advice to take.
         _ => true,
     }

@@ -38,6 +38,7 @@ mod measures;
 mod overlap;
 mod persons;
 mod pipeline;
+mod predictor;
 mod python;
 mod ranking;
 mod reproduce;

@@ -129,6 +129,10 @@ const MOST_USUAL_SHARE: f64 = 0.1;
 pub struct ProfiledCnvxAdap;
 
 impl Method for ProfiledCnvxAdap {
+    fn tries_public_predictor(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

@@ -112,6 +112,10 @@ settings! {
 pub struct ProfiledLogistic;
 
 impl Method for ProfiledLogistic {
+    fn tries_public_predictor(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

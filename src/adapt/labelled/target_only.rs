@@ -104,6 +104,10 @@ pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
 pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
 
 impl Method for TargetOnly {
+    fn tries_public_predictor(&self) -> bool {
+        true
+    }
+
     fn proof(&self) -> &'static str {
         "target_only"
     }

@@ -183,10 +183,7 @@ impl ChoiceStudy {
                 };
                 let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;
                 let candidates = job.candidates(&advice, self.most)?.plans;
-                let players: Vec<Player> = candidates
-                    .iter()
-                    .map(|plan| Player::of_plan(&plan.method, &plan.settings))
-                    .collect();
+                let players: Vec<Player> = candidates.iter().map(PlanDefinition::player).collect();
                 let prospect = advice.prospect(&players, *epsilon);
                 let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
                 known.insert((at, k), Rehearsed { candidates, prospect });
@@ -348,8 +345,7 @@ impl ChoiceStudy {
                 let Some(Rehearsed { candidates, prospect }) = self.rehearsed(at, k) else {
                     continue;
                 };
-                let player =
-                    |plan: &PlanDefinition| Player::of_plan(&plan.method, &plan.settings).id();
+                let player = |plan: &PlanDefinition| plan.player().id();
                 let names: Vec<String> = candidates.iter().map(player).collect();
                 let expected = prospect.map_or(String::new(), |prospect| {
                     let pays = if prospect.pays() || candidates.len() == 1 {
@@ -402,6 +398,7 @@ fn default_plan(problem: &LabelledProblem, epsilon: f64, seed: u64) -> PlanDefin
         seed,
         start: None,
         start_is_public: false,
+        public_predictor: crate::adapt::PublicPredictor::None,
         // The paper's δ for the wind data is above 1/n.
         allow_large_delta: true,
     }

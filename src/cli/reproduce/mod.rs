@@ -26,6 +26,7 @@ use crate::study::correction;
 use crate::study::discrepancy::{self, Convergence, DiscrepancyStudy};
 use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEWS};
 use crate::study::persons;
+use crate::study::predictor;
 use crate::study::ranking::{self, utility::UtilityTrials};
 use crate::study::rehearsal;
 use crate::study::scores;
@@ -49,6 +50,7 @@ enum Which {
     Discrepancy(Discrepancy),
     /// Private labels correct what public data teach: against linear models and public data alone.
     Correction(CorrectionCommand),
+    Predictor(PredictorCommand),
     /// What protecting whole persons costs, against group privacy.
     Persons(PersonsCommand),
     /// What rehearsals recommend, and what would have been best.
@@ -75,6 +77,7 @@ impl Reproduce {
             Which::Rehearsal(study) => study.execute(),
             Which::Labelled(study) => study.execute(),
             Which::Correction(study) => study.execute(),
+            Which::Predictor(study) => study.execute(),
             Which::Ranking(study) => study.execute(),
             Which::Scores(study) => study.execute(),
             Which::Choose(study) => study.execute(),
@@ -297,6 +300,30 @@ impl CorrectionCommand {
             tables: study.tables(&harvest),
             figures: Vec::new(),
         };
+        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+    }
+}
+
+/// Methods with and without a public predictor, on real datasets.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce predictor --only wind,wine --data data")]
+struct PredictorCommand {
+    #[command(flatten)]
+    on: OnDatasets,
+}
+
+impl PredictorCommand {
+    fn execute(&self) -> Result<()> {
+        let cases: Vec<&'static Case> = CASES.iter().chain([&HEART]).collect();
+        let (problems, missing) = self.on.problems(&cases)?;
+        let manner = &self.on.manner;
+        let study = predictor::PredictorStudy::new(problems, manner.quick, manner.seeds());
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let header = predictor::PredictorStudy::header(&missing);
+        let tables = study.tables(&harvest);
+        let findings = StudyFindings { name: "predictor", header, tables, figures: Vec::new() };
         manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }

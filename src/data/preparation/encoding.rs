@@ -72,6 +72,14 @@ impl Encoding {
         }
     }
 
+    pub fn rename(&mut self, name: String) {
+        match self {
+            Self::Number { column, .. }
+            | Self::Category { column, .. }
+            | Self::Vector { column, .. } => *column = name,
+        }
+    }
+
     /// Texts that are values here, even if they look missing.
     pub fn values(&self) -> &[String] {
         match self {

@@ -9,12 +9,16 @@
 //! 4. *intercept*: append a constant as large as the bound, divide all by √2, so
 //!    that the bound still holds.
 //!
+//! Where a plan has a public predictor, its score follows the standardised features
+//! ([`public_score`]) and is clipped with them.
+//!
 //! No step looks at another row of the table, so a prepared record depends on
 //! that record and on public constants alone.
 
 mod cells;
 mod encoding;
 mod labels;
+mod public_score;
 mod raw;
 mod recipe;
 mod scale;
@@ -38,12 +42,14 @@ use crate::numeric::Matrix;
 use cells::Gaps;
 use encoding::{Coded, Encoding};
 use labels::{LabelColumn, RawLabels};
+use public_score::{CodedScores, PublicScore};
 use scale::Standardisation;
 
 pub(in crate::data) use encoding::MOST_VALUES;
 pub use labels::{class_names, classes_of};
+pub use public_score::{ScoreColumn, ScoreSource};
 pub use raw::TrueLabels;
-pub use recipe::{Features, Recipe, RecipeColumn};
+pub use recipe::{Features, Recipe, RecipeColumn, RecipeScore, ScoreRecipe};
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 
 /// The share of public rows whose norm becomes at most 1.
@@ -85,6 +91,15 @@ pub struct Preparation {
     /// Features may be this many times as long as the intercept; 1 in older files.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     room: f64,
+    /// The score of a public predictor, as further features; none in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    score: Option<PublicScore>,
+}
+
+/// The columns of a table in the form that a preparation uses.
+struct CodedTable<'a> {
+    columns: Vec<(&'a [Standardisation], Coded<'a>)>,
+    score: Option<CodedScores<'a>>,
 }
 
 fn one() -> f64 {
@@ -94,6 +109,16 @@ fn one() -> f64 {
 #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
 fn is_one(room: &f64) -> bool {
     *room == 1.0
+}
+
+impl CodedTable<'_> {
+    /// The standardised features of a row.
+    fn standard(&self, row: usize) -> impl Iterator<Item = f64> + '_ {
+        self.columns.iter().flat_map(move |(scales, coded)| {
+            let each = scales.iter().enumerate();
+            each.map(move |(feature, scale)| scale.apply(coded.value(row, feature)))
+        })
+    }
 }
 
 impl Preparation {
@@ -121,13 +146,14 @@ impl Preparation {
             }
         };
         let intercept = settings.intercept;
-        Ok(Self { encodings, unit, feature_norm, intercept, missing, labels, room: 1.0 })
+        let (room, score) = (1.0, None);
+        Ok(Self { encodings, unit, feature_norm, intercept, missing, labels, room, score })
     }
 
     /// The same for a dataset with its own rules for missing and unknown values.
     pub fn under(&self, definition: &DatasetDefinition) -> Self {
         let mut preparation = self.clone();
-        preparation.missing = definition.missing;
+        preparation.set_missing(definition.missing);
         if let LabelColumn::Class { unknown, .. } = &mut preparation.labels {
             *unknown = definition.unknown_labels.clone();
         }
@@ -144,7 +170,9 @@ impl Preparation {
 
     /// Its own labels, and the features of another preparation.
     pub fn with_features_of(&self, other: &Self) -> Result<Self> {
-        let (ours, theirs) = (self.feature_names(), other.feature_names());
+        // The score of their public predictor comes with them.
+        let plain = Self { score: None, ..other.clone() };
+        let (ours, theirs) = (self.feature_names(), plain.feature_names());
         if ours != theirs {
             let differ = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
             let first = differ.map_or(String::new(), |(ours, theirs)| {
@@ -157,8 +185,9 @@ impl Preparation {
             ))
             .cure("use the columns that the model was trained on"));
         }
-        let (missing, labels) = (self.missing, self.labels.clone());
-        Ok(Self { missing, labels, ..other.clone() })
+        let mut taken = Self { labels: self.labels.clone(), ..other.clone() };
+        taken.set_missing(self.missing);
+        Ok(taken)
     }
 
     /// Bounded features and (if `with_label`) bounded labels or classes of public
@@ -167,9 +196,9 @@ impl Preparation {
     pub fn apply(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         self.fits(table, with_label)?;
         let Some(complete) = self.dropping(table, with_label)? else {
-            return self.bounded(table, name, with_label);
+            return self.bounded(table, name, with_label, None);
         };
-        let dataset = self.bounded(&table.excerpt(&complete), name, with_label)?;
+        let dataset = self.bounded(&table.excerpt(&complete), name, with_label, None)?;
         Ok(spread(dataset, &complete, table.rows()))
     }
 
@@ -177,9 +206,9 @@ impl Preparation {
     pub fn apply_private(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         self.fits(table, with_label)?;
         let Some(usable) = self.usable_rows(table, with_label)? else {
-            return self.bounded(table, name, with_label);
+            return self.bounded(table, name, with_label, None);
         };
-        let dataset = self.bounded(&table.excerpt(&usable), name, with_label)?;
+        let dataset = self.bounded(&table.excerpt(&usable), name, with_label, None)?;
         Ok(spread(dataset, &usable, table.rows()))
     }
 
@@ -220,7 +249,7 @@ impl Preparation {
     }
 
     fn for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
-        let (mut dataset, _) = self.unlabelled(table, name)?;
+        let (mut dataset, _) = self.unlabelled(table, name, None)?;
         match self.labels.read(table)? {
             RawLabels::Numbers { raw, .. } => {
                 dataset.target = Some(raw.into_owned());
@@ -232,8 +261,15 @@ impl Preparation {
     }
 
     /// For rows that are complete, or whose gaps are filled.
-    fn bounded(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
-        let (mut dataset, mut clipped) = self.unlabelled(table, name)?;
+    /// `scores`: those of the public predictor, if they are not its own.
+    fn bounded(
+        &self,
+        table: &Table,
+        name: &str,
+        with_label: bool,
+        scores: Option<&Matrix>,
+    ) -> Result<Dataset> {
+        let (mut dataset, mut clipped) = self.unlabelled(table, name, scores)?;
         if with_label {
             match self.labels.read(table)? {
                 RawLabels::Numbers { raw, scale } => {
@@ -256,7 +292,8 @@ impl Preparation {
         if self.missing != Missing::Drop {
             return Ok(None);
         }
-        let features = self.encodings.iter().map(|encoding| (encoding.column(), encoding.values()));
+        let features = self.all_encodings();
+        let features = features.iter().map(|encoding| (encoding.column(), encoding.values()));
         let label = with_label.then(|| (self.labels.column(), self.class_names()));
         let incomplete = missing::incomplete(table, features.chain(label))?;
         let complete: Vec<_> = (0..table.rows()).filter(|&row| !incomplete[row]).collect();
@@ -300,12 +337,15 @@ impl Preparation {
     /// The name of each feature, after encoding.
     pub fn feature_names(&self) -> Vec<String> {
         let intercept = self.intercept.then(|| "(intercept)".to_owned());
-        self.encodings.iter().flat_map(Encoding::feature_names).chain(intercept).collect()
+        let score = self.score.iter().flat_map(|score| score.names(self.class_names()));
+        let columns = self.encodings.iter().flat_map(Encoding::feature_names);
+        columns.chain(score).chain(intercept).collect()
     }
 
     /// The number of features of a prepared record.
     pub fn dimension(&self) -> usize {
-        self.scales().count() + usize::from(self.intercept)
+        let score = self.score.as_ref().map_or(0, PublicScore::count);
+        self.scales().count() + score + usize::from(self.intercept)
     }
 
     fn scales(&self) -> impl Iterator<Item = Standardisation> {
@@ -317,8 +357,13 @@ impl Preparation {
     }
 
     /// Bounded features without labels, and which records had to be clipped.
-    fn unlabelled(&self, table: &Table, name: &str) -> Result<(Dataset, Vec<bool>)> {
-        let (features, clipped) = self.features(table)?;
+    fn unlabelled(
+        &self,
+        table: &Table,
+        name: &str,
+        scores: Option<&Matrix>,
+    ) -> Result<(Dataset, Vec<bool>)> {
+        let (features, clipped) = self.features(table, scores)?;
         let dataset = Dataset {
             name: name.to_owned(),
             features,
@@ -333,39 +378,60 @@ impl Preparation {
     }
 
     /// Bounded features, one example per column, and which had to be clipped.
-    fn features(&self, table: &Table) -> Result<(Matrix, Vec<bool>)> {
+    fn features(&self, table: &Table, scores: Option<&Matrix>) -> Result<(Matrix, Vec<bool>)> {
         let coded = self.coded(table)?;
         let mut features = Matrix::zeros(self.dimension(), table.rows());
-        let clipped = self.fill(&coded, 0, &mut features);
+        let clipped = self.fill(&coded, 0, &mut features, scores);
         Ok((features, clipped))
     }
 
     /// The columns of a table in the form that their encodings use.
-    fn coded<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a [Standardisation], Coded<'a>)>> {
+    fn coded<'a>(&'a self, table: &'a Table) -> Result<CodedTable<'a>> {
         let gaps = gaps(self.missing);
-        let coded = self
+        let columns = self
             .encodings
             .iter()
             .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)));
-        coded.collect()
+        let columns = columns.collect::<Result<_>>()?;
+        let score =
+            self.score.as_ref().map(|score| score.coded(table, self.missing)).transpose()?;
+        Ok(CodedTable { columns, score })
+    }
+
+    /// Standardised features of `rows` rows from `first` on, before they are bounded.
+    fn standard(&self, coded: &CodedTable<'_>, first: usize, rows: usize) -> Matrix {
+        let mut standard = Matrix::zeros(self.scales().count(), rows);
+        for (row, mut example) in (first..).zip(standard.column_iter_mut()) {
+            for (slot, value) in example.iter_mut().zip(coded.standard(row)) {
+                *slot = value.clamp(-LARGEST, LARGEST);
+            }
+        }
+        standard
     }
 
     /// Fills the columns of `features` with the rows from `first` on. Returns which of them had to
-    /// be clipped.
+    /// be clipped. `scores` stand in for those of the public predictor.
     fn fill(
         &self,
-        coded: &[(&[Standardisation], Coded<'_>)],
+        coded: &CodedTable<'_>,
         first: usize,
         features: &mut Matrix,
+        scores: Option<&Matrix>,
     ) -> Vec<bool> {
+        let score = self.score.as_ref().and_then(|_| {
+            let standard = self.standard(coded, first, features.ncols());
+            self.score_features(coded.score.as_ref(), &standard, first, scores)
+        });
         let examples = features.as_mut_slice().chunks_exact_mut(self.dimension());
-        let clipped = (first..).zip(examples).map(|(row, example)| {
+        let clipped = examples.enumerate().map(|(at, example)| {
             let mut slots = example.iter_mut();
-            for (scales, coded) in coded {
-                for ((feature, scale), slot) in scales.iter().enumerate().zip(slots.by_ref()) {
-                    let value = scale.apply(coded.value(row, feature)) / self.unit;
-                    *slot = value.clamp(-LARGEST, LARGEST);
-                }
+            for (value, slot) in coded.standard(first + at).zip(slots.by_ref()) {
+                *slot = (value / self.unit).clamp(-LARGEST, LARGEST);
+            }
+            for (row, slot) in slots.enumerate() {
+                // The intercept comes last, and is set below.
+                let value = score.as_ref().and_then(|score| score.get((row, at)));
+                *slot = value.copied().unwrap_or_default();
             }
             self.bound(example)
         });
@@ -395,7 +461,7 @@ impl Preparation {
 
     fn check_columns(&self, table: &Table) -> Result<()> {
         let known: HashSet<&str> = table.names.iter().map(String::as_str).collect();
-        let needed = self.encodings.iter().map(Encoding::column);
+        let needed = self.needed_columns().into_iter();
         let missing: Vec<&str> = needed.filter(|name| !known.contains(name)).collect();
         let Some(first) = missing.first() else { return Ok(()) };
         let columns = if missing.len() == 1 { "column" } else { "columns" };
@@ -424,7 +490,13 @@ impl Preparation {
         let unit = Standardisation { width: self.unit, ..Standardisation::IDENTITY };
         let sound =
             self.scales().chain([unit]).all(Standardisation::is_sound) && self.labels.is_sound();
-        if whole && sound && self.dimension() > 0 && declared_norm(self.feature_norm).is_ok() {
+        let scored = self.score.as_ref().is_none_or(|score| score.is_sound(self.scales().count()));
+        if whole
+            && sound
+            && scored
+            && self.dimension() > 0
+            && declared_norm(self.feature_norm).is_ok()
+        {
             return Ok(());
         }
         Err(Error::failed("the model's preparation is damaged")
@@ -515,15 +587,21 @@ fn standardise(public: &Table, encodings: &mut [Encoding], gaps: Gaps) -> Result
             }
         }
     }
+    Ok(usual_norm(squares))
+}
+
+/// The norm that the usual share of rows does not exceed, from the squares of their norms.
+fn usual_norm(mut squares: Vec<f64>) -> f64 {
     squares.sort_unstable_by(f64::total_cmp);
-    let quantile = ((rows as f64 * UNCLIPPED_SHARE).ceil() as usize).saturating_sub(1);
+    let rows = squares.len() as f64;
+    let quantile = ((rows * UNCLIPPED_SHARE).ceil() as usize).saturating_sub(1);
     // Rows that hardly vary have a quantile of 0; then the largest value is used, then 1.
     let unit = [squares.get(quantile), squares.last()]
         .into_iter()
         .flatten()
         .map(|square| square.sqrt())
         .find(|&unit| unit > 0.0);
-    Ok(unit.unwrap_or(1.0))
+    unit.unwrap_or(1.0)
 }
 
 fn declared_norm(norm: f64) -> Result<f64> {

@@ -34,7 +34,7 @@ impl Preparation {
                 Vectors::new(scales.len(), Values::F64(Vec::new())).map(Column::Vectors)
             }
         };
-        let columns = self.encodings.iter().filter_map(|encoding| {
+        let columns = self.all_encodings().into_iter().filter_map(|encoding| {
             column(encoding).map(|column| (encoding.column().to_owned(), column))
         });
         let (names, columns) = columns.unzip();
@@ -55,8 +55,9 @@ impl Preparation {
     }
 
     /// The same with another rule for incomplete rows.
-    pub fn with_missing(self, missing: Missing) -> Self {
-        Self { missing, ..self }
+    pub fn with_missing(mut self, missing: Missing) -> Self {
+        self.set_missing(missing);
+        self
     }
 
     /// The width of vectors in this column, if it holds vectors.
@@ -86,7 +87,7 @@ impl Preparation {
         for first in (0..table.rows()).step_by(most.max(1)) {
             let rows = most.max(1).min(table.rows() - first);
             let mut features = Matrix::zeros(self.dimension(), rows);
-            let shortened = self.fill(&coded, first, &mut features);
+            let shortened = self.fill(&coded, first, &mut features, None);
             clipped += shortened.iter().filter(|&&shortened| shortened).count();
             take(first, &features)?;
         }

@@ -4,10 +4,12 @@ use std::f64::consts::SQRT_2;
 
 use super::encoding::Encoding;
 use super::labels::LabelColumn;
+use super::public_score::PublicScore;
 use super::scale::Standardisation;
 use super::{LARGEST, Preparation, SLACK};
 use crate::data::definition::Missing;
 use crate::error::Result;
+use crate::model::Model;
 
 /// The steps of a preparation, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,9 +24,33 @@ pub struct Recipe {
     pub largest: f64,
     /// The features of a row are shortened to this norm.
     pub norm: f64,
+    /// Follows the features, before they are shortened.
+    pub score: Option<RecipeScore>,
     /// Follows the features, if there is one; all are then divided by `divisor`.
     pub intercept: Option<f64>,
     pub divisor: f64,
+}
+
+/// The features of a public predictor's scores: (score − centre) · factor, shortened to the norm
+/// `limit`, times `scale`, divided by the unit. Several scores are first compared with their mean.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecipeScore {
+    pub from: ScoreRecipe,
+    pub centre: Vec<f64>,
+    pub factor: f64,
+    pub limit: f64,
+    pub scale: f64,
+}
+
+/// Where the scores come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScoreRecipe {
+    /// The features before they are divided by the unit.
+    Features(Model),
+    /// Raw rows by a recipe of their own.
+    Rows(Model, Box<Recipe>),
+    /// A column, or `fill` where a number is missing.
+    Column { name: String, fill: f64 },
 }
 
 /// A column of a raw table and its features.
@@ -39,7 +65,7 @@ pub struct RecipeColumn {
 pub enum Features {
     /// x ↦ (x − centre) / width for each of its numbers.
     Numbers { centre: Vec<f64>, width: Vec<f64>, fill: Vec<f64> },
-    /// For each known text a row of features, already divided by the unit, and one more for all
+    /// For each known text a row of features, not yet divided by the unit, and one more for all
     /// other texts.
     Texts { known: Vec<String>, rows: Vec<Vec<f64>> },
 }
@@ -63,8 +89,7 @@ impl Preparation {
                 }
                 Encoding::Category { values, scales, .. } => {
                     let feature = |row: usize, (at, scale): (usize, &Standardisation)| {
-                        let value = scale.apply(f64::from(row == at)) / self.unit;
-                        value.clamp(-LARGEST, LARGEST)
+                        scale.apply(f64::from(row == at))
                     };
                     let row =
                         |row| scales.iter().enumerate().map(|scale| feature(row, scale)).collect();
@@ -83,6 +108,7 @@ impl Preparation {
             largest: LARGEST,
             norm: self.feature_norm * (1.0 - SLACK),
             divisor: if intercept.is_some() { SQRT_2 } else { 1.0 },
+            score: self.score.as_ref().map(PublicScore::recipe).transpose()?,
             intercept,
         })
     }

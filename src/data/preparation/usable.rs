@@ -40,7 +40,7 @@ impl Preparation {
         let rows = table.rows();
         let mut usable = if with_label { self.labels.usable(table)? } else { vec![true; rows] };
         let mut empty = vec![true; rows];
-        for encoding in &self.encodings {
+        for encoding in self.all_encodings() {
             let filled = self.missing == Missing::PublicMean;
             let gaps_are_values = filled || encoding.takes_gaps(self.missing);
             encoding.look(table, |row, found| {

@@ -36,7 +36,7 @@ use super::public_alone::public_alone;
 use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
-use crate::adapt::{Companion, Run, Step};
+use crate::adapt::{Companion, PublicPredictor, Run, Step};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -250,9 +250,11 @@ impl ChoiceJob {
                 ))
                 .cure("choose among plans for the same private data")));
             }
-            if plan.start.is_some() {
-                return Err(at(Error::usage("it starts from an earlier model")
-                    .cure("choose among plans that start from no model")));
+            let uses_a_model = matches!(plan.public_predictor, PublicPredictor::Model(_));
+            if plan.start.is_some() || uses_a_model {
+                return Err(at(Error::usage("it builds on an earlier model").cure(
+                    "choose among plans without `start` and without `public_predictor: model(…)`",
+                )));
             }
             let plan = PlanDefinition {
                 target: Target { epsilon: each, delta: self.target.delta },
@@ -325,8 +327,7 @@ impl ChoiceJob {
         let first = self.plans.first().filter(|_| self.plans.len() > 1)?;
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
         let advice = rehearse::known(first, &loaded, &self.workspace)?;
-        let player = |plan: &PlanDefinition| Player::of_plan(&plan.method, &plan.settings);
-        let players: Vec<Player> = self.plans.iter().map(player).collect();
+        let players: Vec<Player> = self.plans.iter().map(PlanDefinition::player).collect();
         let prospect = advice.prospect(&players, self.target.epsilon)?;
         (!prospect.pays()).then(|| {
             format!(

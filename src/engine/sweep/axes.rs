@@ -1,6 +1,6 @@
 //! The values that a sweep varies: `epsilon=0.5,1,2`, `seed=0..9`, `steps=20,40`, `method=a,b`.
 
-use crate::adapt::{self, Method};
+use crate::adapt::{self, Method, PublicPredictor, public_predictor};
 use crate::error::{Error, Result};
 use crate::session::{PlanDefinition, Session, plan_field};
 
@@ -117,6 +117,7 @@ fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) ->
         "method" => {}
         "epsilon" => plan.target = plan.target.with_epsilon(text)?,
         "delta" => plan.target = plan.target.with_delta(text)?,
+        public_predictor::KEY => plan.public_predictor = PublicPredictor::parse(text)?,
         "private_records" => plan.private_records = plan_field::count(text)?,
         "public_records" => plan.public_records = plan_field::count(text)?,
         "seed" => {
@@ -128,7 +129,7 @@ fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) ->
                 let known: Vec<_> = spec.fields.iter().map(|field| field.key).collect();
                 Error::usage(format!("method {} has no setting '{key}'", spec.id)).cure(format!(
                     "vary `method` or its settings ({}); a sweep also varies epsilon, delta, seed, \
-                     private_records and public_records",
+                     private_records, public_records and public_predictor",
                     known.join(", ")
                 ))
             })?;

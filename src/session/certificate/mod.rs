@@ -93,6 +93,8 @@ pub struct TakenAsPublic {
     pub records: Option<usize>,
     /// Explicit declarations of users, a sentence each.
     pub declared: Vec<String>,
+    /// The plan's public predictor, in words.
+    pub predictor: Option<String>,
 }
 
 /// The state of the private dataset's account when the run was granted.
@@ -123,6 +125,7 @@ impl TakenAsPublic {
         for one in all {
             sum.filtered |= one.filtered;
             sum.records = sum.records.or(one.records);
+            sum.declared.extend(one.predictor);
             for (list, more) in
                 [(&mut sum.datasets, one.datasets), (&mut sum.declared, one.declared)]
             {
@@ -456,7 +459,7 @@ fn foreign(
     let records = largest.map_or(0, |it| it.records);
     let kind = protected_words(largest.and_then(|it| it.person.as_deref()));
     Ok(format!(
-        "Training started from a model that had learned from other private data: {records} {kind} \
+        "The model builds on one that had learned from other private data: {records} {kind} \
          of account {}, in {}. Those {kind} are protected by (ε, δ)-differential privacy with \
          ε = {} and δ = {:e} ({}). Whoever has a record in both datasets, or if both are the same \
          people's data, must add the two up: ε = {} and δ = {:e} ({}).",
@@ -501,12 +504,12 @@ fn taken_as_public(facts: &Facts) -> Vec<String> {
     }
     if let Some(declared) = facts.lineage.as_ref().and_then(|it| it.declared_public.as_ref()) {
         list.push(format!(
-            "the model that training started from, '{}' (SHA-256 {}): the user declared it public, \
+            "the model that this one builds on, '{}' (SHA-256 {}): the user declared it public, \
              and nobody checked that. If it has seen private records, they have no protection here",
             declared.name, declared.sha256
         ));
     }
-    list.extend(public.declared.iter().cloned());
+    list.extend(public.predictor.iter().chain(&public.declared).cloned());
     list
 }
 
@@ -580,7 +583,7 @@ fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId]) -> String 
         let names = names.join(" and ");
         (
             format!(
-                "This run used {whose}, and its model started from that of {names}, which used the \
+                "This run used {whose}, and its model builds on that of {names}, which used the \
                  same private data."
             ),
             format!("its outputs together with those of {names}"),

@@ -42,7 +42,8 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
     let preparation = &saved.preparation;
     let recipe = preparation.recipe()?;
     let mut graph = Graph::default();
-    let rows = rows::prepare(&mut graph, &recipe);
+    let mut inputs = Vec::new();
+    let rows = rows::prepare(&mut graph, &recipe, &mut inputs)?;
     let scores = models::scores(&mut graph, &saved.model, &rows.features);
     let gap = rows.gap.as_ref();
     let outputs = match &scores {
@@ -82,7 +83,7 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
     });
     Ok(Exported {
         bytes: graph.file(WORDS, &[("halflight", about.to_string())]),
-        inputs: recipe.columns.into_iter().map(|column| column.name).collect(),
+        inputs: inputs.into_iter().map(|(name, ..)| name).collect(),
         outputs,
     })
 }
@@ -165,7 +166,11 @@ mod tests {
 
     /// Checks that every value is made once, before it is used. Returns the outputs.
     fn check(model: Model, task: Task) -> Vec<String> {
-        let exported = export(&saved(model, task)).unwrap();
+        check_saved(&saved(model, task))
+    }
+
+    fn check_saved(saved: &SavedModel) -> Vec<String> {
+        let exported = export(saved).unwrap();
         let file = fields(&exported.bytes);
         let graph = parts(&file, 7)[0].message();
         let name = |field: &Field, number| parts(&field.message(), number)[0].text();
@@ -269,6 +274,42 @@ mod tests {
             Layer::Margins(2),
         ]);
         assert_eq!(check(margins, Task::Classification), ["label", "scores"]);
+    }
+
+    #[test]
+    fn a_public_predictor_is_part_of_the_graph_and_shares_its_inputs() {
+        use crate::data::preparation::{ScoreColumn, ScoreSource};
+        use crate::data::{Missing, PreparationSettings, csv};
+        let public =
+            csv::read_bytes("public.csv", b"x,z,y,s\n1,4,0,3\n2,9,1,5\n3,1,0,4\n4,2,1,9\n");
+        let public = public.ok().unwrap();
+        let plain = preparation(Task::Regression);
+        let other = preparation(Task::Classification);
+        let pair = Shape::of_one(
+            2,
+            ScoreMeaning::Number,
+            Predictor::Linear { weights: vec![0.5, 1.0, 2.0], radius: 3.0 },
+        );
+        let two = Architecture::linear(3, 2).unwrap();
+        let parameters = (0..two.parameters()).map(|k| k as f64 / 3.0).collect();
+        let two = Model::Classifier(Classifier::new(two, parameters).unwrap());
+        let column = ScoreColumn::of(&public, "s", Missing::Refuse).unwrap();
+        for (source, inputs) in [
+            (ScoreSource::Trained(Model::Shape(pair)), vec!["x", "z"]),
+            (ScoreSource::Earlier { model: two, preparation: Box::new(other) }, vec!["x", "z"]),
+            (ScoreSource::Column(column), vec!["x", "z", "s"]),
+        ] {
+            let scores = plain.scores_of(&source, &public).unwrap();
+            assert_eq!(scores.shape(), (1, 4));
+            let settings = PreparationSettings::default();
+            let scored = plain.with_score(source, &public, &scores, &settings).unwrap();
+            let model: Model = LinearModel { weights: vec![1.0, -1.0, 0.5, 2.0] }.into();
+            let (path, rename) = ("model.ron".into(), [].into());
+            let saved =
+                SavedModel { path, model, preparation: scored, rename, remarks: Vec::new() };
+            assert_eq!(check_saved(&saved), ["prediction"]);
+            assert_eq!(export(&saved).unwrap().inputs, inputs);
+        }
     }
 
     #[test]

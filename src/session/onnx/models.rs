@@ -18,6 +18,18 @@ pub enum Scores {
     Margins(Value),
 }
 
+impl Scores {
+    /// The numbers without their meaning.
+    pub fn value(self) -> Value {
+        match self {
+            Self::Number(value)
+            | Self::TwoClasses(value)
+            | Self::Classes(value)
+            | Self::Margins(value) => value,
+        }
+    }
+}
+
 pub fn scores(graph: &mut Graph, model: &Model, features: &Value) -> Scores {
     match model {
         Model::Linear(linear) => Scores::Number(weighted(graph, features, &linear.weights)),
@@ -151,6 +163,9 @@ fn corrected(graph: &mut Graph, features: &Value, shape: &Shape) -> Value {
         .map(|predictor| predicted(graph, features, predictor, shape))
         .collect();
     let base = mixed(graph, features, &scores, &shape.base, shape);
+    if shape.blocks.is_empty() {
+        return base;
+    }
     let blocks: Vec<Value> =
         shape.blocks.iter().map(|block| seen(graph, features, &scores, block, shape)).collect();
     let seen = graph.beside(&blocks);
@@ -214,6 +229,14 @@ fn mixed(
     sum.unwrap_or_else(|| zeros(graph, features, shape.inputs, shape.answer.outputs()))
 }
 
+/// Scores compared with their mean.
+pub fn centred(graph: &mut Graph, scores: &Value, count: usize) -> Value {
+    let mean = 1.0 / count as f64;
+    let centring =
+        (0..count * count).map(|at| f64::from(at / count == at % count) - mean).collect::<Vec<_>>();
+    graph.product(scores, count, &centring)
+}
+
 /// The features of one block.
 fn seen(
     graph: &mut Graph,
@@ -231,13 +254,7 @@ fn seen(
             let mixed = mixed(graph, features, scores, mixture, shape);
             match block.len() {
                 1 => mixed,
-                count => {
-                    let mean = 1.0 / count as f64;
-                    let centring = (0..count * count)
-                        .map(|at| f64::from(at / count == at % count) - mean)
-                        .collect::<Vec<_>>();
-                    graph.product(&mixed, count, &centring)
-                }
+                count => centred(graph, &mixed, count),
             }
         }
         BlockSource::Columns(None) => features.clone(),

@@ -3,7 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::graph::{Attribute, Element, Graph, Value};
-use crate::data::preparation::{Features, Recipe};
+use super::models::{centred, scores};
+use crate::data::preparation::{Features, Recipe, RecipeScore, ScoreRecipe};
+use crate::error::{Error, Result};
+use crate::model::Model;
 
 /// The features of every record, with related values.
 pub struct Rows {
@@ -11,7 +14,7 @@ pub struct Rows {
     /// Whether a record lacks a number that is not filled in.
     pub gap: Option<Value>,
     /// The columns, for the reader of the file.
-    pub columns: Json,
+    pub columns: Vec<Json>,
 }
 
 /// The numbers of all numeric columns, side by side.
@@ -23,21 +26,104 @@ struct Numbers {
     fill: Vec<f64>,
 }
 
-pub fn prepare(graph: &mut Graph, recipe: &Recipe) -> Rows {
+/// The inputs so far: their name, what they hold, and how many of it.
+pub type Inputs = Vec<(Value, Element, usize)>;
+
+/// The input of this column. Two parts of a model may use the same one.
+fn input(
+    graph: &mut Graph,
+    inputs: &mut Inputs,
+    name: &str,
+    element: Element,
+    width: usize,
+) -> Result<Value> {
+    match inputs.iter().find(|(known, ..)| known == name) {
+        None => {
+            inputs.push((name.to_owned(), element, width));
+            Ok(graph.input(name, element, width))
+        }
+        Some((known, held, count)) if (*held, *count) == (element, width) => Ok(known.clone()),
+        Some(_) => Err(Error::refused(format!(
+            "the model takes column '{name}' once as numbers and once as texts, because its public \
+             predictor was made with other declarations, and an ONNX file has one form for it"
+        ))
+        .cure("use `halflight predict`, or a public predictor that treats the column alike")),
+    }
+}
+
+/// Between `largest` and its negative.
+fn clipped(graph: &mut Graph, value: &Value, largest: f64) -> Value {
+    let (low, high) = (graph.number(-largest), graph.number(largest));
+    graph.node("Clip", &[value, &low, &high], &[])
+}
+
+/// The features of a public predictor's scores, and whether a record lacks a number that they need.
+fn scored(
+    graph: &mut Graph,
+    score: &RecipeScore,
+    standard: &Value,
+    inputs: &mut Inputs,
+    recipe: &Recipe,
+) -> Result<(Value, Option<Value>, Vec<Json>)> {
+    let known = inputs.len();
+    let (raw, gap, columns) = match &score.from {
+        ScoreRecipe::Features(model) => (scores(graph, model, standard).value(), None, Vec::new()),
+        ScoreRecipe::Rows(model, own) => {
+            let rows = prepare(graph, own, inputs)?;
+            (scores(graph, model, &rows.features).value(), rows.gap, rows.columns)
+        }
+        ScoreRecipe::Column { name, fill } => {
+            let raw = input(graph, inputs, name, Element::Double, 1)?;
+            let missing = graph.node("IsNaN", &[&raw], &[]);
+            let fill = graph.number(*fill);
+            let filled = graph.node("Where", &[&missing, &fill, &raw], &[]);
+            let columns = vec![json!({"column": name, "numbers": 1})];
+            (filled, (!recipe.fills_gaps).then_some(missing), columns)
+        }
+    };
+    // Those that were not there before.
+    let new: Vec<Json> = inputs[known..].iter().map(|(name, ..)| json!(name)).collect();
+    let columns = columns.into_iter().filter(|it| new.contains(&it["column"])).collect();
+    let count = score.centre.len();
+    let raw = match (count, &score.from) {
+        (1, ScoreRecipe::Features(model) | ScoreRecipe::Rows(model, _))
+            if tells_two_scores(model) =>
+        {
+            graph.product(&raw, 2, &[-1.0, 1.0])
+        }
+        (1, _) => raw,
+        _ => centred(graph, &raw, count),
+    };
+    let moved = graph.with_row("Sub", &raw, &score.centre);
+    let numbers = graph.with_number("Mul", &moved, score.factor);
+    let short = graph.shortened(&numbers, score.limit);
+    let scaled = graph.with_number("Mul", &short, score.scale);
+    Ok((graph.with_number("Div", &scaled, recipe.unit), gap, columns))
+}
+
+/// A classifier of two classes has a score for each; only their difference matters.
+fn tells_two_scores(model: &Model) -> bool {
+    matches!(model, Model::Classifier(it) if it.architecture().outputs() == 2)
+}
+
+/// Whatever `inputs` has already is not taken in again.
+pub fn prepare(graph: &mut Graph, recipe: &Recipe, inputs: &mut Inputs) -> Result<Rows> {
     let mut numbers = Numbers::default();
     let mut texts = Vec::new();
     let mut columns = Vec::new();
     for column in &recipe.columns {
         match &column.becomes {
             Features::Numbers { centre, width, fill } => {
-                numbers.inputs.push(graph.input(&column.name, Element::Double, centre.len()));
+                let count = centre.len();
+                numbers.inputs.push(input(graph, inputs, &column.name, Element::Double, count)?);
                 numbers.centre.extend(centre);
                 numbers.width.extend(width);
                 numbers.fill.extend(fill);
                 columns.push(json!({"column": column.name, "numbers": centre.len()}));
             }
             Features::Texts { known, rows } => {
-                texts.push((graph.input(&column.name, Element::Text, 1), known, rows));
+                let text = input(graph, inputs, &column.name, Element::Text, 1)?;
+                texts.push((text, known, rows));
                 columns.push(json!({"column": column.name, "texts": known}));
             }
         }
@@ -56,17 +142,26 @@ pub fn prepare(graph: &mut Graph, recipe: &Recipe) -> Rows {
             gap = Some(graph.with_number("Greater", &count, 0.0));
         }
         let centred = graph.with_row("Sub", &raw, &numbers.centre);
-        let standard = graph.with_row("Div", &centred, &numbers.width);
-        let scaled = graph.with_number("Div", &standard, recipe.unit);
-        let (low, high) = (graph.number(-recipe.largest), graph.number(recipe.largest));
-        parts.push(graph.node("Clip", &[&scaled, &low, &high], &[]));
+        parts.push(graph.with_row("Div", &centred, &numbers.width));
     }
     for (input, known, rows) in texts {
         parts.push(encoded(graph, &input, known, rows));
     }
     let side_by_side = graph.beside(&parts);
     let ordered = in_order(graph, &side_by_side, recipe);
-    let mut features = graph.shortened(&ordered, recipe.norm);
+    let scaled = graph.with_number("Div", &ordered, recipe.unit);
+    let mut features = clipped(graph, &scaled, recipe.largest);
+    if let Some(score) = &recipe.score {
+        let standard = clipped(graph, &ordered, recipe.largest);
+        let (scores, lacks, further) = scored(graph, score, &standard, inputs, recipe)?;
+        columns.extend(further);
+        gap = match (gap, lacks) {
+            (Some(own), Some(other)) => Some(graph.node("Or", &[&own, &other], &[])),
+            (own, other) => own.or(other),
+        };
+        features = graph.beside(&[features, scores]);
+    }
+    let mut features = graph.shortened(&features, recipe.norm);
     if let Some(intercept) = recipe.intercept {
         let norm = graph.norm(&features);
         let none = graph.with_number("Mul", &norm, 0.0);
@@ -76,7 +171,7 @@ pub fn prepare(graph: &mut Graph, recipe: &Recipe) -> Rows {
     if recipe.divisor != 1.0 {
         features = graph.with_number("Div", &features, recipe.divisor);
     }
-    Rows { features, gap, columns: json!(columns) }
+    Ok(Rows { features, gap, columns })
 }
 
 /// The features of a text, from its index among the known ones.

@@ -106,10 +106,8 @@ impl Context {
             return self.say(Level::Info, "there is no advice yet: r rehearses the plan, for free");
         };
         match advice.to_take() {
-            Some(Player::Method { id, settings }) => {
-                let plan = &mut self.session.plans[self.plan.index];
-                plan.method.clone_from(id);
-                plan.settings.clone_from(settings);
+            Some(player @ Player::Method { .. }) => {
+                self.session.plans[self.plan.index].take_player(player);
                 self.changed();
                 self.say(Level::Info, "took the advised method; u undoes it");
                 self.ask_preview();
@@ -224,7 +222,7 @@ impl Context {
                 _ => self.complain_of(ErrorTopic::Plan, &refusal),
             };
         }
-        let player = Player::of_plan(&plan.method, &plan.settings);
+        let player = plan.player();
         let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
         let text = format!(
             "Launch '{}'? It reserves ε {} at δ {:e} of '{}' before it starts.{}",
@@ -333,6 +331,7 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         seed: 1,
         start: None,
         start_is_public: false,
+        public_predictor: adapt::PublicPredictor::None,
         allow_large_delta: false,
         evaluation: None,
     };

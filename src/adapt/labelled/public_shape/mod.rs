@@ -9,12 +9,12 @@
 
 mod clipping;
 mod features;
-mod labels;
+pub(in crate::adapt) mod labels;
 pub mod query;
 mod rounds;
 mod run;
 mod solve;
-mod teaching;
+pub(in crate::adapt) mod teaching;
 
 use std::sync::Arc;
 
@@ -103,6 +103,10 @@ impl Method for PublicShape {
     }
 
     fn takes_wide_features(&self) -> bool {
+        true
+    }
+
+    fn has_own_predictor(&self) -> bool {
         true
     }
 

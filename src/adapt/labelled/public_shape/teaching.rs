@@ -13,7 +13,7 @@ use rand::seq::SliceRandom;
 
 use super::labels::{Labels, RIDGES};
 use crate::model::shape::Predictor;
-use crate::model::trees::{Binned, Boosting, Growth};
+use crate::model::trees::{Binned, Boosting, Forest, Growth};
 use crate::numeric::principal::Principal;
 use crate::numeric::projection::{onto_simplex, shrink_factor};
 use crate::numeric::{Matrix, Vector, parallel};
@@ -24,8 +24,13 @@ const FOLDS: usize = 4;
 const REGIONS: usize = 3;
 
 /// The kinds of predictors, in the order of every list here.
-const KINDS: [TaughtKind; 4] =
-    [TaughtKind::Linear, TaughtKind::Trees(8), TaughtKind::Trees(31), TaughtKind::Rest(8)];
+const KINDS: [TaughtKind; 4] = [
+    TaughtKind::Linear,
+    TaughtKind::Trees(FEW_LEAVES),
+    TaughtKind::Trees(31),
+    TaughtKind::Rest(FEW_LEAVES),
+];
+const FEW_LEAVES: usize = 8;
 pub const PREDICTORS: usize = KINDS.len();
 pub const LINEAR: usize = 0;
 
@@ -90,7 +95,7 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
         .filter(|part| !part.taught.is_empty() && !part.left_out.is_empty())
         .collect();
     let binned = Binned::new(&some);
-    let line = LinearFit::best(&some, &chosen, &parts);
+    let line = LinearFit::best(&some, &chosen, parts.get(FOLDS..).unwrap_or_default());
     let mut outcomes: Vec<Option<Outcome>> = parts.iter().map(|_| None).collect();
     let jobs: Vec<_> = parts.iter().zip(&mut outcomes).collect();
     parallel::share_out(jobs, parallel::threads(), &|(part, outcome): (
@@ -119,6 +124,70 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
     let predictors = finally((features, &whole), labels, &rounds, line);
     let base = mixture(&abroad, &chosen);
     Taught { predictors, unseen, abroad, compared, regions, base }
+}
+
+/// One predictor, trained on all records, and the scores of each record from one that had not seen
+/// its part.
+#[derive(Debug, Clone)]
+pub struct TaughtAlone {
+    pub predictor: Predictor,
+    pub unseen: Matrix,
+}
+
+/// Trains only trees with few leaves, or only the linear predictor. `parts` has the part of each
+/// record, from 0 on: records of one part are left out together.
+pub fn teach_alone(features: &Matrix, labels: &Labels, trees: bool, of: &[u32]) -> TaughtAlone {
+    let (records, outputs) = (features.ncols(), labels.answer().outputs());
+    let count = of.iter().max().map_or(0, |last| last + 1);
+    let part = |number: u32| {
+        let (left_out, taught) = (0..records as u32).partition(|i| of[*i as usize] == number);
+        Part { taught, left_out }
+    };
+    let parts: Vec<Part> = (0..count)
+        .map(part)
+        .filter(|part| !part.taught.is_empty() && !part.left_out.is_empty())
+        .collect();
+    let everyone: Vec<u32> = (0..records as u32).collect();
+    let mut unseen = Matrix::zeros(outputs, records);
+    let mut enter = |part: &Part, predictor: &Predictor| {
+        let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
+        let answers = predictor.scores(&features.select_columns(&left), outputs);
+        for (i, answer) in left.iter().zip(answers.column_iter()) {
+            unseen.set_column(*i, &answer);
+        }
+    };
+    if !trees {
+        let line = LinearFit::best(features, labels, &parts);
+        for part in &parts {
+            enter(part, &line.fit(features, labels, &part.taught));
+        }
+        return TaughtAlone { predictor: line.fit(features, labels, &everyone), unseen };
+    }
+    let binned = Binned::new(features);
+    let grow = |taught: &[u32], rounds: Option<usize>, watched: &[u32]| {
+        let plan = boosting(FEW_LEAVES, taught.len());
+        let plan = Boosting { rounds: rounds.unwrap_or(plan.rounds), ..plan };
+        plan.fit((&binned, features), taught, labels.loss(), None, watched)
+    };
+    let mut grown: Vec<Option<(Forest, Vec<f64>)>> = parts.iter().map(|_| None).collect();
+    let jobs: Vec<_> = parts.iter().zip(&mut grown).collect();
+    parallel::share_out(jobs, parallel::threads(), &|(part, grown): (
+        &Part,
+        &mut Option<(Forest, Vec<f64>)>,
+    )| {
+        *grown = Some(grow(&part.taught, None, &part.left_out));
+    });
+    let grown: Vec<(Forest, Vec<f64>)> = grown.into_iter().flatten().collect();
+    // The number of rounds with the least loss over all parts.
+    let length = grown.iter().map(|(_, course)| course.len()).min().unwrap_or(0);
+    let loss = |round: usize| grown.iter().map(|(_, course)| course[round]).sum::<f64>();
+    let rounds = (0..length).min_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap_or(0);
+    for (part, (mut forest, _)) in parts.iter().zip(grown) {
+        forest.truncate(rounds);
+        enter(part, &Predictor::Forest(forest));
+    }
+    let (forest, _) = grow(&everyone, Some(rounds), &[]);
+    TaughtAlone { predictor: Predictor::Forest(forest), unseen }
 }
 
 /// The share of public records that bounds should cover.
@@ -253,7 +322,7 @@ struct LinearFit {
 const REACHES: [f64; 3] = [1.0, 1.5, 3.0];
 
 impl LinearFit {
-    /// The fit that does best in other regions.
+    /// The fit that does best in the parts that it leaves out.
     fn best(features: &Matrix, labels: &Labels, parts: &[Part]) -> Self {
         let outputs = labels.answer().outputs();
         let mut losses = [[0.0; RIDGES.len()]; REACHES.len()];
@@ -262,7 +331,7 @@ impl LinearFit {
             &f64,
             &mut [f64; RIDGES.len()],
         )| {
-            for part in parts.iter().skip(FOLDS) {
+            for part in parts {
                 let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
                 let (away, truth) = (features.select_columns(&left), labels.select(&part.left_out));
                 let all = linear(features, labels, &part.taught, *reach, &RIDGES);

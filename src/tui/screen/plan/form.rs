@@ -1,6 +1,6 @@
 //! How the fields of a plan are explained and changed, and presets for them.
 
-use crate::adapt::{self, Field, FieldKind};
+use crate::adapt::{self, Field, FieldKind, PublicPredictor, public_predictor};
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::data::{PreparationSettings, Role};
 use crate::error::{Error, Result};
@@ -49,6 +49,11 @@ impl PlanField {
                     .to_owned()
             }
             Self::Intercept => "adds a constant to the model; nearly always useful".to_owned(),
+            Self::PublicPredictor => format!(
+                "a model of the public records, whose score becomes one more feature: {}. It costs \
+                 no ε",
+                public_predictor::FORM
+            ),
             Self::Holdout => "share of the records that are kept out of training to measure the \
                               error: 0.05 to 0.9, or 0 for none"
                 .to_owned(),
@@ -116,6 +121,7 @@ impl PlanField {
             Self::Features => plan.preparation.features == usual.features,
             Self::Labels => plan.preparation.labels == usual.labels,
             Self::Intercept => plan.preparation.intercept == usual.intercept,
+            Self::PublicPredictor => plan.public_predictor.is_none(),
             Self::Holdout => plan.holdout == HOLDOUT,
             Self::Score => plan.evaluation.is_none(),
             Self::Test => plan.test.is_none(),
@@ -141,6 +147,7 @@ impl PlanField {
             Self::Features => plan.preparation.features = usual.features,
             Self::Labels => plan.preparation.labels = usual.labels,
             Self::Intercept => plan.preparation.intercept = usual.intercept,
+            Self::PublicPredictor => plan.public_predictor = PublicPredictor::None,
             Self::Holdout => plan.holdout = HOLDOUT,
             Self::Score => plan.evaluation = None,
             Self::Test => plan.test = None,
@@ -202,6 +209,7 @@ impl PlanField {
                 })?;
             }
             Self::Intercept => plan.preparation.intercept = text == "yes",
+            Self::PublicPredictor => plan.public_predictor = PublicPredictor::parse(text)?,
             Self::Holdout => {
                 plan.holdout = number(text, |x| x == 0.0 || (0.05..=0.9).contains(&x))
                     .ok_or_else(|| wrong("a number from 0.05 to 0.9, or 0 for none"))?;

@@ -14,7 +14,6 @@ use crate::error::Action;
 use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::TotalStanding;
-use crate::rehearsal::Player;
 use crate::session::PlanDefinition;
 use crate::tui::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
 use crate::tui::context::Context;
@@ -359,7 +358,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         Some(refusal) => Line::styled(one_line(refusal), theme.error),
     }];
     let plan = &preview.plan;
-    let player = Player::of_plan(&plan.method, &plan.settings);
+    let player = plan.player();
     let (advice, epsilon) = (context.advice(plan), plan.target.epsilon);
     let rehearsed = advice.filter(|advice| advice.of_plan(&player, epsilon).is_some());
     lines.push(match rehearsed.map(|advice| advice.warning(&player, epsilon)) {

@@ -1,0 +1,172 @@
+//! The study of public predictors: methods with and without the score of a public model as one more
+//! feature, on real datasets with a natural shift.
+//!
+//! Errors are relative to the exact linear model of the private records alone, as in
+//! [`super::correction`].
+
+use std::sync::OnceLock;
+
+use super::grid::{Grid, GridTask, Harvest};
+use super::labelled::LabelledProblem;
+use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use crate::adapt::PublicPredictor;
+use crate::adapt::public_predictor::{self, PublicRows};
+use crate::data::{Preparation, PreparationSettings, PublicRecords, Task};
+use crate::error::{Error, Result};
+use crate::privacy::Target;
+use crate::rehearsal::{RehearsalNoise, Split};
+
+const PREDICTORS: [PublicPredictor; 3] =
+    [PublicPredictor::None, PublicPredictor::Linear, PublicPredictor::Trees];
+
+/// The methods for either task.
+const METHODS: [(&str, &str, &str); 2] = [
+    ("profiled", "profiled_cnvx_adap", "profiled_logistic"),
+    ("private records alone", "target_only", "target_only_logistic"),
+];
+
+/// A problem with its public records, prepared with each predictor.
+#[derive(Debug)]
+struct ScoredProblem {
+    problem: LabelledProblem,
+    /// The same in all splits.
+    public: [OnceLock<(Preparation, PublicRecords)>; PREDICTORS.len()],
+}
+
+#[derive(Debug)]
+pub struct PredictorStudy {
+    subjects: Vec<ScoredProblem>,
+    epsilons: Vec<f64>,
+    seeds: Vec<u64>,
+}
+
+/// Relative errors of one split: by method and predictor, then by ε.
+#[derive(Debug, Clone)]
+pub struct PredictorErrors(Vec<Vec<f64>>);
+
+impl ScoredProblem {
+    /// The public records with the scores of a predictor, made once.
+    fn public(&self, which: usize) -> Result<&(Preparation, PublicRecords)> {
+        if let Some(known) = self.public[which].get() {
+            return Ok(known);
+        }
+        let (table, plain) = (&self.problem.source, self.problem.preparation()?);
+        let settings = PreparationSettings::default();
+        let rows = PublicRows { table, owners: &[], settings: &settings, seed: 0 };
+        let made = match public_predictor::fitted(&PREDICTORS[which], None, &plain, rows)? {
+            None => (plain.clone(), plain.apply(table, "public", true)?),
+            Some((scored, scores)) => {
+                let public = scored.apply_scored(table, "public", true, &scores)?;
+                (scored, public)
+            }
+        };
+        Ok(self.public[which].get_or_init(|| (made.0, made.1.into())))
+    }
+}
+
+impl PredictorStudy {
+    pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64) -> Self {
+        let epsilons = if quick { vec![1.0] } else { vec![0.5, 1.0, 5.0] };
+        let subject =
+            |problem| ScoredProblem { problem, public: std::array::from_fn(|_| OnceLock::new()) };
+        let subjects = problems.into_iter().map(subject).collect();
+        Self { subjects, epsilons, seeds: (0..seeds).collect() }
+    }
+
+    /// One row per dataset: a task measures everything on one split.
+    pub fn grid(&self) -> Grid {
+        let name = |subject: &ScoredProblem| subject.problem.case.name.to_owned();
+        Grid {
+            rows: self.subjects.iter().map(name).collect(),
+            columns: vec!["split".to_owned()],
+            seeds: self.seeds.clone(),
+        }
+    }
+
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<PredictorErrors>> {
+        let subject = &self.subjects[place.row];
+        let case = subject.problem.case;
+        let split = |which: usize| -> Result<Split> {
+            let (preparation, public) = subject.public(which)?;
+            let (preparation, public) = (preparation.clone(), public.clone());
+            subject.problem.split_with(preparation, public, place.repetition)
+        };
+        let splits = (0..PREDICTORS.len()).map(split).collect::<Result<Vec<_>>>()?;
+        let plain = splits.first().ok_or_else(|| Error::failed("there is no split"))?;
+        let unit = plain.loss(&Split::exact(case.task, &plain.private)?)?;
+        let mut measured = Vec::new();
+        for (_, numbers, classes) in METHODS {
+            let id = if case.task == Task::Regression { numbers } else { classes };
+            for split in &splits {
+                let mut errors = Vec::new();
+                for (k, epsilon) in self.epsilons.iter().enumerate() {
+                    let target = Target { epsilon: *epsilon, delta: case.delta };
+                    let seed = place.seed().wrapping_add(k as u64);
+                    let trial = split.trial(id, RehearsalNoise::For(target), seed);
+                    errors.push(split.loss(&trial.run_sealed()?.model)? / unit);
+                }
+                measured.push(errors);
+            }
+        }
+        Ok(Some(PredictorErrors(measured)))
+    }
+
+    /// One table for each dataset, and one of geometric means over all.
+    pub fn tables(&self, harvest: &Harvest<PredictorErrors>) -> Vec<StudyTable> {
+        let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
+        let labels = METHODS.iter().flat_map(|(method, ..)| {
+            PREDICTORS.iter().map(move |predictor| match predictor {
+                PublicPredictor::None => (*method).to_owned(),
+                other => format!("{method}, with public {other}"),
+            })
+        });
+        let labels: Vec<String> = labels.collect();
+        let table = |title: String, cell: &dyn Fn(usize, usize) -> SeedValues| StudyTable {
+            title,
+            content: TableContent::Measurements,
+            columns: columns.clone(),
+            rows: labels
+                .iter()
+                .enumerate()
+                .map(|(entry, label)| TableRow {
+                    label: label.clone(),
+                    cells: (0..columns.len()).map(|k| cell(entry, k)).collect(),
+                })
+                .collect(),
+        };
+        let mut tables: Vec<StudyTable> = self
+            .subjects
+            .iter()
+            .enumerate()
+            .map(|(at, subject)| {
+                let case = subject.problem.case;
+                table(format!("{} · δ = {:e}", case.name, case.delta), &|entry, k| {
+                    SeedValues::of(harvest.of(at, 0).map(|one| one.0[entry][k]).collect())
+                })
+            })
+            .collect();
+        let all = table("geometric mean".to_owned(), &|entry, k| {
+            let means = tables.iter().map(|it| it.rows[entry].cells[k].mean());
+            let means: Option<Vec<f64>> = means.collect();
+            let mean = means.filter(|means| !means.is_empty()).map(|means| {
+                (means.iter().map(|x| x.ln()).sum::<f64>() / means.len() as f64).exp()
+            });
+            SeedValues::of(mean.into_iter().collect())
+        });
+        tables.push(all);
+        tables
+    }
+
+    pub fn header(missing: &[&str]) -> Vec<String> {
+        let mut header = vec![
+            "Public predictors: errors on target records that no method saw, relative to the exact \
+             non-private linear model of the private records (mean squared error, or logarithmic \
+             loss of classes)."
+                .to_owned(),
+            "Each method with its defaults, without a public predictor and with two kinds of it."
+                .to_owned(),
+        ];
+        header.extend(super::not_found(missing));
+        header
+    }
+}

@@ -1,0 +1,141 @@
+//! Public predictors, by the real program.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Output;
+
+use crate::program;
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    program::halflight().current_dir(directory).args(arguments).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+fn succeeds(directory: &Path, arguments: &[&str]) -> String {
+    let output = halflight(directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+    text(&output)
+}
+
+/// Rows of a wave that no line follows, at another level where they are private.
+fn table(rows: std::ops::Range<u32>, level: f64) -> String {
+    let mut text = "x,z,y\n".to_owned();
+    for i in rows {
+        let (x, z) = ((f64::from(i) * 0.37).sin(), (f64::from(i) * 0.11).cos());
+        let y = (4.0 * x).sin() + 0.3 * z + 0.05 * (f64::from(i) * 1.7).sin() + level;
+        writeln!(text, "{x},{z},{y}").unwrap();
+    }
+    text
+}
+
+/// A workspace with a plan of the private records alone, and further words in it.
+fn workspace(plan: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("private.csv"), table(0..700, 0.3)).unwrap();
+    std::fs::write(directory.path().join("public.csv"), table(1000..2200, 0.0)).unwrap();
+    write_session(directory.path(), plan);
+    directory
+}
+
+fn write_session(directory: &Path, plan: &str) {
+    let session = format!(
+        "(version: 1, name: \"test\", datasets: [\
+           (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"y\"),\
+           (name: \"theirs\", role: public, source: file(\"public.csv\"), label: \"y\")],\
+         budgets: {{\"ours\": (epsilon: 9.0, delta: 1e-5)}},\
+         plans: [(name: \"first\", private: \"ours\", public: [\"theirs\"],\
+           target: (epsilon: 2.0, delta: 1e-5), seed: 3, {plan})])"
+    );
+    std::fs::write(directory.join("session.ron"), session).unwrap();
+}
+
+/// The directories of runs, in order of their names.
+fn runs(directory: &Path) -> Vec<String> {
+    let all = std::fs::read_dir(directory.join(".halflight/runs")).unwrap().flatten();
+    let mut all: Vec<String> = all.map(|it| it.path().to_str().unwrap().to_owned()).collect();
+    all.sort();
+    all
+}
+
+/// The root mean squared error on the private rows.
+fn error(directory: &Path, run: &str) -> f64 {
+    let output = halflight(
+        directory,
+        &["predict", run, "private.csv", "--score", "--json", "-o", "out.csv", "--public"],
+    );
+    let told: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+    told["curator_only_score"]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn a_method_with_public_trees_beats_itself_and_its_model_carries_them() {
+    let plain = workspace("method: \"target_only\"");
+    succeeds(plain.path(), &["run", "session.ron", "--json"]);
+    let without = error(plain.path(), &runs(plain.path())[0]);
+
+    let directory = workspace("method: \"target_only\", public_predictor: trees");
+    let here = directory.path();
+    succeeds(here, &["run", "session.ron", "--json"]);
+    let run = runs(here).remove(0);
+    let with = error(here, &run);
+    assert!(with < 0.7 * without, "{with} against {without}");
+    // Twice the same predictions, from the archive or the text alone.
+    let first = std::fs::read(here.join("out.csv")).unwrap();
+    std::fs::remove_file(Path::new(&run).join("model.safetensors")).unwrap();
+    error(here, &run);
+    assert_eq!(std::fs::read(here.join("out.csv")).unwrap(), first);
+    let certificate = std::fs::read_to_string(Path::new(&run).join("certificate.json")).unwrap();
+    assert!(certificate.contains("the public predictor: boosted trees trained on 'theirs' alone"));
+    let again = std::fs::read_to_string(Path::new(&run).join("run.ron")).unwrap();
+    assert!(again.contains("public_predictor: trees"), "{again}");
+    succeeds(here, &["verify", &format!("{run}/certificate.json")]);
+    succeeds(here, &["export", &run, "-o", "model.onnx"]);
+
+    // The finished model is the predictor of a next run: its own ε counts there, too.
+    write_session(
+        here,
+        &format!("method: \"profiled_cnvx_adap\", public_predictor: model(\"{run}\")"),
+    );
+    succeeds(here, &["run", "session.ron", "--json"]);
+    let next = runs(here).into_iter().find(|it| *it != run).unwrap();
+    assert!(error(here, &next) < without);
+    let certificate = std::fs::read_to_string(Path::new(&next).join("certificate.json")).unwrap();
+    let certificate: serde_json::Value = serde_json::from_str(&certificate).unwrap();
+    assert_eq!(certificate["start"]["runs"].as_array().unwrap().len(), 1);
+    let whole = certificate["guarantee"]["epsilon"].as_f64().unwrap();
+    let own = certificate["of_this_run"]["epsilon"].as_f64().unwrap();
+    assert!(own <= 2.0 && whole > own, "{own} {whole}");
+    succeeds(here, &["verify", &format!("{next}/certificate.json")]);
+}
+
+#[test]
+fn what_cannot_be_a_predictor_is_refused_with_a_cure() {
+    let directory = workspace("method: \"target_only\", public_predictor: forest");
+    let here = directory.path();
+    let refused = |plan: &str, wanted: &[&str]| {
+        write_session(here, plan);
+        let output = halflight(here, &["run", "session.ron"]);
+        let told = text(&output);
+        assert!(!output.status.success(), "{told}");
+        for wanted in wanted {
+            assert!(told.contains(wanted), "{wanted}: {told}");
+        }
+    };
+    let plan = |predictor: &str| format!("method: \"target_only\", public_predictor: {predictor}");
+    refused(&plan("forest"), &["session.ron:1:", "none, linear, trees, model(\"PATH\")"]);
+    refused(&plan("column(\"q\")"), &["column 'q'", "public.csv"]);
+    refused(&plan("column(\"y\")"), &["is the label"]);
+    refused(&plan("model(\"nowhere\")"), &["nowhere", "name a run directory"]);
+    refused(
+        "method: \"public_shape\", public_predictor: trees",
+        &["has public predictors built in", "leave `public_predictor` out"],
+    );
+}
