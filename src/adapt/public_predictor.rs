@@ -45,7 +45,6 @@ pub enum PublicPredictor {
 pub const FORM: &str = "none, linear, trees, model(\"PATH\") or column(\"NAME\")";
 
 impl PublicPredictor {
-    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }

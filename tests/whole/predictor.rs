@@ -68,7 +68,17 @@ fn runs(directory: &Path) -> Vec<String> {
 fn error(directory: &Path, run: &str) -> f64 {
     let output = halflight(
         directory,
-        &["predict", run, "private.csv", "--score", "--json", "-o", "out.csv", "--public"],
+        &[
+            "predict",
+            run,
+            "private.csv",
+            "--score",
+            "--json",
+            "-o",
+            "out.csv",
+            "--public",
+            "--force",
+        ],
     );
     let told: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
