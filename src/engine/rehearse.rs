@@ -576,9 +576,9 @@ mod tests {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let found = run(&job(one.path(), 1.0, ""));
         assert_eq!(found, run(&job(other.path(), -3.0, "")));
-        // And four other settings of the advised method, in each scene.
-        assert_eq!((found.done, found.total), (40, 40));
-        assert_eq!(found.advice.settings.len(), 4);
+        // And five other settings of the advised method, in each scene.
+        assert_eq!((found.done, found.total), (44, 44));
+        assert_eq!(found.advice.settings.len(), 5);
         assert_eq!(found.advice.scenes[..2], ["region north", "region south"]);
         assert_eq!(found.advice.epsilons, [0.5, 1.0]);
         assert!(found.advice.choice.iter().all(Option::is_some));
@@ -600,7 +600,7 @@ mod tests {
         let mut told = Vec::new();
         let again = RehearsalJob { part: (0, 1), ..first };
         let found = rehearse(&again, &mut |state| told.push(state.done)).unwrap();
-        assert_eq!((told[0], *told.last().unwrap()), (24, 40));
+        assert_eq!((told[0], *told.last().unwrap()), (24, 44));
         assert_eq!(found.advice, run(&job(whole.path(), 1.0, "")).advice);
     }
 
@@ -800,6 +800,6 @@ mod tests {
         });
         assert_eq!(found.unwrap().done, 3);
         job.stop.store(false, Ordering::Relaxed);
-        assert_eq!(run(&job).done, 40);
+        assert_eq!(run(&job).done, 44);
     }
 }

@@ -382,12 +382,13 @@ fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
     {
         return report(&error.code.to_string()).cure(format!("give {}", public_predictor::FORM));
     }
-    let mut cure = "correct the file at this place".to_owned();
     let previous = files::previous(Path::new(origin));
-    if previous.is_file() {
-        cure += &format!(", or use the copy from before the last save: {}", previous.display());
-    }
-    report(&error.code.to_string()).cure(cure)
+    let cure = "correct the file at this place";
+    report(&error.code.to_string()).cure(if previous.is_file() {
+        format!("{cure}, or use the copy from before the last save: {}", previous.display())
+    } else {
+        cure.to_owned()
+    })
 }
 
 #[cfg(test)]
