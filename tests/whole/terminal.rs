@@ -644,7 +644,7 @@ fn predictions_are_written_from_compare_and_a_file_that_does_not_fit_is_refused_
 fn a_sweep_is_collected_from_the_ledger_screen() {
     let directory = small_workspace();
     let here = directory.path();
-    let sweep = ["--on", "list", "--into", "sweep", "--sealed", "--over", "seed=0..2"];
+    let sweep = ["--on", "list", "--into", "cluster/sweep", "--sealed", "--over", "seed=0..2"];
     let commands = halflight(here, &[&["sweep", "session.ron"], &sweep[..]].concat());
     let commands: Vec<&str> = commands.lines().collect();
     assert_eq!(commands.len(), 3);
@@ -656,11 +656,11 @@ fn a_sweep_is_collected_from_the_ledger_screen() {
     screen.press("6");
     screen.wait_for("What ours has spent");
     screen.wait_for("c gathers the results of the sweep");
-    // This one lies outside of the workspace's own sweeps.
+    // This one lies neither among the workspace's own sweeps nor beside the session.
     let collect = |screen: &mut Screen, wanted: &str| {
         screen.press("c");
         screen.wait_for("Collect a sweep");
-        screen.press("\x15sweep");
+        screen.press("\x15cluster/sweep");
         screen.press(ENTER);
         screen.wait_for(wanted);
     };
