@@ -701,8 +701,13 @@ mod tests {
             ], plans: [(name: \"first\", method: \"{method}\", private: \"ours\",
               public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), settings: {{{settings}}})])"
         );
-        let session = Session::parse(&text, "s.ron")?;
-        let workspace = Workspace::of(directory.path())?;
+        first_plan(&text, directory.path())
+    }
+
+    /// The first plan of a session in this directory.
+    fn first_plan(session: &str, directory: &Path) -> Result<Assembly> {
+        let session = Session::parse(session, "s.ron")?;
+        let workspace = Workspace::of(directory)?;
         let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
         let loaded = loaded.collect::<Result<Vec<_>>>()?;
         let loaded: Vec<_> = loaded.iter().collect();
@@ -913,12 +918,7 @@ mod tests {
             ], plans: [(name: \"first\", method: \"target_only\", private: \"ours\",
               public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), {more})])"
         );
-        let session = Session::parse(&text, "s.ron")?;
-        let workspace = Workspace::of(directory.path())?;
-        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
-        let loaded = loaded.collect::<Result<Vec<_>>>()?;
-        let loaded: Vec<_> = loaded.iter().collect();
-        assemble(&session, &session.plans[0], &loaded, &PreparedStore::default())
+        first_plan(&text, directory.path())
     }
 
     #[test]
