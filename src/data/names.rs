@@ -109,7 +109,7 @@ pub fn is_pattern(name: &str) -> bool {
 }
 
 /// Whether `name` matches `pattern`.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(in crate::data) fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut read) = (0, 0);

@@ -12,7 +12,7 @@ use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
 use crate::data::overlap::Sketch;
 use crate::data::persons;
-use crate::data::read::{self, Reading, ReadingProgress, Unwatched};
+use crate::data::read::{self, Reading, ReadingProgress, Unwatched, parts};
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
 use crate::data::{Missing, missing};
 use crate::error::{Error, Result};
@@ -227,8 +227,12 @@ pub fn load_watched(
                 key: Some(secret.id()),
                 sketch: None,
             };
-            let origin = parts.iter().map(|part| part.origin.as_str()).collect::<Vec<_>>();
-            let whole = record(origin.join(" + "), content);
+            // A folder is the same place when parts are added to it.
+            let origin = match definition.source.files()[..] {
+                [place] => canonical(&workspace.resolve(place)),
+                _ => parts.iter().map(|part| part.origin.as_str()).collect::<Vec<_>>().join(" + "),
+            };
+            let whole = record(origin, content);
             let whole = DatasetRecord { sketch: sketch.clone(), ..whole };
             if parts.len() > 1 {
                 let parts = parts.into_iter().map(|part| record(part.origin, part.content));
@@ -316,7 +320,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads everything that a source names, one after another.
     fn read_all(&mut self, source: &Source) -> Result<(Table, Vec<SourcePart>)> {
-        let Source::Several(sources) = source else {
+        let in_parts = self.in_parts(source)?;
+        let Source::Several(sources) = in_parts.as_ref().unwrap_or(source) else {
             let (table, origin) = self.read(source)?;
             let content = table.content;
             return Ok((table, vec![SourcePart { origin, content }]));
@@ -336,7 +341,33 @@ impl Reader<'_> {
             }
             tables.push(table);
         }
-        Ok((Table::concat(&tables.iter().collect::<Vec<_>>())?, parts))
+        let mut table = Table::concat(&tables.iter().collect::<Vec<_>>())?;
+        if in_parts.is_some() {
+            table.origin = source.files().join(" + ");
+        }
+        Ok((table, parts))
+    }
+
+    /// A source whose file is a folder or a pattern, as its parts: the ledger knows each by itself.
+    fn in_parts(&self, source: &Source) -> Result<Option<Source>> {
+        let (Source::File(file)
+        | Source::Delimited { file, .. }
+        | Source::Arrays { file, .. }
+        | Source::Sparse { file, .. }) = source
+        else {
+            return Ok(None);
+        };
+        let parts = parts::of(&self.workspace.resolve(file))?;
+        Ok(parts.map(|parts| {
+            let of_part = |part: PathBuf| {
+                let mut source = source.clone();
+                for file in source.files_mut() {
+                    *file = part.display().to_string();
+                }
+                source
+            };
+            Source::Several(parts.into_iter().map(of_part).collect())
+        }))
     }
 
     fn file(&mut self, path: &Path, reading: &Reading) -> Result<Table> {

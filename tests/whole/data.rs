@@ -148,7 +148,9 @@ fn the_image_datasets_have_their_documented_sizes() {
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, text) in files {
-        std::fs::write(directory.path().join(name), text).unwrap();
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
     directory
 }
@@ -297,6 +299,38 @@ fn a_file_among_several_shares_the_account_of_the_whole_and_is_not_public_too() 
     );
     let error = dataset::load(&twice.datasets[0], &workspace(directory.path())).unwrap_err();
     assert!(error.to_string().contains("the same rows are named twice"), "{error}");
+}
+
+#[test]
+fn a_folder_of_parts_is_one_dataset_and_stays_the_same_account_as_it_grows() {
+    let directory = directory(&[
+        ("ours/part-0.csv", &records(0, 200, false)),
+        ("ours/part-1.csv", &records(200, 200, false)),
+        ("ours/_SUCCESS", ""),
+        ("theirs/2023/a.csv", &records(900, 150, false)),
+        ("theirs/2024/a.csv", &records(1200, 150, false)),
+    ]);
+    let theirs = "source: file(\"theirs/*/*.csv\")";
+    let whole = session("source: file(\"ours\")", &[theirs]);
+    let loaded = load_all(&whole, directory.path());
+    assert_eq!((loaded[0].rows, loaded[1].rows), (400, 300));
+    assert!(assembled(&whole, 0, &loaded).is_ok());
+    let found = stdout(&halflight(directory.path(), &["data", "inspect", "theirs/*/*.csv"]));
+    assert!(found.contains("300"), "{found}");
+
+    let part = load_all(&session("source: file(\"ours/part-1.csv\")", &[theirs]), directory.path());
+    std::fs::write(directory.path().join("ours/part-2.csv"), records(400, 100, false)).unwrap();
+    let grown = load_all(&whole, directory.path());
+    assert_eq!(grown[0].rows, 500);
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::open(folder.path()).unwrap();
+    let datasets = [&loaded[0], &part[0], &grown[0]];
+    let accounts = datasets.map(|loaded| loaded.register(&mut ledger).unwrap());
+    assert!(accounts.iter().all(|account| *account == accounts[0]), "{accounts:?}");
+
+    std::fs::create_dir(directory.path().join("ours/year=2025")).unwrap();
+    let error = dataset::load(&whole.datasets[0], &workspace(directory.path())).unwrap_err();
+    assert!(error.to_string().contains("whose name may be a column"), "{error}");
 }
 
 #[test]

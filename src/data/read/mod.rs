@@ -12,6 +12,7 @@
 //! | [`libsvm`] | LIBSVM and SVMlight text |
 //! | [`arff`] | Weka's ARFF |
 //! | [`input`], [`records`], [`mod@array`] | bytes, unpacked, with progress · rows of text · arrays of numbers |
+//! | [`parts`] | one table in several files: a folder, a pattern |
 //! | [`in_turn`] | threads that work on pieces and add them in order |
 //! | [`decoder_crash`] | decoders that crash on damaged files |
 //!
@@ -30,6 +31,7 @@ pub mod libsvm;
 pub mod numpy;
 mod pages;
 pub mod parquet;
+pub mod parts;
 mod records;
 pub mod safetensors;
 
@@ -98,10 +100,12 @@ pub enum Reading {
     Sparse(usize),
 }
 
-/// Reads a file.
+/// Reads a file, or all [`parts`] of a table in several files.
 pub fn read(path: &Path, reading: &Reading, progress: &mut dyn ReadingProgress) -> Result<Table> {
-    let input = Input::open(path, progress)?;
-    finish(&input, table(&input, &extension(path), reading))
+    whole(path, &mut |part| {
+        let input = Input::open(part, progress)?;
+        finish(&input, table(&input, &extension(part), reading))
+    })
 }
 
 /// Reads a file of private records.
@@ -127,9 +131,22 @@ pub fn read_private(
     reading: &Reading,
     progress: &mut dyn ReadingProgress,
 ) -> Result<Table> {
-    let mut input = Input::open(path, progress)?;
-    input.forgiving = true;
-    finish(&input, table(&input, &extension(path), reading))
+    whole(path, &mut |part| {
+        let mut input = Input::open(part, progress)?;
+        input.forgiving = true;
+        finish(&input, table(&input, &extension(part), reading))
+    })
+}
+
+/// One table of a file or of all parts.
+fn whole(path: &Path, read: &mut dyn FnMut(&Path) -> Result<Table>) -> Result<Table> {
+    let Some(parts) = parts::of(path)? else {
+        return read(path);
+    };
+    let tables = parts.iter().map(|part| read(part)).collect::<Result<Vec<_>>>()?;
+    let mut table = Table::concat(&tables.iter().collect::<Vec<_>>())?;
+    table.origin = path.display().to_string();
+    Ok(table)
 }
 
 /// Reads a self-explanatory file.
@@ -170,8 +187,10 @@ pub fn beginning(path: &Path, most: u64) -> Result<(Vec<u8>, bool)> {
     Ok((bytes, whole))
 }
 
-/// The kind of a file.
+/// The kind of a file, or of the first part of a table in several files.
 pub fn format(path: &Path) -> Result<Format> {
+    let parts = parts::of(path)?;
+    let path = parts.iter().flatten().next().map_or(path, PathBuf::as_path);
     let mut nobody = Unwatched;
     detect(&Input::open(path, &mut nobody)?, &extension(path))
 }

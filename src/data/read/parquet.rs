@@ -149,6 +149,11 @@ fn metadata(input: &Input) -> Result<ParquetMetaData> {
         .map_err(|error| flaw(format!("its description is damaged: {error}")))
 }
 
+/// Whether it is a sound file that has columns and no rows.
+pub fn lacks_rows(input: &Input) -> bool {
+    metadata(input).is_ok_and(|metadata| metadata.file_metadata().num_rows() == 0)
+}
+
 /// The number of rows, if the file can hold that many.
 fn rows(input: &Input, metadata: &ParquetMetaData) -> Result<usize> {
     let columns = metadata.file_metadata().schema_descr().num_columns() as u64;

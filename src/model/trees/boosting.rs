@@ -142,6 +142,7 @@ impl Boosting {
         let mut course = vec![mean_loss(&scores)];
         let mut gradients = vec![vec![0.0; data.examples()]; outputs];
         let mut curvatures = gradients.clone();
+        let mut spare = Vec::new();
         for _ in 0..self.rounds {
             loss.pull(&scores, &mut gradients, &mut curvatures);
             for output in 0..outputs {
@@ -150,7 +151,7 @@ impl Boosting {
                     curvatures: &curvatures[output],
                     outputs: 1,
                 };
-                let mut grown = grow(data, examples.to_vec(), pull, self.growth);
+                let mut grown = grow(data, examples.to_vec(), pull, self.growth, &mut spare);
                 for value in &mut grown.tree.values {
                     *value *= self.learning_rate;
                 }
@@ -246,7 +247,7 @@ mod tests {
         let pull = Pull { gradients: &gradients, curvatures: &curvatures, outputs: 3 };
         let growth = Growth { most_leaves: 4, most_depth: 2, least_examples: 20, ridge: 0.0 };
         let all = (0..residuals.len() as u32).collect();
-        let Grown { tree, leaves } = grow(&data, all, pull, growth);
+        let Grown { tree, leaves } = grow(&data, all, pull, growth, &mut Vec::new());
         let root = (tree.feature[0], tree.threshold[0]);
         assert!(root.0 == 0 && (root.1 - 0.364_787_995_815).abs() < 1e-6, "{root:?}");
         // The next split is between the same values as in the reference, but not at the same place

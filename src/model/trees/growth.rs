@@ -3,7 +3,7 @@
 //! Every example has a gradient per output and one curvature. A node's value is the Newton step
 //! −ΣG/(ΣH + λ) of each output, and its worth is Σ_outputs (ΣG)²/(ΣH + λ). The gain of a split is
 //! its children's worth minus its own. Of two siblings only the smaller one's histogram is counted;
-//! the other's is the difference from their parent's.
+//! the other's is the difference from their parent's. Leaves that cannot be split need none.
 
 use super::bins::{BinKind, Binned};
 use super::{LEAF, Tree};
@@ -55,7 +55,8 @@ struct SplitCandidate {
     node: usize,
     depth: usize,
     examples: Vec<u32>,
-    histogram: Vec<f64>,
+    /// Only of a leaf with a split.
+    histogram: Option<Vec<f64>>,
     split: Option<NodeSplit>,
 }
 
@@ -66,17 +67,25 @@ struct Grower<'a> {
     /// Where each column's bins begin in a histogram.
     starts: Vec<usize>,
     bins: usize,
+    /// Histograms that are no longer needed. New memory for each would take longer than counting.
+    spare: &'a mut Vec<Vec<f64>>,
 }
 
-/// Grows a tree on those `examples`.
-pub fn grow(data: &Binned, examples: Vec<u32>, pull: Pull<'_>, growth: Growth) -> Grown {
+/// Grows a tree on those `examples`. `spare` is kept from tree to tree.
+pub fn grow(
+    data: &Binned,
+    examples: Vec<u32>,
+    pull: Pull<'_>,
+    growth: Growth,
+    spare: &mut Vec<Vec<f64>>,
+) -> Grown {
     let mut starts = Vec::with_capacity(data.columns.len());
     let mut bins = 0;
     for column in &data.columns {
         starts.push(bins);
         bins += column.bins();
     }
-    Grower { data, pull, growth, starts, bins }.grow(examples)
+    Grower { data, pull, growth, starts, bins, spare }.grow(examples)
 }
 
 impl Grower<'_> {
@@ -85,11 +94,11 @@ impl Grower<'_> {
         self.pull.outputs + 2
     }
 
-    fn grow(&self, examples: Vec<u32>) -> Grown {
+    fn grow(&mut self, examples: Vec<u32>) -> Grown {
         let histogram = self.count(&examples);
         let total = self.total(&examples);
         let mut tree = Tree::of_one(self.value(&total));
-        let mut open = vec![self.candidate(0, 0, examples, histogram, &total)];
+        let mut open = vec![self.candidate(0, 0, examples, Some(histogram), &total)];
         let mut closed = Vec::new();
         while open.len() + closed.len() < self.growth.most_leaves {
             let gain =
@@ -104,23 +113,30 @@ impl Grower<'_> {
             }
             let Some((at, _)) = best else { break };
             let candidate = open.swap_remove(at);
-            match self.split(candidate, &mut tree) {
+            let last = open.len() + closed.len() + 2 >= self.growth.most_leaves;
+            match self.split(candidate, &mut tree, last) {
                 Ok([left, right]) => open.extend([left, right]),
                 Err(leaf) => closed.push(leaf),
             }
         }
-        closed.extend(open.into_iter().map(|leaf| (leaf.node, leaf.examples)));
+        for leaf in open {
+            self.spare.extend(leaf.histogram);
+            closed.push((leaf.node, leaf.examples));
+        }
         closed.sort_by_key(|(node, _)| *node);
         Grown { tree, leaves: closed }
     }
 
-    fn count(&self, examples: &[u32]) -> Vec<f64> {
+    fn count(&mut self, examples: &[u32]) -> Vec<f64> {
+        let stride = self.stride();
+        let mut histogram = self.spare.pop().unwrap_or_default();
+        histogram.clear();
+        histogram.resize(self.bins * stride, 0.0);
         if self.pull.outputs == 1 {
-            return self.count_one(examples);
+            self.count_one(examples, &mut histogram);
+            return histogram;
         }
         let Pull { gradients, curvatures, outputs } = self.pull;
-        let stride = self.stride();
-        let mut histogram = vec![0.0; self.bins * stride];
         for (column, start) in self.data.columns.iter().zip(&self.starts) {
             let part = &mut histogram[start * stride..][..column.bins() * stride];
             for &example in examples {
@@ -140,10 +156,9 @@ impl Grower<'_> {
 
     /// The same for one output, where most of the time is spent: example by example, because sums
     /// for different columns are independent.
-    fn count_one(&self, examples: &[u32]) -> Vec<f64> {
+    fn count_one(&self, examples: &[u32], histogram: &mut [f64]) {
         let Pull { gradients, curvatures, .. } = self.pull;
         let columns = self.starts.len();
-        let mut histogram = vec![0.0; 3 * self.bins];
         let (bins, _) = histogram.as_chunks_mut::<3>();
         for &example in examples {
             let example = example as usize;
@@ -156,7 +171,6 @@ impl Grower<'_> {
                 bin[2] += 1.0;
             }
         }
-        histogram
     }
 
     fn total(&self, examples: &[u32]) -> Vec<f64> {
@@ -201,18 +215,27 @@ impl Grower<'_> {
         sums[outputs + 1] >= self.growth.least_examples as f64 && sums[outputs] >= LEAST_CURVATURE
     }
 
+    fn may_be_split(&self, depth: usize, examples: &[u32]) -> bool {
+        depth < self.growth.most_depth && examples.len() >= 2 * self.growth.least_examples.max(1)
+    }
+
     fn candidate(
-        &self,
+        &mut self,
         node: usize,
         depth: usize,
         examples: Vec<u32>,
-        histogram: Vec<f64>,
+        mut histogram: Option<Vec<f64>>,
         total: &[f64],
     ) -> SplitCandidate {
-        let splittable = depth < self.growth.most_depth
-            && examples.len() >= 2 * self.growth.least_examples.max(1);
-        let split = splittable.then(|| self.best_split(&histogram, total)).flatten();
-        let histogram = if split.is_some() { histogram } else { Vec::new() };
+        let split = match &histogram {
+            Some(histogram) if self.may_be_split(depth, &examples) => {
+                self.best_split(histogram, total)
+            }
+            _ => None,
+        };
+        if split.is_none() {
+            self.spare.extend(histogram.take());
+        }
         SplitCandidate { node, depth, examples, histogram, split }
     }
 
@@ -300,14 +323,17 @@ impl Grower<'_> {
         best
     }
 
-    /// The two children of a leaf, entered into the tree.
+    /// The two children of a leaf, entered into the tree. Nothing is split after the `last` split.
     fn split(
-        &self,
+        &mut self,
         candidate: SplitCandidate,
         tree: &mut Tree,
+        last: bool,
     ) -> Result<[SplitCandidate; 2], (usize, Vec<u32>)> {
-        let SplitCandidate { node, depth, examples, mut histogram, split } = candidate;
-        let Some(NodeSplit { column, bin, .. }) = split else { return Err((node, examples)) };
+        let SplitCandidate { node, depth, examples, histogram, split } = candidate;
+        let (Some(NodeSplit { column, bin, .. }), Some(mut histogram)) = (split, histogram) else {
+            return Err((node, examples));
+        };
         let column = &self.data.columns[column];
         let (feature, threshold) = match &column.kind {
             BinKind::Ordered { feature, edges } => (*feature, edges[bin]),
@@ -321,17 +347,23 @@ impl Grower<'_> {
             }
         };
         let (left, right): (Vec<u32>, Vec<u32>) = examples.iter().partition(|e| goes_left(e));
-        let smaller = if left.len() <= right.len() { &left } else { &right };
-        let counted = self.count(smaller);
-        for (parent, counted) in histogram.iter_mut().zip(&counted) {
-            *parent -= counted;
+        let flipped = left.len() > right.len();
+        let (smaller, larger) = if flipped { (&right, &left) } else { (&left, &right) };
+        let mut histograms = [None, None];
+        if last || !self.may_be_split(depth + 1, larger) {
+            self.spare.push(histogram);
+        } else {
+            let counted = self.count(smaller);
+            for (parent, counted) in histogram.iter_mut().zip(&counted) {
+                *parent -= counted;
+            }
+            histograms = [Some(counted), Some(histogram)];
         }
-        let (mut histograms, flipped) = ([counted, histogram], left.len() > right.len());
         if flipped {
             histograms.reverse();
         }
         let [of_left, of_right] = histograms;
-        let mut child = |examples: Vec<u32>, histogram: Vec<f64>| {
+        let mut child = |examples: Vec<u32>, histogram| {
             let total = self.total(&examples);
             let at = tree.nodes();
             tree.feature.push(LEAF);

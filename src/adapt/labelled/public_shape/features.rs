@@ -385,7 +385,8 @@ fn cells(features: &Matrix, rests: &Matrix, regions: &[u8]) -> Tree {
         ridge: 0.0,
     };
     let pull = Pull { gradients: &gradients, curvatures: &vec![1.0; records], outputs };
-    let tree = grow(&Binned::new(features), (0..records as u32).collect(), pull, growth).tree;
+    let all = (0..records as u32).collect();
+    let tree = grow(&Binned::new(features), all, pull, growth, &mut Vec::new()).tree;
     // Only its partition of the records matters.
     Tree { values: vec![0.0; tree.nodes()], outputs: 1, ..tree }
 }
