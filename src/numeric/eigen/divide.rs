@@ -183,7 +183,7 @@ impl<'a> Merge<'a> {
         let mut order: Vec<usize> = (0..self.values.len()).collect();
         order.sort_by(|a, b| self.values[*a].total_cmp(&self.values[*b]));
         let largest = self.values.iter().fold(self.rho, |most, value| most.max(value.abs()));
-        let negligible = 8.0 * f64::EPSILON * largest;
+        let negligible = 2.0 * f64::EPSILON * largest;
         let mut kept: Vec<usize> = Vec::new();
         for column in order {
             if self.rho * self.z[column].abs() <= negligible {

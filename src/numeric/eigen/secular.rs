@@ -35,7 +35,7 @@ pub(super) fn root(poles: &[f64], weights: &[f64], index: usize, distances: &mut
         (low, high, shift) = (-gap, 0.0, -0.5 * gap);
         value = at(distances, shift);
     }
-    let exact = f64::EPSILON * (LANES + count / LANES) as f64;
+    let exact = f64::EPSILON * (2 + count / LANES) as f64;
     for step in 0.. {
         if value.sum.abs() <= exact * value.size {
             break;
