@@ -81,7 +81,7 @@ impl Division<'_> {
             leaf,
         };
         let (upper, lower) = parallel::at_once(|| upper.conquer(), || lower.conquer());
-        (upper?, lower?);
+        upper.and(lower)?;
         Merge::of(values, columns, height, first, link).finish();
         Some(())
     }

@@ -40,11 +40,7 @@ pub(super) fn root(poles: &[f64], weights: &[f64], index: usize, distances: &mut
         if value.sum.abs() <= exact * value.size {
             break;
         }
-        if value.sum < 0.0 {
-            low = shift
-        } else {
-            high = shift
-        }
+        *(if value.sum < 0.0 { &mut low } else { &mut high }) = shift;
         let right = next.map(|_| distances[index + 1] - shift);
         let mut tried = shift + value.step(distances[index] - shift, right);
         if !(low < tried && tried < high) || step > QUICK_STEPS {
