@@ -6,19 +6,31 @@
 //! the reflections. The eigenvectors get all rotations at once, for a few rows at a time that stay
 //! in the cache.
 //!
+//! All rotations together take more time than the reflections. So the eigenvectors of a large matrix
+//! come from divide and conquer, whose work is in products of matrices, and the reflections are
+//! applied to them in blocks.
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`reduce`] | the reflections, and the resulting tridiagonal matrix |
 //! | [`basis`] | their product |
 //! | [`sweep`] | the sweeps on the tridiagonal matrix |
 //! | [`rotate`] | the effect of the sweeps on the basis |
+//! | [`divide`] | divide and conquer on the tridiagonal matrix |
+//! | [`secular`] | the equation whose roots are the eigenvalues of two parts together |
+//! | [`back`] | the reflections applied to the resulting eigenvectors |
 
+mod back;
 mod basis;
+mod divide;
 mod reduce;
 mod rotate;
+mod secular;
 mod sweep;
 
+use self::back::turn_back;
 use self::basis::Reflect;
+use self::divide::Division;
 use self::reduce::Reduce;
 use self::rotate::rotated;
 use self::sweep::{Rotations, Tridiagonal};
@@ -32,6 +44,10 @@ const BLOCK: usize = 4;
 /// rounding errors, and their own squares would be inexact.
 const NOTHING: f64 = 1e-100;
 
+/// From this size on, divide and conquer is faster than the sweeps, with a leaf of this size.
+const LARGE: usize = 300;
+const LEAF: usize = 48;
+
 /// The most pairs of sweeps per eigenvalue; one is usual.
 const PATIENCE: usize = 15;
 
@@ -40,11 +56,16 @@ const PATIENCE: usize = 15;
 /// that every finite matrix has. The result is the same to the last bit for any number of threads.
 pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
     let scale = scale(matrix.as_slice())?;
-    let threads = parallel::threads_for(matrix.nrows().pow(3));
-    decompose(matrix, scale, threads, PATIENCE).or_else(|| Some(slowly(matrix)))
+    let found = if matrix.nrows() < LARGE {
+        let threads = parallel::threads_for(matrix.nrows().pow(3));
+        decompose(matrix, scale, threads, PATIENCE)
+    } else {
+        decompose_by_division(matrix, scale, LEAF)
+    };
+    found.or_else(|| Some(slowly(matrix)))
 }
 
-/// Only the eigenvalues, unsorted, as from [`eigen`].
+/// Only the eigenvalues, unsorted, as from [`eigen`] up to rounding.
 pub fn eigenvalues(matrix: &Matrix) -> Option<Vector> {
     let scale = scale(matrix.as_slice())?;
     if matrix.is_empty() {
@@ -86,6 +107,20 @@ fn decompose(
 
     let vectors = rotated(&basis, dimension, &rotations?, threads);
     Some((Vector::from_vec(tridiagonal.diagonal) / scale, vectors))
+}
+
+/// By divide and conquer. `None` if the sweeps of a leaf do not converge.
+fn decompose_by_division(matrix: &Matrix, scale: f64, leaf: usize) -> Option<(Vector, Matrix)> {
+    let dimension = matrix.nrows();
+    let (reflectors, Tridiagonal { diagonal: mut values, squares }) = reduced(matrix, scale);
+    let beside: Vec<f64> =
+        squares.iter().map(|square| square.abs().sqrt().copysign(*square)).collect();
+    let mut vectors = Matrix::zeros(dimension, dimension);
+    let columns = vectors.as_mut_slice();
+    Division { values: &mut values, beside: &beside, columns, height: dimension, first: 0, leaf }
+        .conquer()?;
+    turn_back(&reflectors, &mut vectors);
+    Some((Vector::from_vec(values) / scale, vectors))
 }
 
 /// The reflections, and the tridiagonal matrix into which they turn scale·matrix.
@@ -158,13 +193,35 @@ mod tests {
     fn assert_decomposed(matrix: &Matrix) {
         let (values, vectors) = eigen(matrix).unwrap();
         assert_eq!(eigenvalues(matrix).unwrap(), values);
+        assert_solves(matrix, &values, &vectors);
+        if matrix.is_empty() {
+            return;
+        }
+        let scale = scale(matrix.as_slice()).unwrap();
+        for leaf in [1, 5] {
+            let (divided, vectors) = decompose_by_division(matrix, scale, leaf).unwrap();
+            assert_solves(matrix, &divided, &vectors);
+            let size = matrix.amax().max(f64::MIN_POSITIVE);
+            let unit = TOLERANCE * f64::EPSILON * matrix.nrows() as f64;
+            let difference = (sorted(divided) - sorted(values.clone())) / size;
+            assert!(difference.amax() <= unit * (matrix / size).norm(), "{difference}");
+        }
+    }
+
+    fn sorted(mut values: Vector) -> Vector {
+        values.as_mut_slice().sort_by(f64::total_cmp);
+        values
+    }
+
+    #[track_caller]
+    fn assert_solves(matrix: &Matrix, values: &Vector, vectors: &Matrix) {
         let dimension = matrix.nrows();
         let unit = TOLERANCE * f64::EPSILON * dimension as f64;
-        let gram = vectors.tr_mul(&vectors) - Matrix::identity(dimension, dimension);
+        let gram = vectors.tr_mul(vectors) - Matrix::identity(dimension, dimension);
         assert!(gram.iter().all(|entry| entry.abs() <= unit), "{:e}", gram.amax());
         let size = matrix.amax().max(f64::MIN_POSITIVE);
         let residual =
-            (matrix / size) * &vectors - &vectors * Matrix::from_diagonal(&(values / size));
+            (matrix / size) * vectors - vectors * Matrix::from_diagonal(&(values / size));
         let unit = unit * (matrix / size).norm();
         assert!(residual.iter().all(|entry| entry.abs() <= unit), "{:e}", residual.amax());
     }
@@ -217,12 +274,42 @@ mod tests {
                 Matrix::from_diagonal(&Vector::from_fn(dimension, |i, _| (i % 7) as f64 - 3.0)),
                 symmetric(dimension, &[0.0], |i, j, _| if i == j + 1 { 1.0 } else { 0.0 }),
                 symmetric(dimension, &[0.0], |i, j, _| 1.0 / (1 + i + j) as f64),
+                wilkinson(dimension),
                 &ones * 1e300,
                 &ones * 5e-324,
                 ones,
             ] {
                 assert_decomposed(&matrix);
             }
+        }
+    }
+
+    /// Pairs of eigenvalues agree in up to all digits.
+    fn wilkinson(dimension: usize) -> Matrix {
+        symmetric(dimension, &[0.0], |i, j, _| match i - j {
+            0 => (i as f64 - (dimension - 1) as f64 / 2.0).abs(),
+            1 => 1.0,
+            _ => 0.0,
+        })
+    }
+
+    #[test]
+    fn large_matrices_are_divided_and_keep_their_bits_on_any_number_of_threads() {
+        let entries: Vec<f64> = (0..997).map(|i| f64::from(i * i % 1009) / 500.0 - 1.0).collect();
+        let dimension = LARGE + 61;
+        for matrix in [
+            symmetric(dimension, &entries, |_, _, x| x),
+            symmetric(dimension, &entries, |i, j, x| if i / 90 == j / 90 { x } else { 0.0 }),
+            wilkinson(dimension),
+        ] {
+            let (values, vectors) = eigen(&matrix).unwrap();
+            assert_solves(&matrix, &values, &vectors);
+            for threads in [1, 2, 3, 8] {
+                let found = parallel::with_threads(threads, || eigen(&matrix).unwrap());
+                assert_eq!(found, (values.clone(), vectors.clone()));
+            }
+            let difference = sorted(values) - sorted(eigenvalues(&matrix).unwrap());
+            assert!(difference.amax() < 1e-12 * matrix.norm(), "{difference}");
         }
     }
 
