@@ -245,6 +245,9 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
                 ("batches", vec![number("batch", 12.0)]),
                 ("released penalty", vec![word("penalty_from", "released")]),
             ],
+            "cnvx_adap" => {
+                vec![("", vec![]), ("released penalty", vec![word("penalty_from", "released")])]
+            }
             "public_shape" | "public_shape_classes" => {
                 vec![("", vec![]), ("zero-out", vec![word("neighbours", "zero_out")])]
             }
