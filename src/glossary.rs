@@ -319,7 +319,7 @@ pub const WORDS: &[Word] = &[
     word(
         "public data only",
         &["source-only", "public data alone"],
-        "A plain model of the public records alone, which costs no privacy. A private model that is no better than this one is not worth its ε.",
+        "A plain model of the public records alone, which costs no privacy. A private model that is no better than this one is not worth its ε. The methods public_only and public_only_classes make it.",
     ),
     word(
         "public error",

@@ -48,6 +48,11 @@ pub trait Method: Sync {
         false
     }
 
+    /// Whether it uses public records alone: it releases nothing, and its runs spend nothing.
+    fn is_public_only(&self) -> bool {
+        false
+    }
+
     /// Whether public predictors are a part of it, so that a plan cannot add one.
     fn has_own_predictor(&self) -> bool {
         false

@@ -59,8 +59,11 @@ impl ExplainedEnergy {
 }
 
 impl Plan {
-    /// The noise with which all releases together meet `target`.
+    /// The noise with which all releases together meet `target`. A plan may release nothing.
     pub fn calibrate(&self, target: Target) -> Result<Calibrated> {
+        if self.releases.is_empty() {
+            return Calibrated::of_nothing(target);
+        }
         calibrate(&self.releases, target)
     }
 

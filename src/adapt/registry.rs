@@ -1,6 +1,7 @@
 //! The list of methods.
 
 use super::Method;
+use super::baselines::public_only;
 use super::classes::{dp_sgd, gep, pillar, pretraining};
 use super::labelled::{
     cnvx_adap, ncnvx_adap, profiled_cnvx_adap, profiled_logistic, public_shape, target_only,
@@ -29,6 +30,8 @@ pub fn methods() -> &'static [&'static dyn Method] {
         &pillar::Pillar,
         &gep::Gep,
         &pretraining::Pretraining,
+        public_only::NUMBERS,
+        public_only::CLASSES,
     ]
 }
 

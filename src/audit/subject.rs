@@ -106,6 +106,11 @@ impl Subject {
         };
         let problem = Problem { shape, public, seed: 0 };
         let aim = target.unwrap_or(TARGET);
+        if method.is_public_only() {
+            let error =
+                format!("'{}' releases nothing, so there is nothing to audit", method.spec().name);
+            return Err(Error::usage(error).cure("audit another method"));
+        }
         let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {
             Some(target) => prepared.plan().calibrate(target)?,
@@ -222,7 +227,7 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     let mut all = Vec::new();
     for method in adapt::methods() {
         let id = method.spec().id;
-        if !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
+        if method.is_public_only() || !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
             continue;
         }
         let variants: Vec<(&str, Vec<(String, Value)>)> = match id {
@@ -240,6 +245,9 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
                 ("batches", vec![number("batch", 12.0)]),
                 ("released penalty", vec![word("penalty_from", "released")]),
             ],
+            "cnvx_adap" => {
+                vec![("", vec![]), ("released penalty", vec![word("penalty_from", "released")])]
+            }
             "public_shape" | "public_shape_classes" => {
                 vec![("", vec![]), ("zero-out", vec![word("neighbours", "zero_out")])]
             }

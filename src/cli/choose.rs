@@ -103,8 +103,11 @@ impl Choose {
     fn candidates(&self, session: &Session) -> Result<Vec<PlanDefinition>> {
         let plans = if self.plans.is_empty() {
             let first = session.plans.first();
-            let alike =
-                |plan: &&PlanDefinition| first.is_some_and(|first| first.private == plan.private);
+            // Public data alone are a candidate without a plan.
+            let spends = |plan: &PlanDefinition| plan.player().spends();
+            let alike = |plan: &&PlanDefinition| {
+                first.is_some_and(|first| first.private == plan.private) && spends(plan)
+            };
             session.plans.iter().filter(alike).cloned().collect()
         } else {
             let named = self.plans.iter().map(|name| session.plan(name).cloned());

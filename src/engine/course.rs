@@ -149,7 +149,8 @@ impl<'a> Drawn<'a> {
         {
             let label = |raw: f64| preparation.label_from_prediction(raw);
             let scene = ScoringNeeds {
-                public_alone: alone.as_ref(),
+                // It is not compared with itself.
+                public_alone: alone.as_ref().filter(|alone| *alone != model.get()),
                 public_holdout: Some(&assembly.public_holdout),
                 classes: &problem.shape.classes,
                 label: &label,

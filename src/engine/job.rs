@@ -106,7 +106,8 @@ impl Job {
 
     /// Whether its plan was rehearsed.
     pub fn is_rehearsed(&self) -> bool {
-        self.expected().is_some()
+        let (player, epsilon) = (self.plan.player(), self.plan.target.epsilon);
+        self.advice().is_some_and(|advice| advice.of_plan(&player, epsilon).is_some())
     }
 
     /// The advice from rehearsals of its plan.

@@ -173,11 +173,14 @@ pub fn preview(
         spent: total.known,
         fits: lookup::how_many_fit(&account, events, after.as_ref()),
         after,
-        refusal: account
-            .check_unit(private.unit().as_deref())
-            .and_then(|()| account.admit(events, plan.target))
-            .and(tested)
-            .err(),
+        refusal: match events.as_slice() {
+            [] => tested.err(),
+            _ => account
+                .check_unit(private.unit().as_deref())
+                .and_then(|()| account.admit(events, plan.target))
+                .and(tested)
+                .err(),
+        },
         unit: private.unit(),
         score,
         calibrated: proposal.calibrated,

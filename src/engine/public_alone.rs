@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::adapt::Problem;
+use crate::adapt::baselines::public_only;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, is_quick, reference};
-use crate::adapt::labelled::public_shape;
+use crate::adapt::{self, Method, Problem};
 use crate::model::Model;
 
 /// Trees are trained on at most this many numbers, which takes about a second; larger data are
@@ -23,7 +23,7 @@ pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     if !is_comparable(problem) {
         return None;
     }
-    let taught = method.starts_with("public_shape");
+    let taught = adapt::method(method).is_ok_and(<dyn Method>::takes_wide_features);
     let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;
     if !taught && !narrow {
         return reference(public, DEFAULT_RIDGE).ok();
@@ -35,7 +35,7 @@ pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
         let public = public.thinned(0, most).into();
         Cow::Owned(Problem { public, ..problem.clone() })
     };
-    public_shape::public_model(&problem).ok()
+    public_only::predictor(&problem).ok()
 }
 
 /// Whether public data alone can be compared with private models soon.

@@ -69,12 +69,14 @@ impl RehearsalJob {
         let mut session = self.session.clone();
         let plan = session.plans.iter_mut().find(|plan| plan.name == self.plan.name);
         match (advice.to_take(), plan) {
-            (Some(player @ Player::Method { .. }), Some(plan)) => {
+            (Some(player), Some(plan)) => {
                 plan.take_player(player);
                 Ok(session)
             }
-            _ => Err(Error::refused("public data alone are advised, and they need no plan")
-                .cure("spend nothing, or choose a larger ε")),
+            _ => {
+                Err(Error::refused("no method could be rehearsed")
+                    .cure("the table says why none fits"))
+            }
         }
     }
 

@@ -286,14 +286,15 @@ mod tests {
             let run = RunId(plan.name.clone());
             let first = Transcript::create(&path, &run).unwrap();
             let (told, words) = outcome(&session, plan, &loaded, (1, first), &Watch::open());
-            assert!(words > 0, "{}", plan.name);
+            let releases = !adapt::method(&plan.method).unwrap().is_public_only();
+            assert_eq!(words > 0, releases, "{}", plan.name);
             let again = Transcript::reopen(&path, &run).unwrap();
             let (again, words) = outcome(&session, plan, &loaded, (2, again), &Watch::sealed());
             assert_eq!(words, 0, "{}: noise was drawn for known values", plan.name);
             assert!(again == told, "{}: other numbers than the first time", plan.name);
             let other = Transcript::create(&directory.path().join("other"), &run).unwrap();
             let (other, _) = outcome(&session, plan, &loaded, (2, other), &Watch::sealed());
-            assert!(other != told, "{}: the noise makes no difference", plan.name);
+            assert_eq!(other != told, releases, "{}: what the noise changes", plan.name);
             std::fs::remove_file(directory.path().join("other")).unwrap();
         }
     }

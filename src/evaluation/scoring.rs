@@ -115,8 +115,15 @@ impl Scoring {
         ))
     }
 
-    /// The releases of a plan and this one, with their noise.
+    /// The releases of a plan and this one, with their noise. If training spends nothing, the rest
+    /// of the budget is left.
     pub fn calibrate(&self, training: &[PlannedRelease], target: Target) -> Result<Calibrated> {
+        let target = match self.asked.pay {
+            Pay::Share(share) if training.is_empty() => {
+                Target { epsilon: share * target.epsilon, ..target }
+            }
+            _ => target,
+        };
         let mut releases = training.to_vec();
         releases.push(self.release(&releases, target)?);
         calibrate(&releases, target)

@@ -78,6 +78,7 @@ pub const PROOFS: &[Topic] = topics! {
     "proofs/pillar": "pillar: private, on public directions",
     "proofs/gep": "gep: noise where public gradients point",
     "proofs/pretraining": "pretraining: public first, then private",
+    "proofs/public_only": "public_only, public_only_classes: public data alone",
     "proofs/ranking": "private rankings: errors, the winner, the table, a direction",
     "proofs/scores": "scores that may be shared",
     "proofs/choices": "choosing among plans",

@@ -394,6 +394,11 @@ impl<T> Released<T> {
         Self(value)
     }
 
+    /// `made` was computed from public data alone: nothing had to be released for it.
+    pub(crate) fn of_public(made: T) -> Self {
+        Self(made)
+    }
+
     /// The value.
     pub fn get(&self) -> &T {
         &self.0

@@ -500,7 +500,8 @@ impl Advice {
 
     /// The expected result of a plan, in a sentence.
     pub fn expectation(&self, plan: &Player, epsilon: f64) -> Option<String> {
-        let (standing, rehearsed) = self.of_plan(plan, epsilon)?;
+        // Public data alone are not compared with themselves.
+        let (standing, rehearsed) = self.of_plan(plan, epsilon).filter(|_| plan.spends())?;
         let s = if standing.scenes == 1 { "" } else { "s" };
         Some(format!(
             "In {} rehearsal{s} on public data at ε {}, {} had {} than public data alone, which \
@@ -529,8 +530,10 @@ impl Advice {
         let epsilon = compact(self.epsilons[self.at]);
         let mut said = vec![if *player == Player::PublicOnly {
             format!(
-                "At ε {epsilon} use public data alone and spend nothing: {}.",
-                self.lost(self.at)
+                "At ε {epsilon} use public data alone and spend nothing: {}. The method '{}' makes \
+                 their model.",
+                self.lost(self.at),
+                player.title()
             )
         } else {
             format!(

@@ -24,7 +24,8 @@ pub enum Player {
 
 impl Player {
     /// The player of a plan. Settings with their default values are left out.
-    /// A public predictor of the plan stands among them.
+    /// A public predictor of the plan stands among them. A method that uses public data alone is
+    /// that player.
     pub fn of_plan(
         method: &str,
         settings: &BTreeMap<String, Value>,
@@ -32,6 +33,9 @@ impl Player {
     ) -> Self {
         let mut settings = settings.clone();
         if let Ok(method) = adapt::method(method) {
+            if method.is_public_only() {
+                return Self::PublicOnly;
+            }
             let usual = |key: &str| method.spec().field(key).map(|it| it.kind.default_value());
             settings.retain(|key, value| usual(key).as_ref() != Some(value));
         }
@@ -115,7 +119,8 @@ impl Player {
 
 /// Public data alone, no privacy, and every method for this task.
 pub fn players(task: Task) -> Vec<Player> {
-    let fits = |method: &&&dyn adapt::Method| method.spec().task == task;
+    let fits =
+        |method: &&&dyn adapt::Method| method.spec().task == task && !method.is_public_only();
     let methods =
         adapt::methods().iter().filter(fits).map(|method| Player::method(method.spec().id));
     [Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect()
@@ -125,9 +130,9 @@ pub fn players(task: Task) -> Vec<Player> {
 pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
     let mut players = vec![Player::PublicOnly, Player::NoPrivacy];
     for id in methods {
-        let spec = adapt::method(id)?.spec();
-        if spec.task == task {
-            players.push(Player::method(spec.id));
+        let method = adapt::method(id)?;
+        if method.spec().task == task && !method.is_public_only() {
+            players.push(Player::method(method.spec().id));
         }
     }
     Ok(players)
@@ -141,6 +146,15 @@ mod tests {
     fn every_method_has_settings_to_try_and_takes_them() {
         for method in adapt::methods() {
             let spec = method.spec();
+            if method.is_public_only() {
+                let plan = Player::of_plan(spec.id, &BTreeMap::new(), &PublicPredictor::None);
+                assert_eq!(plan, Player::PublicOnly);
+                assert!(
+                    spec.fields.is_empty()
+                        && !players(spec.task).contains(&Player::method(spec.id))
+                );
+                continue;
+            }
             let variants = Player::method(spec.id).variants();
             assert!(!variants.is_empty(), "{}", spec.id);
             for variant in variants {

@@ -13,6 +13,7 @@ use super::scene::{Cast, Differences, Roles, Scene, scenes};
 use super::{RehearsalNoise, Split, Trial, Trust};
 use crate::adapt;
 use crate::adapt::PublicPredictor;
+use crate::adapt::baselines::public_only;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
 use crate::adapt::public_predictor::{self, EarlierModel, PublicRows};
@@ -315,8 +316,7 @@ impl Stage {
         let (records, factor) = self.scale(scene);
         let split = self.split(&set, side, records, repetition)?;
         let model = match player {
-            Player::PublicOnly if wide => public_shape::public_model(&split.problem())?,
-            Player::PublicOnly => reference(&split.public, DEFAULT_RIDGE)?,
+            Player::PublicOnly => public_only::predictor(&split.problem())?,
             Player::NoPrivacy => reference(&split.private, DEFAULT_RIDGE)?,
             Player::Method { id, .. } => {
                 let epsilon = epsilon.unwrap_or(1.0);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ranking::RankingDefinition;
 use super::workspace::Workspace;
+use crate::adapt::baselines::public_only;
 use crate::adapt::{self, PublicPredictor, Settings, Spec, Value, public_predictor};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
@@ -132,11 +133,17 @@ impl PlanDefinition {
         Player::of_plan(&self.method, &self.settings, &self.public_predictor)
     }
 
-    /// Takes over the method and the settings of a player; false if it needs no plan.
+    /// Takes over the method and the settings of a player; false if no plan can have them.
     pub fn take_player(&mut self, player: &Player) -> bool {
-        let Player::Method { id, .. } = player else { return false };
+        let id = match player {
+            Player::Method { id, .. } => id.as_str(),
+            Player::PublicOnly => {
+                public_only::id_for(adapt::task_of(&self.method).unwrap_or_default())
+            }
+            Player::NoPrivacy => return false,
+        };
         let (settings, predictor) = player.settings();
-        self.method.clone_from(id);
+        self.take_method(id);
         self.settings = settings;
         self.public_predictor = predictor;
         true

@@ -15,7 +15,7 @@ const fn plain(id: &'static str, line: &'static str) -> Plain {
 }
 
 /// The most promising methods that use public data come first.
-const PLAIN: [Plain; 16] = [
+const PLAIN: [Plain; 18] = [
     plain("public_shape", "private records correct what public ones teach"),
     plain("public_shape_classes", "private records correct what public ones teach"),
     plain("profiled_cnvx_adap", "public and private records together, by how well they fit"),
@@ -31,6 +31,8 @@ const PLAIN: [Plain; 16] = [
     plain("ncnvx_adap", "as published; for comparisons"),
     plain("target_only", "uses no public record: a baseline"),
     plain("target_only_logistic", "uses no public record: a baseline"),
+    plain("public_only", "uses no private record: spends nothing, a baseline"),
+    plain("public_only_classes", "uses no private record: spends nothing, a baseline"),
     plain("dp_sgd", "public records only scale the features: a baseline"),
 ];
 

@@ -4,7 +4,6 @@
 
 use crate::data::{Role, Source};
 use crate::engine::rehearse::RehearsalProgress;
-use crate::rehearsal::Player;
 use crate::session::demo;
 
 use super::context::{Context, DatasetStatus, OpenPopup, Tutorial};
@@ -167,7 +166,7 @@ fn plan(context: &Context) -> &'static str {
 fn has_advised_method(context: &Context) -> bool {
     let Some(plan) = context.shown_plan() else { return false };
     match context.advice(plan).and_then(|advice| advice.to_take()) {
-        Some(player @ Player::Method { .. }) => plan.player() == *player,
+        Some(player) => plan.player() == *player,
         // There is no advice to take.
         _ => true,
     }

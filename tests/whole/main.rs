@@ -39,6 +39,7 @@ mod overlap;
 mod persons;
 mod pipeline;
 mod predictor;
+mod public_only;
 mod python;
 mod ranking;
 mod reproduce;

@@ -9,11 +9,13 @@
 //! n⁴σ₂²)), with B̄ = B + κ₁ + κ₂ + κ_∞. All steps are averaged. A step η in u is one of c²η in v.
 //! With many records this hardly moves a weight, and the printed noise is many times the gradient.
 //! This mode exists to reproduce the paper. The paper also releases d̂ for half of ε; here d̂ is
-//! declared, and all of ε goes to the descent.
+//! declared in this mode, and all of ε goes to the descent.
 //!
 //! *Rigorous*: noise from the accountant, w starts at the public solution, steps in
-//! units of the curvature of each block.
+//! units of the curvature of each block. d̂ can be released, as in
+//! [`super::profiled_cnvx_adap`]: [`super::labelled_discrepancy`] has its sensitivity.
 
+use super::penalty::{PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD};
 use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
@@ -23,7 +25,7 @@ use crate::adapt::spec::{Setting, automatic, real, settings, whole};
 use crate::adapt::{
     MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start,
 };
-use crate::data::{PublicRecords, Task};
+use crate::data::Task;
 use crate::error::Result;
 use crate::numeric::Vector;
 use crate::privacy::Target;
@@ -69,13 +71,16 @@ settings! {
             help: "Price of the largest weight.",
             kind: real(0.0, 100.0, 0.0),
         },
+        penalty_from: PenaltyFrom = SOURCE_FIELD,
         public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "squared loss",
-            help: "Added to the loss of every public record. It must be known without looking \
-                   at the private data.",
+            help: "Added to the loss of every public record, where it is declared. It must be \
+                   known without looking at the private data.",
             kind: real(0.0, 100.0, 0.0),
         },
+        penalty_radius: f64 = RADIUS_FIELD,
+        penalty_share: f64 = SHARE_FIELD,
         lambda: Option<f64> = Setting {
             name: "radius Λ",
             unit: "norm of weights",
@@ -122,20 +127,17 @@ pub struct CnvxAdap;
 /// The published bounds hold for a ball that contains the private solution, which on real data is
 /// up to one and a half times as long as the public one. But noise grows with Λ, so a run that
 /// starts at the public solution does better with the smallest ball that contains this one.
-fn radius(shape: &ProblemShape, public: &PublicRecords, settings: CnvxAdapSettings) -> Result<f64> {
+fn radius(shape: &ProblemShape, centre: &Vector, settings: CnvxAdapSettings) -> f64 {
     if let Some(given) = settings.lambda {
-        return Ok(given);
+        return given;
     }
     let lengths = match settings.mode {
         Mode::Rigorous => 1.0,
         Mode::AsPrinted => 2.0,
     };
-    let norm = public.once("length of the ridge solution", DEFAULT_RIDGE, |public, ridge| {
-        Ok(ridge_solution(public, ridge)?.norm())
-    })?;
     // If public labels are almost zero, the ball must still contain a model that predicts the
     // largest label.
-    Ok((lengths * norm).max(shape.bounds.label / shape.bounds.feature_norm))
+    (lengths * centre.norm()).max(shape.bounds.label / shape.bounds.feature_norm)
 }
 
 impl Method for CnvxAdap {
@@ -155,14 +157,21 @@ impl Method for CnvxAdap {
         let given = settings;
         let settings = CnvxAdapSettings::of(given)?;
         let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
-        mode.fixes(&SPEC, given, &["step_size", "weight_step", "weights_share", "average"])?;
+        let own = ["step_size", "weight_step", "weights_share", "average", "penalty_from"];
+        mode.fixes(&SPEC, given, &own)?;
         let shape = &problem.shape;
-        let radius = radius(shape, &problem.public, settings)?;
+        let centre = problem.public.once("ridge solution", DEFAULT_RIDGE, ridge_solution)?;
+        let radius = radius(shape, &centre, settings);
         let largest = Learner::Squared.largest(shape.bounds, radius);
-        let weights_share = settings.weights_share;
-        let method =
-            AsPublished { mode, alpha, weights_share, steps, better: "profiled_cnvx_adap" };
-        let (plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
+        let CnvxAdapSettings { penalty_from, penalty_radius, penalty_share, .. } = settings;
+        let penalty =
+            PenaltySource::of(penalty_from, settings.public_penalty, penalty_radius, penalty_share);
+        let (weights_share, share) = (settings.weights_share, penalty.remaining_share());
+        let better = "profiled_cnvx_adap";
+        let method = AsPublished { mode, alpha, weights_share, share, steps, better };
+        let (mut plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
+        let (announced, released_penalty) = penalty.release(shape, &centre)?.unzip();
+        plan.releases.extend(announced);
         let pulls = Pulls::Convex {
             total: settings.kappa_1,
             square: settings.kappa_2,
@@ -186,7 +195,7 @@ impl Method for CnvxAdap {
                         private: weight / caps.private,
                         beta: 1.0 / model,
                     };
-                    let mut first = ridge_solution(&public, DEFAULT_RIDGE)?;
+                    let mut first = centre;
                     into_ball(&mut first, largest.radius);
                     (pace, first)
                 }
@@ -195,7 +204,8 @@ impl Method for CnvxAdap {
                 releases,
                 learner: Learner::Squared,
                 pulls,
-                penalty: settings.public_penalty,
+                penalty: penalty.declared(),
+                released_penalty,
                 largest,
                 pace,
                 steps,
@@ -243,6 +253,7 @@ mod tests {
     use crate::adapt::spec::Value;
     use crate::adapt::{Series, example};
     use crate::model::LinearModel;
+    use crate::privacy::Allotment;
     use crate::privacy::accountant::QueryKind;
     use crate::rehearsal::{RehearsalNoise, Trial};
 
@@ -321,6 +332,32 @@ mod tests {
     }
 
     #[test]
+    fn a_released_penalty_takes_its_share_and_no_more_than_the_target_is_spent() {
+        let (shape, public, private) = example::shifted(4, 300, 200, 3);
+        let text = |key: &str, word: &str| (key.to_owned(), Value::Text(word.to_owned()));
+        let settings = BTreeMap::from([text("penalty_from", "released")]);
+        let plan = example::plan(&CnvxAdap, &settings, &shape, &public).unwrap();
+        let shares: Vec<f64> = plan
+            .releases
+            .iter()
+            .map(|release| match release.noise {
+                Allotment::Share(share) => share,
+                _ => panic!("{release:?}"),
+            })
+            .collect();
+        assert_eq!(shares, [0.95 * 0.95, 0.05 * 0.95, 0.05]);
+        let noise = RehearsalNoise::For(example::TARGET);
+        let trial = Trial::new(SPEC.id, &public, &private, noise, 1);
+        let declared = trial.clone().run().unwrap();
+        let released = Trial { settings: settings.clone(), ..trial }.run().unwrap();
+        assert!(released.model != declared.model);
+        assert!(released.calibrated.guarantee.epsilon <= example::TARGET.epsilon);
+        let settings = settings.into_iter().chain([text("mode", "as_printed")]).collect();
+        let error = example::plan(&CnvxAdap, &settings, &shape, &public).unwrap_err();
+        assert!(error.what().contains("penalty_from"), "{error}");
+    }
+
+    #[test]
     fn the_ball_is_as_wide_as_the_public_solution_or_twice_that_or_as_wide_as_told() {
         let (shape, mut public, _) = example::shifted(4, 300, 200, 3);
         let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
@@ -330,7 +367,7 @@ mod tests {
                 ("lambda".to_owned(), Value::Number(lambda)),
             ]);
             let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
-            radius(&shape, &public.clone().into(), settings).unwrap()
+            radius(&shape, &ridge_solution(public, DEFAULT_RIDGE).unwrap(), settings)
         };
         assert_eq!(of(&public, "as_printed", 0.0), 2.0 * norm);
         assert_eq!(of(&public, "rigorous", 0.0), norm.max(1.0));
@@ -348,8 +385,8 @@ mod tests {
             let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
             let plan = example::plan(&CnvxAdap, &given, &shape, &public).unwrap();
             // Features and labels are at most 1; the private records share 1 − α = 0.9.
-            let (error, cap) =
-                (radius(&shape, &public.clone().into(), settings).unwrap() + 1.0, 0.9 / 200.0);
+            let centre = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
+            let (error, cap) = (radius(&shape, &centre, settings) + 1.0, 0.9 / 200.0);
             let wanted = [2.0 * cap * 2.0 * error, cap * error * error];
             for (release, wanted) in plan.releases.iter().zip(wanted) {
                 assert_eq!(release.query.kind, QueryKind::Gaussian);

@@ -172,7 +172,8 @@ impl Method for NcnvxAdap {
         };
         let largest = learner.largest(shape.bounds, settings.radius);
         let weights_share = settings.weights_share;
-        let method = AsPublished { mode, alpha, weights_share, steps, better: "profiled_logistic" };
+        let (share, better) = (1.0, "profiled_logistic");
+        let method = AsPublished { mode, alpha, weights_share, share, steps, better };
         let (plan, releases, caps) = method.plan(learner, shape, largest, target);
         let pulls = Pulls::Smooth {
             total: settings.lambda_1,
@@ -190,6 +191,7 @@ impl Method for NcnvxAdap {
                 learner,
                 pulls,
                 penalty: settings.public_penalty,
+                released_penalty: None,
                 largest,
                 pace: pace(settings, largest, pulls, caps, norm),
                 steps,

@@ -1,9 +1,9 @@
 //! The penalty d̂ on public records: declared, or released from the data.
 
 use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
-use super::profiled::ProfiledRecords;
 use crate::adapt::ProblemShape;
 use crate::adapt::spec::{Setting, choices, real};
+use crate::data::{Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
 use crate::privacy::{
@@ -84,7 +84,16 @@ impl PenaltySource {
         let what = format!("the labelled discrepancy within {radius} of the public solution, once");
         let share = Allotment::Share(share);
         let announced = release.announced(what, 1, share, Adjacency::ReplaceOne);
-        Ok(Some((announced, ReleasedPenalty { release, radius })))
+        let (centre, bounds) = (centre.clone(), shape.bounds);
+        Ok(Some((announced, ReleasedPenalty { release, centre, radius, bounds })))
+    }
+
+    /// d̂, or 0 until it is drawn.
+    pub(super) fn declared(self) -> f64 {
+        match self {
+            Self::Declared(penalty) => penalty,
+            Self::Released { .. } => 0.0,
+        }
     }
 
     /// The share of the budget for the method's other releases.
@@ -97,27 +106,29 @@ impl PenaltySource {
 }
 
 /// A penalty that is still to be drawn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ReleasedPenalty {
     release: Release<Laplace>,
+    centre: Vector,
     radius: f64,
+    bounds: Bounds,
 }
 
 impl ReleasedPenalty {
-    pub(super) fn draw(
+    /// `data`: the records as a dataset.
+    pub(super) fn draw<R>(
         self,
         spender: &mut Spender,
-        shape: &ProblemShape,
-        public: &ProfiledRecords,
-        private: &Private<ProfiledRecords>,
-        centre: &Vector,
+        public: &Dataset,
+        private: &Private<R>,
+        data: fn(&R) -> &Dataset,
     ) -> Result<Released<f64>> {
-        let Self { release, radius } = self;
-        let Some(theirs) = Risk::of(public.data()) else { return Err(unlabelled()) };
-        let largest = largest_loss(shape.bounds, centre, radius);
-        let query = |records: &ProfiledRecords| {
-            let ours = Risk::bounded(records.data(), shape.bounds);
-            let value = ours.and_then(|ours| discrepancy(&ours, &theirs, centre, radius));
+        let Self { release, centre, radius, bounds } = self;
+        let Some(theirs) = Risk::of(public) else { return Err(unlabelled()) };
+        let largest = largest_loss(bounds, &centre, radius);
+        let query = |records: &R| {
+            let ours = Risk::bounded(data(records), bounds);
+            let value = ours.and_then(|ours| discrepancy(&ours, &theirs, &centre, radius));
             vec![value.unwrap_or(0.0).clamp(0.0, largest)]
         };
         let reach = Reach::between(0.0, largest, 1);

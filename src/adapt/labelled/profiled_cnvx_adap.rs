@@ -266,18 +266,13 @@ fn public_residual(public: &Dataset, start: &Vector) -> Result<f64> {
 
 fn profile(shape: &ProblemShape, residual: f64, settings: ProfiledCnvxAdapSettings) -> Profile {
     let root = settings.kappa_scale * residual;
-    let penalty = match settings.penalty() {
-        PenaltySource::Declared(penalty) => penalty,
-        // Known once it is drawn.
-        PenaltySource::Released { .. } => 0.0,
-    };
     let unknowns = shape.dimension as f64;
     let usual = unknowns / (unknowns + shape.private_records as f64);
     Profile {
         loss: ScoreLoss::Squared,
         alpha: settings.alpha.unwrap_or_else(|| usual.min(MOST_USUAL_SHARE)),
         kappa: root.powi(2),
-        penalty,
+        penalty: settings.penalty().declared(),
         clip: 2.0 * root * shape.bounds.feature_norm,
         pooled: settings.weighting == Weighting::Pooled,
         gain: None,

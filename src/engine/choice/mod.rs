@@ -36,7 +36,7 @@ use super::public_alone::public_alone;
 use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
-use crate::adapt::{Companion, PublicPredictor, Run, Step};
+use crate::adapt::{self, Companion, PublicPredictor, Run, Step};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -249,6 +249,12 @@ impl ChoiceJob {
                     plan.private, first.name, first.private
                 ))
                 .cure("choose among plans for the same private data")));
+            }
+            if adapt::method(&plan.method)?.is_public_only() {
+                return Err(at(Error::usage(
+                    "public data alone are a candidate of every choice, and cost nothing",
+                )
+                .cure("leave this plan out")));
             }
             let uses_a_model = matches!(plan.public_predictor, PublicPredictor::Model(_));
             if plan.start.is_some() || uses_a_model {
@@ -574,7 +580,7 @@ impl Judging<'_> {
 /// The part of a candidate that is kept when its training has begun.
 struct Kept {
     plan: PlanDefinition,
-    problem: crate::adapt::Problem,
+    problem: adapt::Problem,
     preparation: crate::data::Preparation,
     public_holdout: Arc<Dataset>,
     holdout: Private<Dataset>,
@@ -585,7 +591,7 @@ struct Kept {
 /// A candidate that begins.
 struct Beginner {
     name: String,
-    prepared: crate::adapt::Prepared,
+    prepared: adapt::Prepared,
     private: Private<crate::data::Bounded>,
 }
 

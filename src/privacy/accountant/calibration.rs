@@ -104,6 +104,11 @@ impl Calibrated {
         })
     }
 
+    /// For a plan that releases nothing.
+    pub(crate) fn of_nothing(target: Target) -> Result<Self> {
+        finish(&[], target.checked()?, 1.0)
+    }
+
     /// No noise at all, for rehearsals on public data, and so no guarantee.
     pub(crate) fn noiseless(releases: &[PlannedRelease], delta: f64) -> Self {
         let event = |release: &PlannedRelease| Event {

@@ -569,14 +569,20 @@ fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId]) -> String 
             ("all records of one person had been left blank instead", "person's records are")
         }
     };
+    let public_only = adapt::method(&facts.method).is_ok_and(<dyn adapt::Method>::is_public_only);
     if guarantee.epsilon == 0.0 {
+        let how = if public_only { "The model was made from public data alone. " } else { "" };
         return format!(
-            "This run drew nothing from {whose}: its outputs would have been the same if \
+            "{how}This run drew nothing from {whose}: its outputs would have been the same if \
              {exchange}."
         );
     }
     let Guarantee { epsilon, delta, .. } = guarantee;
-    let (who, outputs) = if earlier.is_empty() {
+    let (who, outputs) = if public_only {
+        let who = "The model was made from public data alone, and only its score used private \
+                   records: those that were held out.";
+        (who.to_owned(), "its outputs".to_owned())
+    } else if earlier.is_empty() {
         (format!("This run used {whose}."), "its outputs".to_owned())
     } else {
         let names: Vec<&str> = earlier.iter().map(|run| run.0.as_str()).collect();

@@ -106,19 +106,22 @@ impl Context {
             return self.say(Level::Info, "there is no advice yet: r rehearses the plan, for free");
         };
         match advice.to_take() {
-            Some(player @ Player::Method { .. }) => {
+            Some(player) if player.spends() || self.rehearsal.work.is_none() => {
                 self.session.plans[self.plan.index].take_player(player);
                 self.changed();
-                self.say(Level::Info, "took the advised method; u undoes it");
+                let what = match player {
+                    Player::PublicOnly => {
+                        "took public data alone: at this ε a private run is not worth its ε; u \
+                         undoes it"
+                    }
+                    _ => "took the advised method; u undoes it",
+                };
+                self.say(Level::Info, what);
                 self.ask_preview();
             }
-            _ if self.rehearsal.work.is_some() => self.say(
+            _ => self.say(
                 Level::Info,
                 "so far the rehearsal advises public data alone: wait for its end",
-            ),
-            _ => self.say(
-                Level::Warning,
-                "at this ε the rehearsal advises public data alone: a private run is not worth its ε",
             ),
         }
     }
@@ -224,12 +227,15 @@ impl Context {
         }
         let player = plan.player();
         let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
+        let cost = if player.spends() || plan.evaluation.is_some() {
+            let Target { epsilon, delta } = plan.target;
+            format!("It reserves ε {epsilon} at δ {delta:e} of '{}' before it starts", plan.private)
+        } else {
+            "It uses public data alone and spends nothing".to_owned()
+        };
         let text = format!(
-            "Launch '{}'? It reserves ε {} at δ {:e} of '{}' before it starts.{}",
+            "Launch '{}'? {cost}.{}",
             plan.name,
-            plan.target.epsilon,
-            plan.target.delta,
-            plan.private,
             lost.map_or(String::new(), |lost| format!(" Warning: {lost}"))
         );
         self.confirm(text, "launch", |context| {

@@ -126,8 +126,8 @@ impl ProfiledRun {
     /// A released penalty is drawn before the first gradient.
     fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
         let Some(penalty) = self.penalty.take() else { return Ok(()) };
-        let start = self.descent.start();
-        let drawn = penalty.draw(spender, &self.shape, &self.public, &self.private, start)?;
+        let public = self.public.data();
+        let drawn = penalty.draw(spender, public, &self.private, ProfiledRecords::data)?;
         self.profile.penalty = *drawn.get();
         Ok(())
     }

@@ -14,6 +14,7 @@
 
 use super::learner::{LabelledRecords, Largest, Learner};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
+use crate::adapt::labelled::penalty::ReleasedPenalty;
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
 use crate::error::{Error, Result};
@@ -53,6 +54,8 @@ pub struct WeightedDescent {
     pub pulls: Pulls,
     /// d̂
     pub penalty: f64,
+    /// The same to be released, until it is.
+    pub(in crate::adapt::labelled) released_penalty: Option<ReleasedPenalty>,
     pub largest: Largest,
     pub pace: Pace,
     pub steps: u64,
@@ -235,6 +238,10 @@ impl WeightedDescent {
 
 impl Run for WeightedDescent {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        if let Some(penalty) = self.released_penalty.take() {
+            let drawn = penalty.draw(spender, &self.public.data, &self.private, |it| &it.data)?;
+            self.penalty = *drawn.get();
+        }
         let public = self.public_part();
         let whole = Reach::Ball(self.weights.caps.private_total() * self.largest.gradient);
         let gradient =
@@ -342,6 +349,7 @@ mod tests {
             learner,
             pulls,
             penalty: golden.number("common.d_dp"),
+            released_penalty: None,
             largest: learner.largest(bounds, radius),
             pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
             steps: 4,

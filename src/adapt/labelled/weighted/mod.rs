@@ -42,6 +42,8 @@ pub(super) struct AsPublished {
     pub mode: Mode,
     pub alpha: f64,
     pub weights_share: f64,
+    /// What both releases of every step get of the budget.
+    pub share: f64,
     pub steps: u64,
     /// The method that needs no noise for the weights.
     pub better: &'static str,
@@ -53,7 +55,8 @@ impl AsPublished {
     fn noise(self, target: Target, largest: Largest, caps: Caps) -> (Allotment, Allotment) {
         match self.mode {
             Mode::Rigorous => {
-                (Allotment::Share(1.0 - self.weights_share), Allotment::Share(self.weights_share))
+                let share = |part: f64| Allotment::Share(part * self.share);
+                (share(1.0 - self.weights_share), share(self.weights_share))
             }
             Mode::AsPrinted => {
                 let multiplier = printed_multiplier(target, self.steps);

@@ -62,7 +62,9 @@ impl PlanScreen {
         let marked = |plan: &&PlanDefinition| self.marked.contains(&plan.name);
         let any_marked = context.session.plans.iter().any(|plan| marked(&plan));
         let wanted = |plan: &&PlanDefinition| {
-            if any_marked { marked(plan) } else { Some(&plan.private) == private }
+            // Public data alone are a candidate without a plan.
+            let fits = || Some(&plan.private) == private && plan.player().spends();
+            if any_marked { marked(plan) } else { fits() }
         };
         let mut plans: Vec<_> = context.session.plans.iter().filter(wanted).cloned().collect();
         // The first one is kept if noise hides which is the best.

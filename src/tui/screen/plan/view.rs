@@ -387,14 +387,20 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
             TotalStanding::Nothing => "no total: noise came from a known seed".to_owned(),
         }
     };
+    let draws = !preview.calibrated.events.is_empty();
+    let this_run = if draws {
+        format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)
+    } else {
+        "nothing: it uses public data alone".to_owned()
+    };
     let mut facts = vec![
-        ("this run", format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)),
+        ("this run", this_run),
         ("holds if", glossary::change(guarantee.adjacency, preview.unit.is_some()).to_owned()),
         ("budget", budget_words),
         ("spent before", spent(before)),
         ("spent after", spent(after)),
     ];
-    if at != guarantee.delta && preview.budget.is_some() {
+    if draws && at != guarantee.delta && preview.budget.is_some() {
         let words = format!(
             "the budget counts every run at its own δ {at:e}, where the same noise amounts to \
              another ε"
@@ -404,7 +410,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     if let Some(score) = &preview.score {
         facts.push(("released score", score.clone()));
     }
-    if let Some(runs) = preview.fits {
+    if let Some(runs) = preview.fits.filter(|_| draws) {
         let words = match runs {
             0 => "none".to_owned(),
             runs if runs >= MOST_RUNS => format!("{runs} and more, this one included"),
@@ -423,7 +429,8 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         facts.push(("  noise", format!("{} per number", compact(event.mechanism.noise.scale))));
         facts.push(("  sensitivity", compact(event.mechanism.query.sensitivity)));
     }
-    if let Ok(ratio) = preview.releases.noise_to_signal(&preview.calibrated) {
+    let ratio = preview.releases.noise_to_signal(&preview.calibrated);
+    if let Some(ratio) = ratio.ok().filter(|_| !preview.releases.releases.is_empty()) {
         facts.push(("noise to signal", format!("{} to 1 in each draw", compact(ratio))));
     }
     facts.push(("steps", preview.releases.steps.to_string()));

@@ -1,0 +1,114 @@
+//! Public data alone as a method, by the real program.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{program, schema};
+
+fn halflight(directory: &Path, arguments: &[&str]) -> (bool, String, String) {
+    let output = program::halflight().current_dir(directory).args(arguments).output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+    (output.status.success(), out, err)
+}
+
+fn json(directory: &Path, arguments: &[&str]) -> Value {
+    let (success, out, err) = halflight(directory, arguments);
+    assert!(success, "{err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// The same plane in both datasets; no budget.
+fn workspace(method: &str, label: &dyn Fn(f64) -> String, more: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, rows) in [("private.csv", 0..200_u32), ("public.csv", 1000..1400)] {
+        let mut text = "x,z,y\n".to_owned();
+        for i in rows {
+            let (x, z) = ((f64::from(i) * 0.37).sin(), (f64::from(i) * 0.11).cos());
+            writeln!(text, "{x},{z},{}", label(x - 0.5 * z)).unwrap();
+        }
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let about = "label: \"y\", task: regression";
+    let about =
+        if method.ends_with("classes") { "label: \"y\", task: classification" } else { about };
+    let session = format!(
+        "(version: 1, datasets: [\
+           (name: \"ours\", role: private, source: file(\"private.csv\"), {about}),\
+           (name: \"theirs\", role: public, source: file(\"public.csv\"), {about})],\
+         plans: [(name: \"alone\", method: \"{method}\", private: \"ours\", public: [\"theirs\"],\
+           target: (epsilon: 1.0, delta: 1e-5){more})])"
+    );
+    std::fs::write(directory.path().join("session.ron"), session).unwrap();
+    directory
+}
+
+fn certificate(here: &Path, run: &Value) -> (PathBuf, Value) {
+    let directory = here.join(run["directory"].as_str().unwrap());
+    let text = std::fs::read(directory.join("certificate.json")).unwrap();
+    (directory, serde_json::from_slice(&text).unwrap())
+}
+
+#[test]
+fn public_data_alone_are_a_run_that_spends_nothing() {
+    let class = |x: f64| if x > 0.0 { "yes" } else { "no" }.to_owned();
+    for (method, label) in [
+        ("public_only", &(|x: f64| x.to_string()) as &dyn Fn(f64) -> String),
+        ("public_only_classes", &class),
+    ] {
+        let here = workspace(method, label, "");
+        let here = here.path();
+        let told = json(here, &["run", "session.ron", "--sealed", "--json"]);
+        let run = &told["runs"][0];
+        assert_eq!(schema::flaw(&json(here, &["schema", "run"]), &told), None);
+        assert_eq!(
+            (&run["guarantee"]["epsilon"], &run["method"]),
+            (&0.0.into(), &"public data alone".into())
+        );
+        let (directory, certificate) = certificate(here, run);
+        let statement = certificate["statement"].as_str().unwrap();
+        assert!(
+            statement
+                .starts_with("The model was made from public data alone. This run drew nothing")
+        );
+        assert!(certificate["mechanisms"].as_array().unwrap().is_empty());
+        assert!(certificate["reading"].as_str().unwrap().contains("at most 5.0 of 100"));
+        // The ledger knows the run, and that it spent nothing, without a budget.
+        let (_, ledger, _) = halflight(here, &["ledger", "show"]);
+        assert!(ledger.contains("no budget"), "{ledger}");
+        let directory = directory.to_str().unwrap();
+        let (sound, said, err) = halflight(here, &["verify", directory]);
+        assert!(sound, "{said}{err}");
+        // Its model is free to use.
+        let (done, _, err) =
+            halflight(here, &["predict", directory, "public.csv", "-o", "out.csv"]);
+        assert!(done, "{err}");
+        let (done, _, err) = halflight(here, &["report", directory, "-o", "r.html"]);
+        assert!(done, "{err}");
+        let (done, .., err) = halflight(here, &["audit", "session.ron"]);
+        assert!(!done && err.contains("releases nothing"), "{err}");
+    }
+}
+
+#[test]
+fn only_a_score_of_held_out_records_costs_something() {
+    let here = workspace("public_only", &|x| x.to_string(), ", evaluation: (pay: share(0.5))");
+    let here = here.path();
+    let (done, _, err) = halflight(here, &["run", "session.ron"]);
+    assert!(!done && err.contains("no budget"), "{err}");
+    let text = std::fs::read_to_string(here.join("session.ron")).unwrap();
+    let text = text.replace("plans:", "budgets: {\"ours\": (epsilon: 1.0, delta: 1e-5)}, plans:");
+    std::fs::write(here.join("session.ron"), text).unwrap();
+    let told = json(here, &["run", "session.ron", "--sealed", "--json"]);
+    let run = &told["runs"][0];
+    let epsilon = run["guarantee"]["epsilon"].as_f64().unwrap();
+    assert!(epsilon > 0.49 && epsilon <= 0.5, "{epsilon}");
+    let (_, certificate) = certificate(here, run);
+    let statement = certificate["statement"].as_str().unwrap();
+    assert!(statement.contains("only its score used private records"), "{statement}");
+    assert!(run["score"].is_object());
+    assert_eq!(certificate["mechanisms"].as_array().unwrap().len(), 1);
+    let (done, _, err) = halflight(here, &["choose", "session.ron", "--plans", "alone"]);
+    assert!(!done && err.contains("candidate of every choice"), "{err}");
+}
