@@ -21,6 +21,8 @@ pub enum RunColumn {
     PublicBest,
     PrivateLast,
     PrivateBest,
+    /// The error of the private training records without privacy, on the same held-out records.
+    NoPrivacy,
     /// A further score beside the last error.
     Further(Series),
     Steps,
@@ -77,7 +79,7 @@ fn natural(a: &str, b: &str) -> Ordering {
 }
 
 impl RunColumn {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Plan,
         Self::Method,
         Self::Epsilon,
@@ -87,6 +89,7 @@ impl RunColumn {
         Self::PublicBest,
         Self::PrivateLast,
         Self::PrivateBest,
+        Self::NoPrivacy,
         Self::Further(Series::PublicAbsoluteError),
         Self::Further(Series::PrivateAbsoluteError),
         Self::Further(Series::PublicBalancedAccuracy),
@@ -108,8 +111,8 @@ impl RunColumn {
     /// Whether it has any values: further scores are for numbers or for classes, and earlier builds
     /// did not compute them.
     pub fn has_any(self, runs: &[ArchivedRun], watch: &Watch) -> bool {
-        let Self::Further(series) = self else { return true };
-        runs.iter().any(|run| last(run, series, watch).is_some())
+        let some = matches!(self, Self::NoPrivacy | Self::Further(_));
+        !some || runs.iter().any(|run| self.value(run, watch) != SortValue::Missing)
     }
 
     pub fn title(self) -> &'static str {
@@ -130,6 +133,7 @@ impl RunColumn {
             Self::PublicBest => "best public",
             Self::PrivateLast => "private ◆",
             Self::PrivateBest => "best private ◆",
+            Self::NoPrivacy => "no privacy ◆",
             Self::Steps => "steps",
             Self::Outcome => "outcome",
             Self::Time => "time (UTC)",
@@ -140,7 +144,7 @@ impl RunColumn {
 
     pub fn is_exact(self) -> bool {
         match self {
-            Self::PrivateLast | Self::PrivateBest => true,
+            Self::PrivateLast | Self::PrivateBest | Self::NoPrivacy => true,
             // Anything not from public records counts as exact.
             Self::Further(series) => !Series::BESIDE_PUBLIC.contains(&series),
             _ => false,
@@ -157,6 +161,7 @@ impl RunColumn {
                 | Self::PublicBest
                 | Self::PrivateLast
                 | Self::PrivateBest
+                | Self::NoPrivacy
                 | Self::Further(_)
                 | Self::Steps
         )
@@ -182,6 +187,10 @@ impl RunColumn {
             Self::PublicBest => number(best(run, Series::PublicError, watch)),
             Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
             Self::PrivateBest => number(best(run, Series::PrivateError, watch)),
+            Self::NoPrivacy => {
+                let errors = run.errors.as_ref().and_then(|errors| errors.reveal(watch));
+                number(errors.and_then(|errors| errors.no_privacy))
+            }
             Self::Further(series) => number(last(run, series, watch)),
             Self::Steps => SortValue::Number(run.steps as f64),
             Self::Outcome => text(&state(run)),

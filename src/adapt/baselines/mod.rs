@@ -1,4 +1,9 @@
-//! Baselines, for comparison. All but [`public_only`] use private records without noise.
+//! Baselines, for comparison.
+//!
+//! Only [`public_only`] is a method. The others look at private records without noise, and a
+//! [`crate::adapt::Run`] has no place for that: it delivers a released model, whose file and
+//! certificate may be passed on. Their results are [`crate::privacy::CuratorOnly`] beside a run's
+//! own, or come from studies on public data.
 //!
 //! | module | holds |
 //! |---|---|

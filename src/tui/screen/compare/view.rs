@@ -98,7 +98,9 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names:
         RunColumn::PublicBest => longest(11),
         RunColumn::PrivateBest => longest(14),
         RunColumn::PrivateLast | RunColumn::Steps => longest(9),
-        RunColumn::Further(_) => longest(column.title().chars().count() as u16),
+        RunColumn::NoPrivacy | RunColumn::Further(_) => {
+            longest(column.title().chars().count() as u16)
+        }
         RunColumn::Tag => longest(4).min(14),
         RunColumn::Run => 42,
     }
@@ -119,7 +121,7 @@ fn columns_that_fit(
     context: &Context,
     room: u16,
 ) -> (Vec<RunColumn>, Vec<u16>) {
-    const BY_WEIGHT: [RunColumn; 20] = [
+    const BY_WEIGHT: [RunColumn; 21] = [
         RunColumn::Plan,
         RunColumn::Epsilon,
         RunColumn::Score,
@@ -132,6 +134,7 @@ fn columns_that_fit(
         RunColumn::Tag,
         RunColumn::PublicBest,
         RunColumn::PrivateBest,
+        RunColumn::NoPrivacy,
         RunColumn::Delta,
         RunColumn::Further(Series::PrivateAbsoluteError),
         RunColumn::Further(Series::PublicAbsoluteError),
