@@ -1,26 +1,34 @@
 //! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
 
 use super::LinearModel;
+use crate::numeric::exponential::{exp, ln_1p};
 use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
 
 const NEWTON_STEPS: usize = 50;
 
 /// The loss of a margin s·y; nothing overflows.
-#[inline]
+// Inlined, like the functions below, so that loops over records compute several at once.
+#[allow(clippy::inline_always)]
+#[inline(always)]
 pub fn loss(margin: f64) -> f64 {
-    (-margin).max(0.0) + (-margin.abs()).exp().ln_1p()
+    loss_and_slope(margin).0
 }
 
-/// d loss / d margin, in (−1, 0).
-#[inline]
+/// d loss / d margin, in [−1, 0].
+#[allow(clippy::inline_always)]
+#[inline(always)]
 pub fn slope(margin: f64) -> f64 {
-    if margin >= 0.0 {
-        let decay = (-margin).exp();
-        -decay / (1.0 + decay)
-    } else {
-        -1.0 / (1.0 + margin.exp())
-    }
+    loss_and_slope(margin).1
+}
+
+/// Both, which share an exponential.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+pub fn loss_and_slope(margin: f64) -> (f64, f64) {
+    let decay = exp(-margin.abs());
+    let share = if margin >= 0.0 { decay } else { 1.0 };
+    ((-margin).max(0.0) + ln_1p(decay), -share / (1.0 + decay))
 }
 
 /// The second derivative, at most 1/4.

@@ -1,5 +1,7 @@
 //! Labels, and the loss of scores against them.
 
+use crate::numeric::exponential::exp;
+
 /// One label per example.
 #[derive(Debug, Clone, Copy)]
 pub enum ExampleLabels<'a> {
@@ -54,9 +56,7 @@ impl<'a> ExampleLabels<'a> {
             Self::OneAgainstRest(classes) => examples
                 .zip(*classes)
                 .map(|(scores, class)| {
-                    one_against_rest(scores, *class, |margin| {
-                        (super::logistic::loss(margin), super::logistic::slope(margin))
-                    })
+                    one_against_rest(scores, *class, super::logistic::loss_and_slope)
                 })
                 .collect(),
             Self::Hinge(classes, zeta) => examples
@@ -91,7 +91,7 @@ fn cross_entropy(scores: &mut [f64], class: u32) -> f64 {
     let own = scores.get(class).map_or(0.0, |score| score - largest);
     let mut sum = 0.0;
     for score in &mut *scores {
-        *score = (*score - largest).exp();
+        *score = exp(*score - largest);
         sum += *score;
     }
     for score in &mut *scores {

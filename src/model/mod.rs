@@ -42,6 +42,7 @@ pub use shape::{Predictor, ScoreMeaning, Shape};
 
 use serde::{Deserialize, Serialize};
 
+use crate::numeric::exponential::exp;
 use crate::numeric::{Matrix, Vector};
 
 /// Any model that a run delivers.
@@ -276,7 +277,7 @@ impl Model {
 fn softmax(mut scores: Matrix) -> Matrix {
     for mut column in scores.column_iter_mut() {
         let largest = column.max();
-        column.apply(|score| *score = (*score - largest).exp());
+        column.apply(|score| *score = exp(*score - largest));
         let sum = column.sum();
         column /= sum;
     }

@@ -8,6 +8,7 @@ pub mod accelerated;
 pub mod angles;
 pub mod convolution;
 pub mod eigen;
+pub mod exponential;
 pub mod fused;
 pub mod leading;
 pub mod least_squares;

@@ -11,6 +11,7 @@
 //! Neither has a closed form. Both reduce to roots of monotone functions of one number.
 
 use super::Vector;
+use super::exponential::raise;
 
 /// Far more than the digits of a double.
 const HALVINGS: usize = 200;
@@ -32,7 +33,7 @@ fn norm(v: impl Iterator<Item = f64> + Clone, p: f64) -> f64 {
 /// The zero of the decreasing `function` between `low` and `high`, by Chandrupatla's method:
 /// inverse quadratic interpolation where it can be trusted, otherwise halving. The nearest end if
 /// the root is outside.
-fn root(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 {
+fn root(low: f64, high: f64, mut function: impl FnMut(f64) -> f64) -> f64 {
     // The newest point and the other end of the bracket.
     let (mut x, mut other) = (low, high);
     let (mut at_x, mut at_other) = (function(x), function(other));
@@ -208,20 +209,32 @@ pub fn bregman(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     let size = norm(q.iter().copied(), p);
     let dual =
         q.zip_map(gradient, |q, g| strength * size * (q.max(0.0) / size).powf(p - 1.0) - step * g);
-    let conjugate = p / (p - 1.0);
-    let at = |constant: f64| {
-        let slope = dual.map(|dual| (dual + constant).max(0.0));
-        let size = norm(slope.iter().copied(), conjugate) / strength;
-        if size > 0.0 {
-            slope.map(|slope| size * (slope / (strength * size)).powf(1.0 / (p - 1.0)))
-        } else {
-            slope
-        }
+    // With L the largest slope and rᵢ = (slopeᵢ/L)^{1/(p−1)}, the norm that the weights follow from
+    // is that of r·slope, as the conjugate exponent is 1 + 1/(p − 1): one power per weight.
+    let largest_dual = dual.max();
+    let share = |dual: f64, largest: f64| ((dual - largest_dual) / largest + 1.0).max(0.0);
+    let mut powers = q.clone();
+    let enter = |largest: f64, powers: &mut Vector| {
+        powers.zip_apply(&dual, |power, dual| *power = share(dual, largest));
+        raise(powers.as_mut_slice(), 1.0 / (p - 1.0));
     };
-    // ‖q‖₁ ≥ ‖q‖_p, and 1 = ‖q‖₁ ≤ m·max q: the largest slope is between 0 and this.
-    let widest = strength * 2.0;
-    let constant = root(-dual.max(), widest - dual.max(), |constant| 1.0 - at(constant).sum());
-    normalised(at(constant))
+    // What multiplies r, of Σ r·slope/L.
+    let scale = |largest: f64, sum: f64| {
+        let share = sum.powf((1.0 - p) / p);
+        largest / strength / share * share.powf(1.0 / (p - 1.0))
+    };
+    let sum_above_one = |largest: f64| {
+        enter(largest, &mut powers);
+        let terms = powers.iter().zip(&dual);
+        let products = terms.map(|(power, dual)| power * share(*dual, largest));
+        1.0 - scale(largest, products.sum()) * powers.sum()
+    };
+    // For weights that sum to 1, ‖q‖_p is in [m^{1/p−1}, 1] and the largest in [1/m, 1].
+    let records = q.len() as f64;
+    let least = strength * records.powf((1.0 / p - 1.0) * (2.0 - p) - (p - 1.0));
+    let largest = root(least, strength, sum_above_one);
+    enter(largest, &mut powers);
+    normalised(powers)
 }
 
 #[cfg(test)]

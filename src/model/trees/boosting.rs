@@ -4,6 +4,7 @@ use super::bins::Binned;
 use super::growth::{Growth, Pull, grow};
 use super::{Forest, Tree};
 use crate::numeric::Matrix;
+use crate::numeric::exponential::exp;
 
 /// The loss that a forest minimises.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +106,7 @@ pub fn probability(score: f64) -> f64 {
 /// Scores as probabilities.
 pub fn softmax(scores: &[f64]) -> Vec<f64> {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let powers: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
+    let powers: Vec<f64> = scores.iter().map(|score| exp(score - most)).collect();
     let sum: f64 = powers.iter().sum();
     powers.into_iter().map(|power| power / sum).collect()
 }

@@ -63,12 +63,16 @@ impl ScoreLoss {
         }
     }
 
-    /// d/d score
-    #[inline]
-    fn slope(self, score: f64, y: f64) -> f64 {
+    /// The value, and d/d score.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_slope(self, score: f64, y: f64) -> (f64, f64) {
         match self {
-            Self::Squared => 2.0 * (score - y),
-            Self::Logistic => y * logistic::slope(y * score),
+            Self::Squared => ((score - y).powi(2), 2.0 * (score - y)),
+            Self::Logistic => {
+                let (loss, slope) = logistic::loss_and_slope(y * score);
+                (loss, y * slope)
+            }
         }
     }
 }
@@ -183,7 +187,7 @@ impl Profile {
                 let (x, y) = (public.data.features.column(*record), public.labels[*record]);
                 let score = x.dot(at);
                 let kept = profiled(self.loss.value(score, y), self.kappa).1;
-                sum.axpy(kept * self.loss.slope(score, y) / own.len() as f64, &x, 1.0);
+                sum.axpy(kept * self.loss.with_slope(score, y).1 / own.len() as f64, &x, 1.0);
             }
             sum.norm_squared()
         };
@@ -309,15 +313,23 @@ impl SlopeSums<'_, '_> {
         let SidePart { weight, penalty, kappa, influence, gain, .. } = *self.part;
         // If persons are clipped, their records are not.
         let (factor, influence) = gain.map_or((1.0, influence), |gain| (gain, f64::INFINITY));
-        let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
+        let [mut values, mut losses, mut shares, mut squares, mut slopes] = [[0.0; BLOCK]; 5];
+        // A loop of its own: exponentials of several records at once.
+        for (((score, y), suffered), slope) in
+            scores.iter().zip(labels).zip(&mut losses).zip(&mut slopes)
+        {
+            (*suffered, *slope) = loss.with_slope(*score, *y);
+        }
         let told = losses.iter_mut().zip(&mut values).zip(shares.iter_mut().zip(&mut squares));
-        let records = scores.iter_mut().zip(labels).zip(norms.iter().zip(weights));
-        for (((score, y), (norm, own)), ((suffered, value), (share, square))) in records.zip(told) {
-            let loss_of_it = loss.value(*score, *y);
+        let records = scores.iter_mut().zip(&slopes).zip(norms.iter().zip(weights));
+        for (((score, slope), (norm, own)), ((suffered, value), (share, square))) in
+            records.zip(told)
+        {
+            let loss_of_it = *suffered;
             let (profiled, kept) = profiled(loss_of_it + penalty, kappa);
             (*suffered, *value) = (own * loss_of_it, own * profiled);
             (*share, *square) = (own * kept, own * kept * kept);
-            let slope = factor * weight * kept * loss.slope(*score, *y);
+            let slope = factor * weight * kept * slope;
             let shrink = own * shrink_factor(slope.abs() * norm, influence);
             *score = if shrink > 0.0 { shrink * slope } else { 0.0 };
         }
