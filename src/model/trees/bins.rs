@@ -7,7 +7,7 @@
 
 use crate::numeric::Matrix;
 
-const MOST_BINS: usize = 255;
+pub(super) const MOST_BINS: usize = 255;
 
 /// The columns that trees are grown on.
 #[derive(Debug)]

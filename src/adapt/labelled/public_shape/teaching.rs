@@ -43,6 +43,18 @@ enum TaughtKind {
     Rest(usize),
 }
 
+impl TaughtKind {
+    /// The number of leaves of its trees, and the scores from which they start: `linear` ones for
+    /// trees on residuals.
+    fn forest(self, linear: &Matrix) -> Option<(usize, Option<&[f64]>)> {
+        match self {
+            Self::Linear => None,
+            Self::Trees(leaves) => Some((leaves, None)),
+            Self::Rest(leaves) => Some((leaves, Some(linear.as_slice()))),
+        }
+    }
+}
+
 /// The predictors with their choice.
 #[derive(Debug, Clone)]
 pub struct Taught {
@@ -96,15 +108,7 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
         .collect();
     let binned = Binned::new(&some);
     let line = LinearFit::best(&some, &chosen, parts.get(FOLDS..).unwrap_or_default());
-    let mut outcomes: Vec<Option<Outcome>> = parts.iter().map(|_| None).collect();
-    let jobs: Vec<_> = parts.iter().zip(&mut outcomes).collect();
-    parallel::share_out(jobs, parallel::threads(), &|(part, outcome): (
-        &Part,
-        &mut Option<Outcome>,
-    )| {
-        *outcome = Some(learn((&some, &binned), &chosen, part, line));
-    });
-    let mut outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
+    let mut outcomes = learn((&some, &binned), &chosen, &parts, line);
     let rounds: Vec<usize> = (0..PREDICTORS).map(|kind| best_rounds(&outcomes, kind)).collect();
     let outputs = labels.answer().outputs();
     let blank = || vec![Matrix::zeros(outputs, compared.len()); PREDICTORS];
@@ -231,34 +235,51 @@ fn regions(features: &Matrix) -> Vec<u8> {
     regions
 }
 
-/// Trains every kind on `taught`, and evaluates it on `watched`.
+/// Trains every kind of predictor without each of the parts, and evaluates it on that part.
 fn learn(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,
-    part: &Part,
+    parts: &[Part],
     line: LinearFit,
-) -> Outcome {
-    let (taught, watched) = (part.taught.as_slice(), part.left_out.as_slice());
-    let linear = line.fit(features, labels, taught);
-    let offset = linear.scores(features, labels.answer().outputs());
-    let (mut predictors, mut courses) = (vec![linear], vec![Vec::new()]);
-    for kind in &KINDS[1..] {
-        let (leaves, start) = match kind {
-            TaughtKind::Linear => continue,
-            TaughtKind::Trees(leaves) => (*leaves, None),
-            TaughtKind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
-        };
-        let (forest, course) = boosting(leaves, taught.len()).fit(
-            (binned, features),
-            taught,
-            labels.loss(),
-            start,
-            watched,
-        );
-        predictors.push(Predictor::Forest(forest));
-        courses.push(course);
-    }
-    Outcome { predictors, courses }
+) -> Vec<Outcome> {
+    let outputs = labels.answer().outputs();
+    let linear: Vec<(Predictor, Matrix)> = parts
+        .iter()
+        .map(|part| {
+            let linear = line.fit(features, labels, &part.taught);
+            let offset = linear.scores(features, outputs);
+            (linear, offset)
+        })
+        .collect();
+    // Kind by kind of every part, so that no thread is left with much more than the others; large
+    // trees take longest and come first.
+    let mut forests: Vec<[Option<(Forest, Vec<f64>)>; PREDICTORS]> =
+        parts.iter().map(|_| Default::default()).collect();
+    let mut jobs: Vec<_> = parts
+        .iter()
+        .zip(&linear)
+        .zip(&mut forests)
+        .flat_map(|((part, (_, offset)), forests)| {
+            let kinds = KINDS.iter().zip(forests);
+            kinds.filter_map(move |(kind, forest)| {
+                let (leaves, start) = kind.forest(offset)?;
+                Some((part, leaves, start, forest))
+            })
+        })
+        .collect();
+    jobs.sort_by_key(|(_, leaves, ..)| std::cmp::Reverse(*leaves));
+    parallel::share_out(jobs, parallel::threads(), &|(part, leaves, start, forest)| {
+        let plan = boosting(leaves, part.taught.len());
+        let (taught, watched) = (part.taught.as_slice(), part.left_out.as_slice());
+        *forest = Some(plan.fit((binned, features), taught, labels.loss(), start, watched));
+    });
+    let outcome = |((linear, _), forests): (_, [Option<(Forest, Vec<f64>)>; PREDICTORS])| {
+        let forests = forests.into_iter().flatten();
+        let forests = forests.map(|(forest, course)| (Predictor::Forest(forest), course));
+        let (predictors, courses) = std::iter::once((linear, Vec::new())).chain(forests).unzip();
+        Outcome { predictors, courses }
+    };
+    linear.into_iter().zip(forests).map(outcome).collect()
 }
 
 /// The same on all records, for the best number of rounds.
@@ -277,11 +298,7 @@ fn finally(
         (&TaughtKind, &usize),
         &mut Option<Predictor>,
     )| {
-        let (leaves, start) = match kind {
-            TaughtKind::Linear => return,
-            TaughtKind::Trees(leaves) => (*leaves, None),
-            TaughtKind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
-        };
+        let Some((leaves, start)) = kind.forest(&offset) else { return };
         let plan = Boosting { rounds: *rounds, ..boosting(leaves, everyone.len()) };
         let fitted = plan.fit((binned, features), &everyone, labels.loss(), start, &[]);
         *forest = Some(Predictor::Forest(fitted.0));
