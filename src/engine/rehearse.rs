@@ -242,10 +242,17 @@ impl Work<'_> {
             stop: Arc::clone(&self.job.stop),
         });
         let (sender, receiver) = channel();
-        for _ in 0..parallel::threads() {
-            let (trials, sender) = (Arc::clone(&trials), sender.clone());
-            std::thread::spawn(move || parallel::alone(|| trials.work(&sender)));
-        }
+        std::thread::spawn(move || {
+            // The first number on screen waits for the first trial, which learns from all public
+            // records of its scene: it has every thread to itself.
+            if !trials.play_one(&sender) {
+                return;
+            }
+            for _ in 0..parallel::threads() {
+                let (trials, sender) = (Arc::clone(&trials), sender.clone());
+                std::thread::spawn(move || parallel::alone(|| while trials.play_one(&sender) {}));
+            }
+        });
         receiver
     }
 }
@@ -486,25 +493,25 @@ impl TrialQueue {
 }
 
 impl Trials {
-    fn work(&self, sender: &Sender<(TrialResult, Result<f64>)>) {
+    /// Plays and reports the next trial. False if there is none, or nobody listens any more.
+    fn play_one(&self, sender: &Sender<(TrialResult, Result<f64>)>) -> bool {
         let queue = || self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        while !self.stop.load(Ordering::Relaxed) {
-            let Some(entry) = queue().next() else { return };
-            let start = Instant::now();
-            let player = &self.players[entry.player];
-            let found = self.stage.play(entry.scene, player, entry.repetition, entry.epsilon);
-            let mut told = vec![(entry, found)];
-            if let Err(error) = &told[0].1 {
-                // A player that fails once in a scene always fails: it does not fit these data.
-                let error = error.clone();
-                let others = queue().withdraw(entry);
-                told.extend(others.into_iter().map(|other| (other, Err(error.clone()))));
-            }
-            queue().costs.insert(entry.player, start.elapsed().as_secs_f64());
-            if told.into_iter().any(|found| sender.send(found).is_err()) {
-                return;
-            }
+        if self.stop.load(Ordering::Relaxed) {
+            return false;
         }
+        let Some(entry) = queue().next() else { return false };
+        let start = Instant::now();
+        let player = &self.players[entry.player];
+        let found = self.stage.play(entry.scene, player, entry.repetition, entry.epsilon);
+        let mut told = vec![(entry, found)];
+        if let Err(error) = &told[0].1 {
+            // A player that fails once in a scene always fails: it does not fit these data.
+            let error = error.clone();
+            let others = queue().withdraw(entry);
+            told.extend(others.into_iter().map(|other| (other, Err(error.clone()))));
+        }
+        queue().costs.insert(entry.player, start.elapsed().as_secs_f64());
+        told.into_iter().all(|found| sender.send(found).is_ok())
     }
 }
 
