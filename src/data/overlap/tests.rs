@@ -206,3 +206,37 @@ fn no_key_finds_strangers_in_a_small_table_of_coarse_columns() {
         assert!(found.is_some_and(|it| it.shared && it.share > 0.9), "key {seed}: {found:?}");
     }
 }
+
+#[test]
+fn no_key_takes_a_flag_or_an_age_in_years_for_the_same_people() {
+    let rows = |cells: &dyn Fn(usize) -> [f64; 3]| {
+        let column = |at: usize| Column::Numbers((0..1000).map(|row| cells(row)[at]).collect());
+        table(
+            ["a", "b", "y"]
+                .iter()
+                .enumerate()
+                .map(|(at, n)| ((*n).to_owned(), column(at)))
+                .collect(),
+        )
+    };
+    let wave = |row: usize| (row as f64 * 0.7).sin();
+    // The same columns, finer there.
+    let one = rows(&|row| [0.1, (row % 3) as f64, (row % 2) as f64]);
+    let ages = rows(&|row| [number(row, 1), (row % 3) as f64, (20 + row * 7 % 60) as f64]);
+    let finer = rows(&|row| [wave(row), (row % 5) as f64, (3.0 * wave(row)).cos()]);
+    let decimal =
+        rows(&|row| [wave(row), (row % 5) as f64, 20.0 + (row * 41 % 6000) as f64 / 100.0]);
+    let copy = rows(&|row| [wave(row % 200), (row % 5) as f64, row as f64 % 200.0]);
+    let whole = rows(&|row| [wave(row), (row % 5) as f64, row as f64]);
+    for seed in 0..=255 {
+        let key = DigestKey::new([seed; 32]);
+        for (one, other) in [(&one, &finer), (&ages, &decimal)] {
+            let other = Sketch::of(other, &key);
+            let found = written(&Sketch::of(one, &key)).overlap(&other);
+            assert!(!found.is_some_and(|it| it.shared), "key {seed}: {found:?}");
+        }
+        // Every row five times is still a copy.
+        let found = Sketch::of(&copy, &key).overlap(&Sketch::of(&whole, &key));
+        assert!(found.is_some_and(|it| it.shared), "key {seed}: {found:?}");
+    }
+}
