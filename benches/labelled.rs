@@ -1,11 +1,12 @@
 //! `cargo bench --bench labelled`: one gradient step of the profiled methods, which we take in f64,
 //! beside numpy and JAX on the same shapes, in f64 and f32, and against reading the data once.
 //! The last columns are the pass that a run makes: the gradient with every record's part
-//! clipped, and the objective, the mean loss and the weights with it; then the same where persons
-//! have five records, or 24, with each person's part clipped, over the pass before.
+//! clipped, and the objective, the mean loss and the weights with it, for squared loss and for
+//! logistic loss; then the first where persons have five records, or 24, with each person's part
+//! clipped, over the first.
 //!
 //! The peers are asked through `python3`, or the interpreter that `PYTHON` names; without one
-//! only our own times are printed.
+//! only our own times are printed. If a peer is quicker, the bench ends with an error.
 #![allow(clippy::unwrap_used)]
 
 #[path = "peers/mod.rs"]
@@ -31,9 +32,10 @@ const EACH: [usize; 2] = [5, 24];
 fn main() {
     let threads = parallel::threads();
     println!(
-        "{:>14} {:>10} {:>10} {:>8} {:>10} {:>8} {:>8}",
-        "shape", "step", "reading", "of it", "pass", "of 5", "of 24"
+        "{:>14} {:>10} {:>10} {:>8} {:>10} {:>10} {:>8} {:>8}",
+        "shape", "step", "reading", "of it", "pass", "logistic", "of 5", "of 24"
     );
+    let mut behind = peers::Behind::default();
     for (records, features) in SHAPES {
         let mut generator = ChaCha20Rng::seed_from_u64(1);
         let data = Matrix::from_fn(features, records, |_, _| StandardNormal.sample(&mut generator));
@@ -57,6 +59,8 @@ fn main() {
             let data = Dataset { persons, ..(*data).clone() };
             ProfiledRecords::new(Arc::new(data), labels.clone())
         });
+        let signs = (0..records).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+        let classes = ProfiledRecords::new(Arc::clone(&data), signs);
         let data = ProfiledRecords::new(data, labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
@@ -69,6 +73,7 @@ fn main() {
             gain: None,
         };
         let part = profile.private(&data, records);
+        let logistic = Profile { loss: ScoreLoss::Logistic, ..profile }.private(&classes, records);
         let clipped = Profile { gain: Some(2.0), ..profile };
         let by_person = [0, 1].map(|at| clipped.private(&persons[at], records.div_ceil(EACH[at])));
         let w = Vector::from_element(features, 0.01);
@@ -79,7 +84,8 @@ fn main() {
         };
         // Short turns, and the best of each: the machine may be shared.
         let (mut step, mut reading) = (f64::INFINITY, f64::INFINITY);
-        let (mut pass, mut whole) = (f64::INFINITY, [f64::INFINITY; 2]);
+        let (mut pass, mut of_logistic) = (f64::INFINITY, f64::INFINITY);
+        let mut whole = [f64::INFINITY; 2];
         for _ in 0..ROUNDS {
             let start = Instant::now();
             black_box(fused::gradient(black_box(features_of), &w, threads, slope));
@@ -90,6 +96,9 @@ fn main() {
             let start = Instant::now();
             black_box(part.pass(black_box(&w)));
             pass = pass.min(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            black_box(logistic.pass(black_box(&w)));
+            of_logistic = of_logistic.min(start.elapsed().as_secs_f64());
             for (part, whole) in by_person.iter().zip(&mut whole) {
                 let start = Instant::now();
                 black_box(part.pass(black_box(&w)));
@@ -100,16 +109,18 @@ fn main() {
         let shape = format!("{records}x{features}");
         let told = |seconds: f64| format!("{:.3} ms", 1e3 * seconds);
         println!(
-            "{shape:>14} {:>10} {:>10} {:>7.0}% {:>10} {:>8.2} {:>8.2}",
+            "{shape:>14} {:>10} {:>10} {:>7.0}% {:>10} {:>10} {:>8.2} {:>8.2}",
             told(step),
             told(reading),
             100.0 * reading / step,
             told(pass),
+            told(of_logistic),
             whole[0] / pass,
             whole[1] / pass
         );
-        peers::tell(&peers::seconds("gradient.py", &[&shape]), step);
+        behind.tell(&shape, &peers::seconds("gradient.py", &[&shape]), step);
     }
+    behind.end();
 }
 
 /// The sum of all numbers, as fast as memory gives them.

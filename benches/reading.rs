@@ -1,6 +1,7 @@
 //! `cargo bench --bench reading [-- ROWS COLUMNS]`: CSV and Parquet against
 //! pandas' C reader and pyarrow, in turn, on the same files; and the most memory
-//! that reading takes, in units of the array that it makes.
+//! that reading takes, in units of the array that it makes. If a peer is quicker, the bench ends with
+//! an error.
 //!
 //! `PYTHON` names a Python that has the packages of `peers/reading.py`
 //! (`python3` if unset).
@@ -33,6 +34,7 @@ fn main() {
         return;
     }
     println!("{rows} rows × {columns} columns");
+    let mut behind = peers::Behind::default();
     for (kind, name) in [("csv", "pandas' C reader"), ("parquet", "pyarrow")] {
         let path = folder.path().join(format!("t.{kind}"));
         let (mut ours, mut theirs, mut peak) = (f64::INFINITY, f64::INFINITY, 0);
@@ -50,7 +52,9 @@ fn main() {
             ours / theirs,
             peak as f64 / array
         );
+        behind.note(kind, name, theirs, ours);
     }
+    behind.end();
 }
 
 /// Seconds and most bytes of one reading, its fingerprint included.

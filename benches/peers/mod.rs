@@ -25,10 +25,32 @@ pub fn seconds(script: &str, arguments: &[&str]) -> BTreeMap<String, f64> {
     said.and_then(|said| serde_json::from_slice(&said).ok()).unwrap_or_default()
 }
 
-/// A line each: the peer, its time, and how many times ours that is.
+/// Rows in which a peer was quicker.
 #[allow(dead_code)] // as above
-pub fn tell(peers: &BTreeMap<String, f64>, ours: f64) {
-    for (peer, seconds) in peers {
-        println!("  {peer:>9}: {:.3} ms, {:.2} × ours", 1e3 * seconds, seconds / ours);
+#[derive(Default)]
+pub struct Behind(Vec<String>);
+
+#[allow(dead_code)] // as above
+impl Behind {
+    /// A line for each peer: its time, and how many times ours that is.
+    pub fn tell(&mut self, row: &str, peers: &BTreeMap<String, f64>, ours: f64) {
+        for (peer, seconds) in peers {
+            println!("  {peer:>9}: {:.3} ms, {:.2} × ours", 1e3 * seconds, seconds / ours);
+            self.note(row, peer, *seconds, ours);
+        }
+    }
+
+    pub fn note(&mut self, row: &str, peer: &str, theirs: f64, ours: f64) {
+        if theirs < ours {
+            self.0.push(format!("{row}: {peer} takes {:.2} of our time", theirs / ours));
+        }
+    }
+
+    /// Ends the bench, with an error if any row is behind.
+    pub fn end(self) {
+        if !self.0.is_empty() {
+            println!("behind a peer:\n  {}", self.0.join("\n  "));
+            std::process::exit(1);
+        }
     }
 }
