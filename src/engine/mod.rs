@@ -62,6 +62,7 @@ mod single_release;
 mod steps;
 mod steward;
 pub mod sweep;
+mod timing;
 
 pub use assembly::Assembly;
 pub use control::Control;

@@ -12,8 +12,9 @@ use super::assembly::{Proposal, propose};
 use super::prepared::PreparedStore;
 use super::public_alone::is_comparable;
 use super::score::Examinee;
+use super::timing::{Stopwatch, TimedPlan};
 use super::{lookup, overlap, rehearse};
-use crate::adapt::{Plan, ProblemShape};
+use crate::adapt::{Plan, Problem, ProblemShape};
 use crate::data::Table;
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
@@ -59,21 +60,33 @@ struct PreviewRequest {
 }
 
 /// The thread that computes previews, one after another. Only the newest of several waiting
-/// requests is answered.
+/// requests is answered; then `stopwatch` times that plan.
 pub(super) struct Previewer(Sender<PreviewRequest>);
 
 impl Previewer {
-    pub fn start(store: PreparedStore, answer: impl Fn(Result<Preview>) + Send + 'static) -> Self {
+    pub fn start(
+        store: PreparedStore,
+        stopwatch: Stopwatch,
+        answer: impl Fn(Result<Preview>) + Send + 'static,
+    ) -> Self {
         let (sender, inbox) = channel::<PreviewRequest>();
         thread::spawn(move || {
             while let Ok(first) = inbox.recv() {
                 let asked = inbox.try_iter().last().unwrap_or(first);
                 let PreviewRequest { session, plan, datasets, workspace } = asked;
-                let work = || preview(&session, plan, &datasets, &workspace, &store);
-                let told = catch_unwind(AssertUnwindSafe(work));
-                answer(told.unwrap_or_else(|_| {
+                let work = || with_problem(&session, plan, &datasets, &workspace, &store);
+                let told = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
                     Err(Error::failed("the preview crashed").cure("please report the plan"))
-                }));
+                });
+                let timed = told.as_ref().ok().map(|(preview, problem)| TimedPlan {
+                    plan: preview.plan.clone(),
+                    problem: problem.clone(),
+                    steps: preview.releases.steps,
+                });
+                answer(told.map(|(preview, _)| preview));
+                if let Some(timed) = timed {
+                    stopwatch.ask(timed);
+                }
             }
         });
         Self(sender)
@@ -131,6 +144,17 @@ pub fn preview(
     workspace: &Workspace,
     store: &PreparedStore,
 ) -> Result<Preview> {
+    with_problem(session, plan, datasets, workspace, store).map(|(preview, _)| preview)
+}
+
+/// The same, with the public input of its method.
+fn with_problem(
+    session: &Session,
+    plan: PlanDefinition,
+    datasets: &[Arc<Loaded>],
+    workspace: &Workspace,
+    store: &PreparedStore,
+) -> Result<(Preview, Problem)> {
     session.check_plan(&plan)?;
     let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
     let private = loaded.iter().find(|loaded| loaded.definition.name == plan.private);
@@ -164,8 +188,8 @@ pub fn preview(
     let mut warnings = proposal.warnings;
     warnings.extend(account.gaps().iter().map(Gap::words));
     warnings.extend(account.large_delta().into_iter().chain(total.remark));
-    Ok(Preview {
-        shape: proposal.problem.shape,
+    let preview = Preview {
+        shape: proposal.problem.shape.clone(),
         releases: proposal.prepared.plan().clone(),
         account: account.id.clone(),
         budget: account.budget,
@@ -187,5 +211,6 @@ pub fn preview(
         warnings,
         rehearsed: rehearse::known(&plan, &loaded, workspace),
         plan,
-    })
+    };
+    Ok((preview, proposal.problem))
 }

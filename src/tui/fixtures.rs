@@ -196,6 +196,7 @@ pub fn priced() -> App {
     let mut app = loaded();
     app.context.tab = Tab::Plan;
     app.context.plan.preview = Some(Ok(Box::new(preview())));
+    app.context.plan.timed = Some((preview().plan, Some(Duration::from_millis(12_300))));
     app
 }
 

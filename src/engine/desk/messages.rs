@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::data::DatasetDefinition;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer};
@@ -256,6 +256,11 @@ pub enum DeskReport {
     /// The changes to them since.
     Followed(Box<FollowedNews>),
     Preview(Box<Result<Preview>>),
+    /// The time that a run of this plan will take, if it could be timed.
+    Timed {
+        plan: Box<PlanDefinition>,
+        time: Option<Duration>,
+    },
     ChoiceOffered(Box<Result<Offer>>),
     /// The ledger, and the sums of each account.
     Ledger(Book, Vec<Digest>),

@@ -38,6 +38,7 @@ use super::ranking::{self, RankingJob};
 use super::rehearse::{self, RehearsalJob};
 use super::resume::{self, Resumable};
 use super::sweep;
+use super::timing::Stopwatch;
 use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
@@ -87,6 +88,10 @@ impl Desk {
         let reports = Arc::new(Tray::new(wake));
         let (errands, inbox) = channel();
         let (answers, prepared) = (Arc::clone(&reports), PreparedStore::default());
+        let times = Arc::clone(&reports);
+        let stopwatch = Stopwatch::start(move |plan, time| {
+            times.put(DeskReport::Timed { plan: Box::new(plan), time });
+        });
         let clerk = Clerk {
             workspace,
             tray: Arc::clone(&reports),
@@ -95,7 +100,7 @@ impl Desk {
             loaded: BTreeMap::new(),
             shadowed: BTreeMap::new(),
             reading: BTreeMap::new(),
-            previewer: Previewer::start(prepared.clone(), move |preview| {
+            previewer: Previewer::start(prepared.clone(), stopwatch, move |preview| {
                 answers.put(DeskReport::Preview(Box::new(preview)));
             }),
             prepared,

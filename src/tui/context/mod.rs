@@ -29,6 +29,7 @@ mod split;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::history::History;
 use super::live_ranking::LiveRanking;
@@ -130,6 +131,8 @@ pub enum DatasetStatus {
 pub struct ShownPlan {
     pub index: usize,
     pub preview: Option<Result<Box<Preview>, Error>>,
+    /// The last plan that was timed, and the time of a run of it, if it could be timed.
+    pub timed: Option<(PlanDefinition, Option<Duration>)>,
     /// Whether a newer preview was requested.
     pub waiting: bool,
     /// Whether the launch is offered as soon as the ledger would grant it.

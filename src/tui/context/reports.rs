@@ -106,6 +106,7 @@ impl Context {
                     self.ask_to_launch();
                 }
             }
+            DeskReport::Timed { plan, time } => self.plan.timed = Some((*plan, time)),
             DeskReport::ChoiceOffered(offer) => match *offer {
                 Ok(offer) => self.ask_to_choose(offer),
                 Err(error) => self.complain_of(ErrorTopic::Plan, &error),

@@ -449,15 +449,16 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     lines
 }
 
-/// An estimate from the last run of the same method.
+/// From a moment of this plan on public records, or from the last run of the same method.
 fn time_estimate(context: &Context, preview: &Preview) -> String {
-    let same = context
-        .runs
-        .iter()
-        .rev()
-        .filter(|run| run.is_ours() && run.method == preview.plan.method)
-        .find_map(LiveRun::seconds_each);
-    match same {
+    let timed = context.plan.timed.as_ref().filter(|(plan, _)| *plan == preview.plan);
+    let Some((_, timed)) = timed else { return "being timed on public records".to_owned() };
+    if let Some(time) = timed {
+        return format!("about {}, timed on public records", duration(time.as_secs_f64()));
+    }
+    let mut runs = context.runs.iter().rev();
+    let same = runs.find(|run| run.is_ours() && run.method == preview.plan.method);
+    match same.and_then(LiveRun::seconds_each) {
         Some(each) => format!("about {} of work", duration(each * preview.releases.steps as f64)),
         None => "known after a first run of this method".to_owned(),
     }
