@@ -61,7 +61,7 @@ const CLOSE: f64 = 1e-3;
 const GUESSED: f64 = 2e-4;
 /// Where ε jumps, two scales that are closer than this count as the same noise.
 const SAME: f64 = 3e-5;
-/// The first step of a search that starts far from its end.
+/// The least first step of a search that starts far from its end.
 const FAR: f64 = 0.1;
 const ROUNDS: u32 = 40;
 /// A little more noise than training covers, so that rounding leaves nothing uncovered.
@@ -230,7 +230,7 @@ struct Aim {
     most: f64,
     /// How far below is close enough, relatively.
     close: f64,
-    /// The first step away from the start, as a logarithm.
+    /// The least first step away from the start, as a logarithm.
     stride: f64,
 }
 
@@ -282,11 +282,13 @@ impl Aim {
                 // ε falls roughly like μ. If this step is not enough, the next is longer.
                 (Some(_), None) if place < most.ln() => {
                     stride *= 2.0;
-                    (place + (reached - middle).clamp(0.5 * stride, 2.0 * stride)).min(most.ln())
+                    (place + (reached - middle).clamp(0.5 * stride, 2.0 * stride.max(FAR)))
+                        .min(most.ln())
                 }
                 (None, Some(_)) if place > least.ln() => {
                     stride *= 2.0;
-                    (place - (middle - reached).clamp(0.5 * stride, 2.0 * stride)).max(least.ln())
+                    (place - (middle - reached).clamp(0.5 * stride, 2.0 * stride.max(FAR)))
+                        .max(least.ln())
                 }
                 _ => break,
             };
