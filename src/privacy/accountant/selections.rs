@@ -323,6 +323,62 @@ mod tests {
         }
     }
 
+    /// The formula for the largest value over all t, beside a search of them, on polygons that fall
+    /// in many ways: after few steps they still have corners.
+    #[test]
+    fn the_maximum_in_a_cell_is_the_largest_value_of_any_choice() {
+        for (range, cells, steps) in [(0.7_f64, 5, 1), (0.7, 5, 4), (0.05, 4, 3), (2.0, 8, 2)] {
+            let step = range / cells as f64;
+            let last = cells * (steps + 1);
+            let before = composed(range, steps as u64, cells, last, true);
+            let after = composed(range, steps as u64 + 1, cells, last, true);
+            let node = |k: i64| match before.get(k.unsigned_abs() as usize) {
+                Some(value) if k >= 0 => *value,
+                Some(value) => 1.0 - (k as f64 * step).exp() * (1.0 - value),
+                None => 0.0,
+            };
+            let polygon = |epsilon: f64| {
+                let left = (epsilon / step).floor();
+                let part = (epsilon - left * step).exp_m1() / step.exp_m1();
+                node(left as i64) * (1.0 - part) + node(left as i64 + 1) * part
+            };
+            for k in 0..=(last - cells) {
+                let epsilon = k as f64 * step;
+                let value = |t: f64| {
+                    let (p, q) = probabilities(range, t);
+                    p * polygon(epsilon - t) + q * polygon(epsilon - t + range)
+                };
+                let tried = (0..=20_000).map(|part| value(range * f64::from(part) / 2e4));
+                let largest = tried.fold(LEAST, f64::max);
+                let found = after[k];
+                assert!(found >= largest * (1.0 - 1e-11), "{range} {k}: {found:e} {largest:e}");
+                assert!(found <= largest * (1.0 + 1e-6), "{range} {k}: {found:e} {largest:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_one_choice_reveals_is_the_sum_over_its_losses() {
+        for (range, count) in [(0.3, 5_u64), (0.05, 400), (1.5, 2)] {
+            let curve = curve(range, count);
+            for (t, delta) in [(0.5, 1e-3), (0.3, 1e-2), (0.8, 1e-6)] {
+                let t = t * range;
+                let Some(epsilon) = curve.epsilon_with(t, delta) else { continue };
+                let (upper, lower) = probabilities(range, t);
+                let mut ways = 1.0;
+                let mut sum = 0.0;
+                for fewer in 0..=count {
+                    let loss = count as f64 * t - fewer as f64 * range;
+                    let mass = ways * upper.powi((count - fewer) as i32) * lower.powi(fewer as i32);
+                    sum += mass * (-(epsilon - loss).exp_m1()).max(0.0);
+                    ways *= (count - fewer) as f64 / (fewer + 1) as f64;
+                }
+                assert!((sum / delta - 1.0).abs() < 1e-9, "{range} {count} {t}: {sum:e} {delta:e}");
+            }
+            assert_eq!(curve.epsilon_with(0.5 * range, 1.0), None);
+        }
+    }
+
     /// Random choices that depend on earlier outputs never reveal more.
     #[test]
     fn no_adaptive_choice_passes_the_curve() {
