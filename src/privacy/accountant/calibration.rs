@@ -61,6 +61,8 @@ const CLOSE: f64 = 1e-3;
 const GUESSED: f64 = 2e-4;
 /// Where ε jumps, two scales that are closer than this count as the same noise.
 const SAME: f64 = 3e-5;
+/// The least first step of a search that starts far from its end.
+const FAR: f64 = 0.1;
 const ROUNDS: u32 = 40;
 /// A little more noise than training covers, so that rounding leaves nothing uncovered.
 const WELL_COVERED: f64 = 1.0 + 1e-9;
@@ -206,19 +208,20 @@ fn proven(releases: &[PlannedRelease], target: Target) -> Result<(f64, Guarantee
     let range = (ideal / FARTHEST, ideal * FARTHEST);
     let guess = |inverse_mu: f64| Ok(((), compose(inverse_mu)?.guess(target.delta)?));
     // In the middle of the range that is finally wanted.
-    let aim = Aim { most: target.epsilon * (1.0 - 0.4 * CLOSE), close: GUESSED };
-    let start = if guess(ideal).is_ok() {
-        aim.meet(guess, ideal, range).map_or(ideal, |(inverse_mu, ())| inverse_mu)
-    } else {
-        ideal
+    let most = target.epsilon * (1.0 - 0.4 * CLOSE);
+    let aim = Aim { most, close: GUESSED, stride: FAR };
+    let guessed = match guess(ideal) {
+        Ok(first) => aim.meet(guess, (ideal, Ok(first)), range),
+        Err(_) => None,
     };
+    let (start, stride) = guessed.map_or((ideal, FAR), |(inverse_mu, ())| (inverse_mu, CLOSE));
     let proof = |inverse_mu: f64| {
         let guarantee = compose(inverse_mu)?.guarantee(target.delta)?;
         let epsilon = guarantee.epsilon;
         Ok((guarantee, epsilon))
     };
-    let aim = Aim { most: target.epsilon, close: CLOSE };
-    aim.meet(proof, start, range).ok_or_else(|| too_many_numbers(target))
+    let aim = Aim { most: target.epsilon, close: CLOSE, stride };
+    aim.meet(proof, (start, proof(start)), range).ok_or_else(|| too_many_numbers(target))
 }
 
 /// An ε to be met from below.
@@ -227,15 +230,17 @@ struct Aim {
     most: f64,
     /// How far below is close enough, relatively.
     close: f64,
+    /// The least first step away from the start, as a logarithm.
+    stride: f64,
 }
 
 impl Aim {
     /// The least 1/μ found to meet the aim, and the result computed there. `epsilon` falls with
-    /// 1/μ. If it cannot be computed, more noise is tried.
+    /// 1/μ, and is `first` at the start. If it cannot be computed, more noise is tried.
     fn meet<T>(
         self,
         epsilon: impl Fn(f64) -> Result<(T, f64)>,
-        start: f64,
+        (start, first): (f64, Result<(T, f64)>),
         (least, most): (f64, f64),
     ) -> Option<(f64, T)> {
         let (aim, middle) = (self.most.ln(), (self.most * (1.0 - 0.5 * self.close)).ln());
@@ -244,9 +249,11 @@ impl Aim {
         let mut low: Option<(f64, f64)> = None;
         let mut high: Option<(f64, f64)> = None;
         let mut found = None;
-        let mut stride = 0.1;
+        let mut stride = self.stride;
+        let mut first = Some(first);
         for round in 0..ROUNDS {
-            let (value, reached) = match epsilon(place.exp()) {
+            let here = first.take().unwrap_or_else(|| epsilon(place.exp()));
+            let (value, reached) = match here {
                 Ok((value, reached)) => (Some(value), reached.ln()),
                 Err(_) => (None, f64::INFINITY),
             };
@@ -275,11 +282,13 @@ impl Aim {
                 // ε falls roughly like μ. If this step is not enough, the next is longer.
                 (Some(_), None) if place < most.ln() => {
                     stride *= 2.0;
-                    (place + (reached - middle).clamp(0.5 * stride, 2.0 * stride)).min(most.ln())
+                    (place + (reached - middle).clamp(0.5 * stride, 2.0 * stride.max(FAR)))
+                        .min(most.ln())
                 }
                 (None, Some(_)) if place > least.ln() => {
                     stride *= 2.0;
-                    (place - (middle - reached).clamp(0.5 * stride, 2.0 * stride)).max(least.ln())
+                    (place - (middle - reached).clamp(0.5 * stride, 2.0 * stride.max(FAR)))
+                        .max(least.ln())
                 }
                 _ => break,
             };

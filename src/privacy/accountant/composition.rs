@@ -312,26 +312,28 @@ impl Composition {
         }
         let share = self.ideal_delta(delta);
         let curves = self.curves();
-        let losses = Self::interval(&curves.losses, share);
-        let upper = losses.map_or(f64::INFINITY, |interval| interval.upper);
-        let lower = losses.map_or(0.0, |interval| interval.lower);
-        let lower = lower.max(gaussian::epsilon_lower(self.mu, share));
         let mut guarantee = self.running(delta)?;
-        let losses = self.real(upper);
-        if losses < guarantee.epsilon {
-            guarantee.epsilon = losses;
-            guarantee.bound = "privacy loss distribution (PLD)".into();
-        }
-        let mut lower = lower;
-        if let Some(selections) = &curves.selections {
-            let best = selections.epsilon(share).map_or(f64::INFINITY, |it| self.real(it));
-            if best < guarantee.epsilon {
-                guarantee.epsilon = best;
-                guarantee.bound = "optimal composition of selections".into();
-                // These losses belong to a pair that is worse than any selection.
-                lower = selections.epsilon_below(share);
+        let mut improve = |epsilon: f64, bound: &str| {
+            let epsilon = self.real(epsilon);
+            if epsilon < guarantee.epsilon {
+                (guarantee.epsilon, guarantee.bound) = (epsilon, bound.into());
             }
-        }
+        };
+        // No pair shows as much about selections as their own curve, where it reaches that far.
+        let selections = curves.selections.as_ref();
+        let lower = match selections.and_then(|it| Some((it, it.epsilon(share)?))) {
+            Some((curve, epsilon)) => {
+                improve(epsilon, "optimal composition of selections");
+                curve.epsilon_below(share)
+            }
+            None => {
+                let losses = Self::interval(&curves.losses, share);
+                if let Some(interval) = losses {
+                    improve(interval.upper, "privacy loss distribution (PLD)");
+                }
+                losses.map_or(0.0, |it| it.lower).max(gaussian::epsilon_lower(self.mu, share))
+            }
+        };
         // The curve must agree: both are bounds, but they may differ in the last digit.
         for round in 0..32 {
             if self.delta_on(&curves, guarantee.epsilon, share) <= delta {

@@ -18,6 +18,14 @@
 //! end. So the maximum over all t is computed, not searched for, and values above Fⱼ₋₁ give values
 //! above Fⱼ. Right of the lattice the curve is taken to be its last value.
 //!
+//! *The maximum in a cell* that ends at T = t + h is the value at its end plus (√β·e^{T/2} −
+//! √α·e^{−T/2})² where e^{2t} = α/β lies in the cell. Let w be the fall of the polygon in a cell of
+//! the lattice. Then α·e^{−T} = (w₁ − e^{−ε₀}w₂)/((1 − e^{−ε₀})(e^h − 1)), with w₁ in the left cell
+//! and w₂ in the right one, and a − c is the fall between these cells plus (w₁ − w₂)/(e^h − 1). So
+//! both roots depend on the left cell alone, and are computed once for all x. Where α/β is beyond
+//! the start of the cell, the difference of the roots is limited to its value at the start, which
+//! gives no more than the value there; beyond the end it is 0.
+//!
 //! *The negative side.* If P and Q change places, a mechanism of bounded range still has the same
 //! range. So Fⱼ(−ε) = 1 − e^{−ε}(1 − Fⱼ(ε)), and the lattice begins at 0.
 //!
@@ -27,19 +35,22 @@ use pulp::{Simd, WithSimd};
 
 /// How many times a cell may be crossed: some hundredths of a second.
 const MOST_WORK: f64 = 1e7;
-/// Cells of ε₀: with fewer, little is gained over concentrated privacy.
-const CELLS: std::ops::RangeInclusive<usize> = 4..=32;
+/// Cells of ε₀: with fewer, little is gained over concentrated privacy, and with more, less than a
+/// thousandth of ε.
+const CELLS: std::ops::RangeInclusive<usize> = 4..=24;
 /// Cells of two rough curves. What a lattice adds to ε falls with the square of their number, so
-/// the two together say where the curve of a fine lattice is.
-const ROUGH: [usize; 2] = [4, 8];
+/// the two together say where the curve of a finer lattice is.
+const ROUGH: [usize; 2] = [6, 12];
 /// Smaller values of the curve are taken for this one: smaller products of them are slow.
 const LEAST: f64 = 1e-100;
-/// More lanes than any register has: the lattice is a multiple of them long.
+/// Values that are computed together: some registers. The lattice is a multiple of them long.
 const LANES: usize = 16;
 /// Farther out nothing is asked for, and doubles have no e^ε.
 const FARTHEST: f64 = 300.0;
-/// The rounding of doubles in all steps: a dozen units in each.
+/// The rounding of doubles in all steps: a dozen units in each of some thousands. Falls of the
+/// polygon are divided by ε₀, and so are their errors.
 const ROUNDING: f64 = 1e-10;
+const ROUNDING_OF_FALLS: f64 = 1e-12;
 /// How many choices of t are tried from below.
 const TRIED: usize = 24;
 
@@ -72,17 +83,23 @@ impl Selections {
     /// small one. No bound.
     pub fn guess(range: f64, count: u64, farthest: f64, delta: f64) -> Option<f64> {
         let reach = reach(range, count, farthest)?;
-        if cells(range, count, reach) < 2 * ROUGH[1] {
+        let cells = cells(range, count, reach);
+        if 2 * cells < 3 * ROUGH[1] {
             return None;
         }
         let epsilon = |cells| Self::with_cells(range, count, reach, cells).epsilon(delta);
         let (rough, finer) = (epsilon(ROUGH[0])?, epsilon(ROUGH[1])?);
-        let falls = (ROUGH[1] / ROUGH[0]).pow(2) as f64;
-        Some(finer - (rough - finer) / (falls - 1.0))
+        let share = |cells: usize| (cells as f64).powi(-2);
+        let slope = (rough - finer) / (share(ROUGH[0]) - share(ROUGH[1]));
+        Some(finer - slope * (share(ROUGH[1]) - share(cells)))
     }
 
     fn place(&self, index: usize) -> f64 {
         index as f64 * self.step
+    }
+
+    fn rounding(&self) -> f64 {
+        1.0 + ROUNDING + ROUNDING_OF_FALLS / self.range
     }
 
     /// δ at this ε, from above.
@@ -99,7 +116,7 @@ impl Selections {
             }
             None => self.values.last().copied().unwrap_or(1.0),
         };
-        (exact * (1.0 + ROUNDING)).next_up().min(1.0)
+        (exact * self.rounding()).next_up().min(1.0)
     }
 
     /// The least ε ≥ 0 at which δ is proven; `None` beyond the lattice.
@@ -107,7 +124,7 @@ impl Selections {
         if self.delta(0.0) <= delta {
             return Some(0.0);
         }
-        let over = self.values.partition_point(|value| value * (1.0 + ROUNDING) >= delta);
+        let over = self.values.partition_point(|value| value * self.rounding() >= delta);
         let mut high = (over < self.values.len()).then(|| self.place(over))?;
         let mut low = self.place(over.saturating_sub(1));
         while high - low > 1e-12 * high {
@@ -119,41 +136,30 @@ impl Selections {
 
     /// An ε at which selections that all choose the same t have this δ, or nearly.
     pub fn epsilon_below(&self, delta: f64) -> f64 {
-        let choices = || (1..TRIED).map(|part| self.range * part as f64 / TRIED as f64);
-        let curves: Vec<_> = choices().map(|t| self.outcomes(t)).collect();
-        let reached = |epsilon: f64| {
-            curves.iter().any(|outcomes| {
-                let beyond = outcomes.iter().filter(|(loss, _)| *loss > epsilon);
-                let sum: f64 = beyond.map(|(loss, mass)| -(epsilon - loss).exp_m1() * mass).sum();
-                sum * (1.0 - 1e-9) >= delta
-            })
-        };
-        let (mut low, mut high) = (0.0, self.range * self.count as f64);
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            if reached(middle) { low = middle } else { high = middle }
-        }
-        low
+        let choices = (1..TRIED).map(|part| self.range * part as f64 / TRIED as f64);
+        choices.filter_map(|t| self.epsilon_with(t, delta * (1.0 + 1e-9))).fold(0.0, f64::max)
     }
 
-    /// Losses above 0 of all draws together and their probabilities, if each has the loss t or
-    /// t − ε₀.
-    fn outcomes(&self, t: f64) -> Vec<(f64, f64)> {
+    /// The ε > 0 at which all draws together have this δ, if each has the loss t or t − ε₀; `None`
+    /// where they have less at 0. With P and Q of all losses above ε, δ is P − e^ε·Q.
+    fn epsilon_with(&self, t: f64, delta: f64) -> Option<f64> {
         let (upper, lower) = probabilities(self.range, t);
-        let count = self.count as f64;
-        let mut log_ways = 0.0;
-        let mut all = Vec::new();
+        let (count, fall) = (self.count as f64, (-self.range).exp());
+        let (mut log_ways, mut loss) = (0.0, count * t);
+        // P, and e^ε·Q at this loss.
+        let (mut above, mut below) = (0.0, 0.0);
         for fewer in 0..=self.count {
-            let lower_draws = fewer as f64;
-            let loss = count * t - lower_draws * self.range;
-            if loss <= 0.0 {
+            if above - below >= delta || loss <= 0.0 {
                 break;
             }
+            let lower_draws = fewer as f64;
             let log = log_ways + (count - lower_draws) * upper.ln() + lower_draws * lower.ln();
-            all.push((loss, log.exp()));
+            above += log.exp();
+            below = fall * (below + log.exp());
+            loss -= self.range;
             log_ways += ((count - lower_draws) / (lower_draws + 1.0)).ln();
         }
-        all
+        (above > delta).then(|| loss + ((above - delta) / below).ln()).filter(|it| *it > 0.0)
     }
 }
 
@@ -181,31 +187,28 @@ fn composed(range: f64, count: u64, cells: usize, last: usize, is_whole: bool) -
     let margin = cells + 1;
     let inside = margin..margin + (last + 1).next_multiple_of(LANES);
     let places = -(margin as i64)..inside.end as i64;
-    let ratios: Vec<f64> = places.map(|k| (k as f64 * step).exp()).collect();
-    let mut values: Vec<f64> = ratios.iter().map(|ratio| (1.0 - ratio).max(0.0)).collect();
+    let mut values: Vec<f64> = places.map(|k| -(k as f64 * step).exp_m1().min(0.0)).collect();
+    let shrinks: Vec<f64> = (1..=margin).map(|k| (-(k as f64) * step).exp()).collect();
     let cells: Vec<CellOfShift> =
-        (0..cells).map(|cell| CellOfShift::of(range, step, cell)).collect();
-    let (mut slopes, mut intercepts) = (vec![0.0; values.len()], vec![0.0; values.len()]);
+        (1..=cells).map(|cell| CellOfShift::of(range, step, cell)).collect();
+    let [mut falls, mut left, mut right] = [(); 3].map(|()| vec![0.0; values.len()]);
     let mut next = vec![0.0; inside.len()];
     let arch = pulp::Arch::new();
     for _ in 0..count {
         // Farther right, no more is known than that the curve falls.
         let end = if is_whole { 0.0 } else { values[inside.end - 1] };
         values[inside.end..].fill(end);
-        for k in 1..=margin {
-            values[margin - k] = 1.0 - (1.0 - values[margin + k]) * ratios[margin - k];
-        }
-        for at in 0..values.len() - 1 {
-            slopes[at] = (values[at + 1] - values[at]) / (ratios[at + 1] - ratios[at]);
-            intercepts[at] = values[at] - slopes[at] * ratios[at];
+        for (k, shrink) in (1..).zip(&shrinks) {
+            values[margin - k] = 1.0 - (1.0 - values[margin + k]) * shrink;
         }
         arch.dispatch(OneStep {
             range,
+            step,
             cells: &cells,
-            ratios: &ratios,
             values: &values,
-            slopes: &slopes,
-            intercepts: &intercepts,
+            falls: &mut falls,
+            left: &mut left,
+            right: &mut right,
             next: &mut next,
         });
         values[inside.clone()].copy_from_slice(&next);
@@ -215,31 +218,31 @@ fn composed(range: f64, count: u64, cells: usize, last: usize, is_whole: bool) -
 
 /// A cell of the lattice that t may lie in.
 struct CellOfShift {
-    /// Probabilities of the losses t and t − ε₀ at its end.
+    /// Probabilities of the losses t and t − ε₀ at its end T.
     likely: (f64, f64),
-    /// e^{2t} at its ends.
-    squares: (f64, f64),
+    /// e^{T/2}
+    root: f64,
 }
 
 impl CellOfShift {
-    fn of(range: f64, step: f64, cell: usize) -> Self {
-        let (start, end) = (cell as f64 * step, (cell + 1) as f64 * step);
-        Self {
-            likely: probabilities(range, end),
-            squares: ((2.0 * start).exp(), (2.0 * end).exp()),
-        }
+    /// The cell that ends after this many steps.
+    fn of(range: f64, step: f64, cells: usize) -> Self {
+        let end = cells as f64 * step;
+        Self { likely: probabilities(range, end), root: (0.5 * end).exp() }
     }
 }
 
 /// One more step: what `next` is, given the curve of the steps before.
 struct OneStep<'a> {
     range: f64,
+    step: f64,
     cells: &'a [CellOfShift],
-    ratios: &'a [f64],
     values: &'a [f64],
-    /// Of the polygon, as a line in x, right of each lattice value.
-    slopes: &'a [f64],
-    intercepts: &'a [f64],
+    /// Of the polygon in the cell right of each lattice value.
+    falls: &'a mut [f64],
+    /// √α·e^{−T/2} and √β, if this is the cell of ε − t.
+    left: &'a mut [f64],
+    right: &'a mut [f64],
     next: &'a mut [f64],
 }
 
@@ -250,55 +253,52 @@ impl WithSimd for OneStep<'_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { range, cells, ratios, values, slopes, intercepts, next } = self;
-        let (margin, all) = (cells.len() + 1, -(-range).exp_m1());
-        let (more, less) = (1.0 / all, (-range).exp() / all);
-        let (more, less) = (simd.splat_f64s(more), simd.splat_f64s(less));
+        let Self { range, step, cells, values, falls, left, right, next } = self;
+        let (count, all, grows) = (cells.len(), -(-range).exp_m1(), step.exp_m1());
+        for (fall, ends) in falls.iter_mut().zip(values.windows(2)) {
+            *fall = ends[0] - ends[1];
+        }
+        let (first, fall) = (1.0 / (all * grows), (-range).exp());
+        let ends = values.iter().zip(&values[count..]).zip(falls.iter().zip(&falls[count..]));
+        for ((left, right), ((here, there), (near, far))) in
+            left.iter_mut().zip(right.iter_mut()).zip(ends)
+        {
+            // Neither is negative, but for rounding.
+            *left = (first * (near - fall * far)).max(0.0).sqrt();
+            *right = (first * fall * (grows * (here - there) + (near - far))).max(0.0).sqrt();
+        }
         let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
-        let least = simd.splat_f64s(LEAST);
-        for (block, next) in S::as_mut_simd_f64s(next).0.iter_mut().enumerate() {
-            let at = margin + block * S::F64_LANES;
-            let x = load::<S>(ratios, at);
-            let mut most = load::<S>(values, at);
-            for (cell, CellOfShift { likely: (p, q), squares }) in cells.iter().enumerate() {
-                let left = at - cell - 1;
-                let right = left + cells.len();
-                let (low, high) = (load::<S>(values, left), load::<S>(values, right));
-                let end = simd.mul_f64s(simd.splat_f64s(*q), high);
-                let end = simd.mul_add_e_f64s(simd.splat_f64s(*p), low, end);
-                most = simd.max_f64s(most, end);
-
-                let (falls, rises) = (load::<S>(slopes, left), load::<S>(slopes, right));
-                let alpha = simd.mul_f64s(simd.mul_f64s(more, x), simd.sub_f64s(rises, falls));
-                let (a, c) = (load::<S>(intercepts, left), load::<S>(intercepts, right));
-                let beta = simd.mul_f64s(less, simd.sub_f64s(a, c));
-                let from = simd.sub_f64s(alpha, simd.mul_f64s(beta, simd.splat_f64s(squares.0)));
-                let to = simd.sub_f64s(simd.mul_f64s(beta, simd.splat_f64s(squares.1)), alpha);
-                let within = simd.min_f64s(from, to);
-                if simd.reduce_max_f64s(within) <= 0.0 {
-                    continue;
+        let (least, across) = (simd.splat_f64s(LEAST), simd.splat_f64s(-(-step).exp_m1()));
+        for (block, next) in next.chunks_exact_mut(LANES).enumerate() {
+            let at = count + 1 + block * LANES;
+            next.copy_from_slice(&values[at..at + LANES]);
+            let most = S::as_mut_simd_f64s(next).0;
+            for (cell, CellOfShift { likely: (p, q), root }) in cells.iter().enumerate() {
+                let from = at - cell - 1;
+                let (p, q) = (simd.splat_f64s(*p), simd.splat_f64s(*q));
+                let root = simd.splat_f64s(*root);
+                let ends = registers::<S>(values, from).iter();
+                let ends = ends.zip(registers::<S>(values, from + count));
+                let roots = registers::<S>(left, from).iter().zip(registers::<S>(right, from));
+                for (most, ((low, high), (left, right))) in most.iter_mut().zip(ends.zip(roots)) {
+                    let end = simd.mul_add_e_f64s(p, *low, simd.mul_f64s(q, *high));
+                    let right = simd.mul_f64s(*right, root);
+                    let apart = simd.max_f64s(zero, simd.sub_f64s(right, *left));
+                    let apart = simd.min_f64s(simd.mul_f64s(across, right), apart);
+                    *most = simd.max_f64s(*most, simd.mul_add_e_f64s(apart, apart, end));
                 }
-                // e^t where it is largest.
-                let factor = simd.sqrt_f64s(simd.div_f64s(alpha, beta));
-                let p = simd.sub_f64s(more, simd.mul_f64s(less, factor));
-                let off = simd.sub_f64s(simd.div_f64s(x, factor), load::<S>(ratios, left));
-                let low = simd.mul_add_e_f64s(falls, off, low);
-                let far = simd.div_f64s(load::<S>(ratios, at + cells.len()), factor);
-                let off = simd.sub_f64s(far, load::<S>(ratios, right));
-                let high = simd.mul_add_e_f64s(rises, off, high);
-                let found = simd.mul_f64s(simd.sub_f64s(one, p), high);
-                let found = simd.max_f64s(most, simd.mul_add_e_f64s(p, low, found));
-                most = simd.select_f64s(simd.less_than_f64s(zero, within), found, most);
             }
-            *next = simd.max_f64s(least, simd.min_f64s(one, most));
+            for most in most {
+                *most = simd.max_f64s(least, simd.min_f64s(one, *most));
+            }
         }
     }
 }
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn load<S: Simd>(of: &[f64], at: usize) -> S::f64s {
-    S::as_simd_f64s(&of[at..at + S::F64_LANES]).0[0]
+fn registers<S: Simd>(of: &[f64], at: usize) -> &[S::f64s] {
+    S::as_simd_f64s(&of[at..at + LANES]).0
 }
 
 #[cfg(test)]
@@ -320,6 +320,62 @@ mod tests {
             let exact = exact.max(1.0 - epsilon.exp());
             assert!(value >= exact * (1.0 - 1e-12), "{epsilon}: {value} {exact}");
             assert!(value <= exact + 3e-4, "{epsilon}: {value} {exact}");
+        }
+    }
+
+    /// The formula for the largest value over all t, beside a search of them, on polygons that fall
+    /// in many ways: after few steps they still have corners.
+    #[test]
+    fn the_maximum_in_a_cell_is_the_largest_value_of_any_choice() {
+        for (range, cells, steps) in [(0.7_f64, 5, 1), (0.7, 5, 4), (0.05, 4, 3), (2.0, 8, 2)] {
+            let step = range / cells as f64;
+            let last = cells * (steps + 1);
+            let before = composed(range, steps as u64, cells, last, true);
+            let after = composed(range, steps as u64 + 1, cells, last, true);
+            let node = |k: i64| match before.get(k.unsigned_abs() as usize) {
+                Some(value) if k >= 0 => *value,
+                Some(value) => 1.0 - (k as f64 * step).exp() * (1.0 - value),
+                None => 0.0,
+            };
+            let polygon = |epsilon: f64| {
+                let left = (epsilon / step).floor();
+                let part = (epsilon - left * step).exp_m1() / step.exp_m1();
+                node(left as i64) * (1.0 - part) + node(left as i64 + 1) * part
+            };
+            for k in 0..=(last - cells) {
+                let epsilon = k as f64 * step;
+                let value = |t: f64| {
+                    let (p, q) = probabilities(range, t);
+                    p * polygon(epsilon - t) + q * polygon(epsilon - t + range)
+                };
+                let tried = (0..=20_000).map(|part| value(range * f64::from(part) / 2e4));
+                let largest = tried.fold(LEAST, f64::max);
+                let found = after[k];
+                assert!(found >= largest * (1.0 - 1e-11), "{range} {k}: {found:e} {largest:e}");
+                assert!(found <= largest * (1.0 + 1e-6), "{range} {k}: {found:e} {largest:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_one_choice_reveals_is_the_sum_over_its_losses() {
+        for (range, count) in [(0.3, 5_u64), (0.05, 400), (1.5, 2)] {
+            let curve = curve(range, count);
+            for (t, delta) in [(0.5, 1e-3), (0.3, 1e-2), (0.8, 1e-6)] {
+                let t = t * range;
+                let Some(epsilon) = curve.epsilon_with(t, delta) else { continue };
+                let (upper, lower) = probabilities(range, t);
+                let mut ways = 1.0;
+                let mut sum = 0.0;
+                for fewer in 0..=count {
+                    let loss = count as f64 * t - fewer as f64 * range;
+                    let mass = ways * upper.powi((count - fewer) as i32) * lower.powi(fewer as i32);
+                    sum += mass * (-(epsilon - loss).exp_m1()).max(0.0);
+                    ways *= (count - fewer) as f64 / (fewer + 1) as f64;
+                }
+                assert!((sum / delta - 1.0).abs() < 1e-9, "{range} {count} {t}: {sum:e} {delta:e}");
+            }
+            assert_eq!(curve.epsilon_with(0.5 * range, 1.0), None);
         }
     }
 
