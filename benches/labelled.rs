@@ -15,7 +15,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halflight::adapt::labelled::profiled::{Profile, ProfiledRecords, ScoreLoss};
+use halflight::adapt::labelled::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use halflight::data::{Bounds, Dataset, Persons};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;
@@ -60,7 +60,7 @@ fn main() {
         let data = ProfiledRecords::new(data, labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
-            loss: ScoreLoss::Squared,
+            loss: RecordLoss::Score(ScoreLoss::Squared),
             alpha: 0.1,
             kappa: 0.25,
             penalty: 0.0,

@@ -280,7 +280,7 @@ impl Run for WeightedDescent {
         }
 
         self.advance(&by_model, &by_weights)?;
-        let model = self.learner.model(self.public.data.dimension(), &self.delivered());
+        let model = self.learner.model(self.public.data.dimension(), &self.delivered())?;
         self.model = Some(gradient.and(model));
         let index = self.iterates.len() as u64 - 1;
         let done = index == self.steps;
@@ -532,6 +532,20 @@ mod tests {
             assert!((0.9..=1.0).contains(&attained), "{linear:?} {steep:?} {flat:?}");
         }
         assert!(steep[1] <= 1.0 && flat[0] <= 1.0, "{steep:?} {flat:?}");
+    }
+
+    /// Where one class leads far before both others, a record of another has the longest gradient.
+    /// Where two classes are furthest apart, a record has the largest loss.
+    #[test]
+    fn neighbours_attain_both_sensitivities_of_the_softmax_loss() {
+        let of = |first: [f64; 3]| {
+            let theta = 10.0 * Vector::from_column_slice(&first).normalize();
+            let theta: Vec<f64> = theta.iter().flat_map(|weight| [*weight, 0.0]).collect();
+            RecordPair::of(Learner::Softmax { classes: 3 }, &theta).attained(&[0.0, 1.0, 2.0])
+        };
+        let (steep, apart) = (of([2.0, -1.0, -1.0]), of([1.0, -1.0, 0.0]));
+        assert!((0.9..=1.0).contains(&steep[0]) && steep[1] <= 1.0, "{steep:?}");
+        assert!((0.9..=1.0).contains(&apart[1]) && apart[0] <= 1.0, "{apart:?}");
     }
 
     /// Two persons with up to this many records. The first person is replaced.
