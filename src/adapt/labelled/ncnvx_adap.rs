@@ -18,7 +18,10 @@ use rand::{RngExt, SeedableRng};
 use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner, several_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
-use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
+use super::weighted::{
+    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+};
+use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{MOST_FEATURES, Method, Mode, Plan, Problem, Settings, Spec, Start};
 use crate::data::Task;
@@ -101,11 +104,12 @@ settings! {
             help: "How closely the smoothed maximum of the weights follows the true one.",
             kind: real(1e-3, 1e6, 10.0),
         },
+        source: SourceSide = SOURCE_SIDE_FIELD,
         public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "loss",
-            help: "Added to the loss of every public record. It must be known without looking \
-                   at the private data.",
+            help: "Added to the loss of every record of the source. It must be known without \
+                   looking at the private data.",
             kind: real(0.0, 100.0, 0.0),
         },
         radius: f64 = Setting {
@@ -141,6 +145,7 @@ settings! {
             kind: real(0.0, 2.0, 0.01),
         },
         weights_share: f64 = WEIGHTS_SHARE_FIELD,
+        source_weights: SourceWeights = SOURCE_WEIGHTS,
     }
 }
 
@@ -164,8 +169,9 @@ impl Method for NcnvxAdap {
         let given = settings;
         let settings = NcnvxAdapSettings::of(given)?;
         let NcnvxAdapSettings { mode, alpha, steps, .. } = settings;
-        let own = ["model", "beta", "step_size", "weight_step", "weights_share"];
+        let own = ["model", "beta", "step_size", "weight_step", "weights_share", "source_weights"];
         mode.fixes(&SPEC, given, &own)?;
+        let sources = settings.source_weights.sources(&problem.public)?;
         let shape = &problem.shape;
         let learner = match (several_classes(&problem.public)?, settings.model) {
             (2, ModelKind::Linear) => Learner::Logistic,
@@ -199,6 +205,7 @@ impl Method for NcnvxAdap {
                 learner,
                 pulls,
                 penalty: settings.public_penalty,
+                source: settings.source,
                 released_penalty: None,
                 largest,
                 pace: pace(settings, learner, largest, pulls, caps, norm),
@@ -215,7 +222,8 @@ impl Method for NcnvxAdap {
                 },
                 public,
                 private: private.map_usable(|data| LabelledRecords::private(learner, data))?,
-                weights: Weights::largest(caps),
+                weights: Weights::of_sources(caps, &sources),
+                sources,
                 iterates: vec![first],
                 model: None,
             }))
@@ -274,8 +282,10 @@ fn printed_smoothness(
             + lambda_inf * sharpness * share.powi(4) * (own.powi(-3) + own.powf(-3.5))
     };
     let rest = 1.0 - alpha;
-    let weights = block(alpha, 2.0 * largest.loss, m, n)
-        + block(rest, largest.loss, n, m)
+    // The losses of the source are up to B larger, by d̂.
+    let (of_public, of_private) = settings.source.split(largest.loss);
+    let weights = block(alpha, largest.loss + of_public, m, n)
+        + block(rest, largest.loss + of_private, n, m)
         + 2.0 * lambda_inf * sharpness * (alpha * rest).powi(2) / (m * n).powf(1.5);
     let mixed = alpha.powi(2) / m.powf(1.5) + rest.powi(2) / n.powf(1.5);
     curvature + weights + largest.gradient * mixed

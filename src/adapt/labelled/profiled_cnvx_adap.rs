@@ -14,11 +14,13 @@ use super::penalty::{
 };
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
+use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, settings};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Dataset, Task};
+use crate::data::{Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
@@ -82,6 +84,7 @@ settings! {
         },
         damping: f64 = DAMPING_FIELD,
         weighting: Weighting = WEIGHTING_FIELD,
+        source_weights: SourceWeights = SOURCE_WEIGHTS,
         penalty_from: PenaltyFrom = SOURCE_FIELD,
         public_penalty: f64 = PENALTY_FIELD,
         penalty_radius: f64 = RADIUS_FIELD,
@@ -104,6 +107,24 @@ settings! {
 
 choices! {
     pub enum Weighting { Learned = "learned", Pooled = "pooled" }
+}
+
+impl Weighting {
+    /// The public datasets with a weight each. Pooled records have the largest weight in any case.
+    pub(super) fn sources(
+        self,
+        weights: SourceWeights,
+        public: &PublicRecords,
+    ) -> Result<Vec<WeightedSource>> {
+        if self == Self::Pooled && weights != SourceWeights::None {
+            return Err(Error::usage(
+                "`source_weights` has no effect with weighting: \"pooled\", which gives every record \
+                 its largest weight",
+            )
+            .cure("leave one of them out"));
+        }
+        weights.sources(public)
+    }
 }
 
 /// Also used by the logistic method.
@@ -154,6 +175,7 @@ impl Method for ProfiledCnvxAdap {
             Ok((centre, residual))
         })?;
         let penalty = settings.penalty();
+        let sources = settings.weighting.sources(settings.source_weights, public)?;
         let profile = profile(shape, residual, settings);
         let steps = settings.steps.unwrap_or_else(|| automatic_steps(target));
         let batches = Batches::of(shape, settings.batch)?;
@@ -191,7 +213,7 @@ impl Method for ProfiledCnvxAdap {
                 gradient,
                 profile,
                 penalty,
-                public: records(public),
+                public: PublicSide::new(records(public), sources),
                 private: private.map(|data| records(data.shared())),
                 shape,
                 descent: ProfiledDescent::new(centre, vec![curvature], motion)?,

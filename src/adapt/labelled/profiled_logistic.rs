@@ -12,10 +12,12 @@ use std::f64::consts::SQRT_2;
 
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
+use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use super::profiled_cnvx_adap::{WEIGHTING_FIELD, Weighting};
 use super::weighted::learner::{class_numbers, several_classes, signs};
 use crate::adapt::problem::UNLABELLED;
+use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::adapt::spec::{Setting, real, settings, whole};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, PublicRecords, Task};
@@ -89,6 +91,7 @@ settings! {
             kind: real(0.0, 10.0, 0.01),
         },
         weighting: Weighting = WEIGHTING_FIELD,
+        source_weights: SourceWeights = SOURCE_WEIGHTS,
         public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "loss",
@@ -141,6 +144,7 @@ impl Method for ProfiledLogistic {
         let settings = ProfiledLogisticSettings::of(settings)?;
         let shape = &problem.shape;
         let loss = loss(&problem.public)?;
+        let sources = settings.weighting.sources(settings.source_weights, &problem.public)?;
         let profile = profile(shape, loss, settings);
         let batches = Batches::of(shape, settings.batch)?;
         let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
@@ -164,7 +168,7 @@ impl Method for ProfiledLogistic {
                 shape,
                 profile,
                 penalty: None,
-                public,
+                public: PublicSide::new(public, sources),
                 private: private.map_usable(|data| {
                     let labels = self::labels(data, loss).map_err(|_| UNLABELLED)?;
                     Ok(ProfiledRecords::new(data.shared(), labels))

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{ProfiledDescent, ProfiledRun};
+use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use super::weighted::learner::{signs, two_classes};
 use crate::adapt::problem::UNLABELLED;
@@ -166,7 +167,7 @@ impl Method for TargetOnly {
                 average: settings.average,
                 profile,
                 penalty: None,
-                public,
+                public: PublicSide::new(public, Vec::new()),
                 private: private
                     .map_usable(|data| records(data.shared()).map_err(|_| UNLABELLED))?,
                 gradient,

@@ -3,6 +3,7 @@
 use nalgebra::{Cholesky, Dyn};
 
 use super::batches::Gradient;
+use super::public_side::PublicSide;
 use super::{Profile, ProfiledRecords};
 use crate::adapt::labelled::penalty::ReleasedPenalty;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
@@ -112,7 +113,7 @@ pub struct ProfiledRun {
     pub profile: Profile,
     /// The penalty to be released, until it is.
     pub penalty: Option<ReleasedPenalty>,
-    pub public: ProfiledRecords,
+    pub public: PublicSide,
     pub private: Private<ProfiledRecords>,
     pub descent: ProfiledDescent,
     pub model: Option<Released<Model>>,
@@ -148,8 +149,7 @@ impl Run for ProfiledRun {
         }
         let (profile, count) = (self.profile, self.shape.private_records);
         let at = self.descent.current().clone();
-        let public = profile.public(&self.public);
-        let there = public.pass(&at);
+        let there = self.public.pass(&profile, &at);
         let seen = &there.gradient + self.descent.pull();
         let objective = there.value;
 
@@ -223,8 +223,8 @@ impl Run for ProfiledRun {
     }
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
-        let public = self.profile.public(&self.public);
-        let weights = public.weights(&self.descent.average(self.average));
+        let average = self.descent.average(self.average);
+        let weights = self.public.weights(&self.profile, &average);
         Some(self.model.as_ref()?.and(weights))
     }
 

@@ -24,10 +24,12 @@
 //! |---|---|
 //! | this | the objective of one side, its gradient, its weights |
 //! | [`batches`] | the private records that a step uses, and the plan that follows |
+//! | [`public_side`] | public records with a weight each, or one for each dataset |
 //! | [`descent`] | preconditioned descent around the public solution, and the run |
 
 pub(super) mod batches;
 pub(super) mod descent;
+pub(super) mod public_side;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -421,7 +423,9 @@ impl SidePart<'_> {
             let length = slopes.iter().map(|slope| slope * slope).sum::<f64>().sqrt();
             let weight = self.weight * kept;
             let shrink = shares[at] * shrink_factor(weight * length * norms[at], self.influence);
-            slopes.iter_mut().for_each(|slope| *slope *= shrink * weight);
+            for slope in slopes {
+                *slope *= shrink * weight;
+            }
             shrink > 0.0
         };
         let (gradient, parts) = softmax::sums(&data.features, classes, slopes_of);
