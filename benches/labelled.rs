@@ -16,7 +16,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halflight::adapt::labelled::profiled::{Profile, ProfiledRecords, ScoreLoss};
+use halflight::adapt::labelled::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use halflight::data::{Bounds, Dataset, Persons};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;
@@ -64,7 +64,7 @@ fn main() {
         let data = ProfiledRecords::new(data, labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
-            loss: ScoreLoss::Squared,
+            loss: RecordLoss::Score(ScoreLoss::Squared),
             alpha: 0.1,
             kappa: 0.25,
             penalty: 0.0,
@@ -73,7 +73,8 @@ fn main() {
             gain: None,
         };
         let part = profile.private(&data, records);
-        let logistic = Profile { loss: ScoreLoss::Logistic, ..profile }.private(&classes, records);
+        let logistic = Profile { loss: RecordLoss::Score(ScoreLoss::Logistic), ..profile }
+            .private(&classes, records);
         let clipped = Profile { gain: Some(2.0), ..profile };
         let by_person = [0, 1].map(|at| clipped.private(&persons[at], records.div_ceil(EACH[at])));
         let w = Vector::from_element(features, 0.01);

@@ -110,14 +110,33 @@ pub fn two_classes(
     private_records: usize,
     seed: u64,
 ) -> (ProblemShape, Dataset, Dataset) {
-    let (shape, public, private) = shifted(dimension, public_records, private_records, seed);
+    cut(shifted(dimension, public_records, private_records, seed), &[0.0], &["no", "yes"])
+}
+
+/// The same records with labels that are low, middle or high.
+pub fn three_classes(
+    dimension: usize,
+    public_records: usize,
+    private_records: usize,
+    seed: u64,
+) -> (ProblemShape, Dataset, Dataset) {
+    let data = shifted(dimension, public_records, private_records, seed);
+    cut(data, &[-0.15, 0.15], &["low", "middle", "high"])
+}
+
+/// Classes by the number of bounds that a label is above.
+fn cut(
+    (shape, public, private): (ProblemShape, Dataset, Dataset),
+    above: &[f64],
+    names: &[&str],
+) -> (ProblemShape, Dataset, Dataset) {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let classify = |data: Dataset| {
         let target = data.target.clone().unwrap_or_default();
-        let of = target.iter().map(|y| u32::from(*y > 0.0)).collect();
-        let classes = Classes { of, names: vec!["no".to_owned(), "yes".to_owned()] };
+        let class = |y: &f64| above.iter().filter(|bound| y > *bound).count() as u32;
+        let classes = Classes { of: target.iter().map(class).collect(), names: names.clone() };
         Dataset { target: None, classes: Some(classes), ..data }
     };
     let (public, private) = (classify(public), classify(private));
-    let classes = public.classes.iter().flat_map(|classes| classes.names.clone()).collect();
-    (ProblemShape { classes, ..shape }, public, private)
+    (ProblemShape { classes: names.clone(), ..shape }, public, private)
 }

@@ -12,6 +12,7 @@
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | the input of a method |
 //! | `measure` | the measures of a step, and who may see them |
+//! | [`sources`] | one weight for all records of a public dataset |
 //! | `mode` | noise from the accountant, or from a paper |
 //! | [`unlabelled`] | methods for private records without labels |
 //! | [`labelled`] | methods for private records with labels |
@@ -52,6 +53,7 @@ pub mod public_predictor;
 mod registry;
 #[cfg(test)]
 mod smallest;
+pub mod sources;
 pub mod spec;
 pub mod unlabelled;
 

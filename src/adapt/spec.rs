@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::sources::SourceWeights;
 use crate::data::Task;
 use crate::error::{Error, Result};
 
@@ -85,6 +86,8 @@ pub enum FieldKind {
         /// The default.
         default: &'static str,
     },
+    /// Whether the public datasets of a plan have a weight each: words or numbers.
+    SourceWeights,
     /// Yes or no.
     Flag {
         /// The default.
@@ -122,6 +125,7 @@ impl FieldKind {
             Self::Whole { default, .. } => Value::Number(default as f64),
             Self::Automatic { .. } => Value::Number(0.0),
             Self::Choice { default, .. } => Value::Text(default.to_owned()),
+            Self::SourceWeights => Value::Text(SourceWeights::DEFAULT.to_owned()),
             Self::Flag { default } => Value::Flag(default),
         }
     }
@@ -136,6 +140,7 @@ impl FieldKind {
                 format!("a {number} up to {max}, or 0 for {AUTOMATIC}")
             }
             Self::Choice { options, .. } => format!("one of {}", options.join(", ")),
+            Self::SourceWeights => SourceWeights::RANGE.to_owned(),
             Self::Flag { .. } => "yes or no".to_owned(),
         }
     }
@@ -163,6 +168,7 @@ impl FieldKind {
                 (0.0..=max).contains(x) && (!whole || x.fract() == 0.0)
             }
             (Self::Choice { options, .. }, Value::Text(x)) => options.contains(&x.as_str()),
+            (Self::SourceWeights, Value::Text(x)) => SourceWeights::parse(x).is_some(),
             (Self::Flag { .. }, Value::Flag(_)) => true,
             _ => false,
         }
@@ -176,7 +182,7 @@ impl FieldKind {
             Self::Real { .. } | Self::Whole { .. } | Self::Automatic { .. } => {
                 Value::Number(text.parse().ok()?)
             }
-            Self::Choice { .. } => Value::Text(text.to_owned()),
+            Self::Choice { .. } | Self::SourceWeights => Value::Text(text.to_owned()),
             Self::Flag { .. } => match text {
                 "yes" | "true" | "y" => Value::Flag(true),
                 "no" | "false" | "n" => Value::Flag(false),

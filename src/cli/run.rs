@@ -274,10 +274,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     }
     let scores = &summary.scores;
     let cell = |error: f64| error_cell(scores.task, error);
-    let model = match summary.guarantee.epsilon {
-        0.0 => "this model (ε 0)".to_owned(),
-        epsilon => format!("this private model (ε {})", round_up(epsilon, 3)),
-    };
+    let model = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 3));
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict(Standing::Exact).sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));
@@ -305,12 +302,16 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
             }
         }
     }
-    if let (Some(score), Some(source)) = (scores.model_on_public, scores.source_only_on_public) {
-        lines.push(format!(
-            "  {} on public records held out; the error may rise as the model adapts to private ones",
-            measured_words(scores.error_words(), &score.further)
-        ));
-        lines.push(measured_line("public data only", &cell(source.error), &source.further, ""));
+    if let Some(score) = scores.model_on_public {
+        let words = measured_words(scores.error_words(), &score.further);
+        let mut line = format!("  {words} on public records held out");
+        if let Some(source) = scores.source_only_on_public {
+            line += "; the error may rise as the model adapts to private ones";
+            lines.push(line);
+            lines.push(measured_line("public data only", &cell(source.error), &source.further, ""));
+        } else {
+            lines.push(line);
+        }
         lines.push(measured_line(&model, &cell(score.error), &score.further, ""));
     }
     lines.push(format!(

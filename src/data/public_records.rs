@@ -23,7 +23,15 @@ pub struct PublicRecords {
     /// The persons of the records, if the private ones are protected by person and the public ones
     /// also name persons. They show how much a person's records have in common.
     persons: Option<Arc<Persons>>,
+    datasets: Option<Arc<Datasets>>,
     notes: Arc<Mutex<Vec<PublicNote>>>,
+}
+
+/// The public datasets from which the records come.
+struct Datasets {
+    /// The number of the dataset of each record.
+    of: Vec<u32>,
+    count: usize,
 }
 
 struct PublicNote {
@@ -50,6 +58,23 @@ impl PublicRecords {
     /// The persons of the records, if known.
     pub fn persons(&self) -> Option<&Persons> {
         self.persons.as_deref()
+    }
+
+    /// The same records, each from one of `count` datasets.
+    pub fn of_datasets(self, of: Vec<u32>, count: usize) -> Self {
+        Self { datasets: Some(Arc::new(Datasets { of, count })), ..self }
+    }
+
+    /// The records of each dataset; one for all if nothing is known.
+    pub fn by_dataset(&self) -> Vec<Vec<usize>> {
+        let Some(Datasets { of, count }) = self.datasets.as_deref() else {
+            return vec![(0..self.data.len()).collect()];
+        };
+        let mut records = vec![Vec::new(); *count];
+        for (record, dataset) in of.iter().enumerate() {
+            records[*dataset as usize].push(record);
+        }
+        records
     }
 
     /// The result of `work` on the records and `setting`, which is computed once. `what` names it.
@@ -86,7 +111,7 @@ impl PublicRecords {
 
 impl From<Dataset> for PublicRecords {
     fn from(data: Dataset) -> Self {
-        Self { data: Arc::new(data), persons: None, notes: Arc::default() }
+        Self { data: Arc::new(data), persons: None, datasets: None, notes: Arc::default() }
     }
 }
 

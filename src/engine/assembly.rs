@@ -450,7 +450,9 @@ impl<'a> Parts<'a> {
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
         let records = PreparedRecords::new(preparation, used, public, holdout);
-        Ok(records.with_leaking(leaking).by_person(train.persons))
+        let owners = train.owners(&tables);
+        let records = records.with_leaking(leaking).of_datasets(owners, tables.len());
+        Ok(records.by_person(train.persons))
     }
 
     /// Finds faults of the private file as a whole by preparing one row of it.

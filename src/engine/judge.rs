@@ -228,16 +228,7 @@ impl Judge<'_> {
 
     /// The model's scores on records with labels.
     fn measured(&self, model: &Model, holdout: &Dataset) -> Option<Measured> {
-        if let Some(classes) = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
-            let answers = model.class_answers(&holdout.features)?;
-            let told: Vec<Option<u32>> = answers.classes.into_iter().map(Some).collect();
-            let order = answers.order.as_deref();
-            return Measured::of_classes(&classes.of, &told, order, classes.names.len());
-        }
-        let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
-        let raw = model.numbers(&holdout.features)?.into_iter();
-        let label = |raw: f64| self.preparation.label_from_prediction(raw);
-        Measured::of_numbers(raw.map(label).zip(target.iter().copied()))
+        Measured::of_model(model, holdout, |raw| self.preparation.label_from_prediction(raw))
     }
 }
 

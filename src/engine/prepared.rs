@@ -104,6 +104,13 @@ impl PreparedRecords {
         Self { public: self.public.by_person(persons), ..self }
     }
 
+    /// The same with the dataset of each public record, among `count`; none are given if there is one
+    /// dataset.
+    pub fn of_datasets(self, of: Vec<u32>, count: usize) -> Self {
+        let public = if of.is_empty() { self.public } else { self.public.of_datasets(of, count) };
+        Self { public, ..self }
+    }
+
     pub fn with_leaking(self, leaking: Vec<String>) -> Self {
         Self { leaking, ..self }
     }

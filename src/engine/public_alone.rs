@@ -17,13 +17,15 @@ const MOST_FEATURES_OF_TREES: usize = 200;
 
 /// The best predictor from public data that takes about a second: a mixture of linear models and
 /// trees, or a linear model where trees take longer. `None` if the public records lack the private
-/// label, or if it would take too long. A run of `method` may already have trained all of them.
+/// label, if it would take too long, or if it is what `method` makes. A run of `method` may already
+/// have trained all of them.
 pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let public = &problem.public;
-    if !is_comparable(problem) {
+    let method = adapt::method(method).ok();
+    if !is_comparable(problem) || method.is_some_and(Method::is_public_only) {
         return None;
     }
-    let taught = adapt::method(method).is_ok_and(<dyn Method>::takes_wide_features);
+    let taught = method.is_some_and(Method::takes_wide_features);
     let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;
     if !taught && !narrow {
         return reference(public, DEFAULT_RIDGE).ok();
@@ -58,6 +60,7 @@ mod tests {
     fn without_the_private_label_there_is_nothing_to_compare_with() {
         let (shape, mut public, _) = example::shifted(3, 40, 50, 1);
         assert!(public_alone(&example::problem(&shape, &public), "target_only").is_some());
+        assert!(public_alone(&example::problem(&shape, &public), "public_only").is_none());
         public.target = None;
         assert!(public_alone(&example::problem(&shape, &public), "target_only").is_none());
     }

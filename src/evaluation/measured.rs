@@ -11,6 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::Dataset;
+use crate::model::Model;
 use crate::plot::number::compact;
 
 /// The main error of a model and further scores.
@@ -39,6 +41,20 @@ pub struct FurtherScores {
 }
 
 impl Measured {
+    /// A model's scores on records with labels; `label` turns a prediction into label units. `None`
+    /// without labels, or if the model answers something else.
+    pub fn of_model(model: &Model, data: &Dataset, label: impl Fn(f64) -> f64) -> Option<Self> {
+        if let Some(classes) = data.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
+            let answers = model.class_answers(&data.features)?;
+            let told: Vec<Option<u32>> = answers.classes.into_iter().map(Some).collect();
+            let order = answers.order.as_deref();
+            return Self::of_classes(&classes.of, &told, order, classes.names.len());
+        }
+        let target = data.target.as_ref().filter(|target| !target.is_empty())?;
+        let raw = model.numbers(&data.features)?.into_iter();
+        Self::of_numbers(raw.map(label).zip(target.iter().copied()))
+    }
+
     /// From answers and labels in the same units; `None` without any.
     pub fn of_numbers(pairs: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let (mut count, mut squares, mut sizes) = (0_usize, 0.0, 0.0);
@@ -76,7 +92,17 @@ impl Measured {
     }
 }
 
+impl Measured {
+    /// Right answers in %, of classes.
+    pub fn right_in_percent(&self) -> f64 {
+        100.0 * (1.0 - self.error)
+    }
+}
+
 impl FurtherScores {
+    /// What the numbers for charts are.
+    pub const DRAWN: [&str; 3] = [ABSOLUTE, "balanced accuracy, %", AUC];
+
     /// The numbers for charts: mean absolute error, balanced accuracy in %, AUC.
     pub fn drawn(&self) -> [Option<f64>; 3] {
         let percent = self.balanced_accuracy.map(|share| 100.0 * share);

@@ -162,10 +162,14 @@ impl Scoring {
         let allotment = match self.asked.pay {
             Pay::Covered if others.iter().any(covers) => Allotment::Covered,
             Pay::Covered => {
-                return Err(Error::refused(
-                    "this method draws no Gaussian noise from all of its records, so nothing \
-                     covers a score of the held-out ones",
-                )
+                let why = if others.is_empty() {
+                    "this method releases nothing from private records"
+                } else {
+                    "this method draws no Gaussian noise from all of its records"
+                };
+                return Err(Error::refused(format!(
+                    "{why}, so nothing covers a score of the held-out ones"
+                ))
                 .cure("give the score a share of the budget: `evaluation: (pay: share(0.1))`"));
             }
             Pay::Share(share) => {

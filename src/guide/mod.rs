@@ -73,7 +73,7 @@ pub const PROOFS: &[Topic] = topics! {
     "proofs/frank_wolfe": "frank_wolfe, two_stage_frank_wolfe: re-weighted record by record",
     "proofs/mirror_descent": "mirror_descent: re-weighted by gradients",
     "proofs/cnvx_adap": "cnvx_adap: linear, a weight per record",
-    "proofs/ncnvx_adap": "ncnvx_adap: two classes, a weight per record",
+    "proofs/ncnvx_adap": "ncnvx_adap: classes, a weight per record",
     "proofs/dp_sgd": "dp_sgd: private records alone, on samples",
     "proofs/pillar": "pillar: private, on public directions",
     "proofs/gep": "gep: noise where public gradients point",

@@ -85,7 +85,7 @@ impl<'a> ExampleLabels<'a> {
 }
 
 /// log Σ exp(scores) − score of the class; nothing overflows.
-fn cross_entropy(scores: &mut [f64], class: u32) -> f64 {
+pub(super) fn cross_entropy(scores: &mut [f64], class: u32) -> f64 {
     let class = class as usize;
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let own = scores.get(class).map_or(0.0, |score| score - largest);

@@ -6,6 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`linear`], [`logistic`], [`network`] | models with one score, and the logistic loss |
+//! | [`softmax`] | linear scores, one for each class, and their loss |
 //! | [`trees`] | decision trees and boosted sums of them |
 //! | [`shape`], `shape_file` | public predictors with a private correction, and their arrays in files |
 //! | [`architecture`] | the layers of a model with several scores |
@@ -24,6 +25,7 @@ pub mod loss;
 pub mod network;
 pub mod shape;
 mod shape_file;
+pub mod softmax;
 mod sparse_maps;
 mod stored;
 pub mod trees;

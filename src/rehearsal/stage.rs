@@ -20,7 +20,8 @@ use crate::adapt::public_predictor::{self, EarlierModel, PublicRows};
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::table::shuffled;
 use crate::data::{
-    DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords, Table, Unit,
+    Dataset, DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords, Table,
+    Unit,
 };
 use crate::error::Result;
 use crate::evaluation::{Pay, Scoring};
@@ -84,6 +85,8 @@ pub struct Stage {
     table: Table,
     /// The dataset of each row; empty if there is one.
     owners: Vec<u32>,
+    /// The number of datasets.
+    datasets: usize,
     definition: DatasetDefinition,
     private: Declared,
     terms: RunTerms,
@@ -139,11 +142,12 @@ impl Stage {
             whose: whose.as_deref(),
         };
         let differences = Differences { shifted, means: &private.definition.declared_means };
-        let owners = (owners, datasets);
+        let (owners, count) = ((owners, datasets), datasets.len());
         let Cast { scenes, left_out } = scenes(&table, owners, differences, roles, &preparation)?;
         let owners = owners.0.iter().map(|owner| *owner as u32).collect();
         Ok(Self {
             owners,
+            datasets: count,
             left_out,
             ..Self::with_scenes(table, definition, private, terms, scenes)?
         })
@@ -168,6 +172,7 @@ impl Stage {
         Ok(Self {
             table,
             owners: Vec::new(),
+            datasets: 0,
             definition,
             private,
             terms,
@@ -256,7 +261,7 @@ impl Stage {
         let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
         let side = |preparation: Preparation| -> Result<StageSide> {
             let public = preparation.apply(&table, "public", true)?;
-            let public = PublicRecords::from(public).by_person(table.persons.clone());
+            let public = self.records(public, &table, &owners);
             Ok(StageSide { preparation, public })
         };
         let wide = side(plain.wide())?;
@@ -265,6 +270,12 @@ impl Stage {
         let scored = Mutex::default();
         let set = Set { plain, wide, acting, rows: (table, owners), scored };
         Ok(Arc::clone(known.insert(Arc::new(set))))
+    }
+
+    /// Public records with what is known of them.
+    fn records(&self, public: Dataset, table: &Table, owners: &[u32]) -> PublicRecords {
+        let public = PublicRecords::from(public).by_person(table.persons.clone());
+        if owners.is_empty() { public } else { public.of_datasets(owners.to_vec(), self.datasets) }
     }
 
     /// The public records of a scene with the scores of a predictor that was trained on them.
@@ -286,7 +297,7 @@ impl Stage {
             return Ok(None);
         };
         let public = preparation.apply_scored(table, "public", true, &scores)?;
-        let public = PublicRecords::from(public).by_person(table.persons.clone());
+        let public = self.records(public, table, owners);
         let side = Arc::new(StageSide { preparation, public });
         known.push((wanted.clone(), Arc::clone(&side)));
         Ok(Some(side))
@@ -415,12 +426,13 @@ mod tests {
     #[test]
     fn a_stage_is_made_of_public_tables_and_of_what_is_declared() {
         type Sides = (StageSide, StageSide);
-        type Rows = (Option<Vec<usize>>, Vec<usize>, Vec<u32>);
+        type Rows = (Option<Vec<usize>>, Vec<usize>, (Vec<u32>, usize));
         type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Scene>, Vec<String>, Rows);
         let _: fn(Stage) -> Whole = |stage| {
             let Stage {
                 table,
                 owners,
+                datasets,
                 definition,
                 private,
                 terms,
@@ -430,6 +442,7 @@ mod tests {
                 left_out,
                 sets: _,
             } = stage;
+            let owners = (owners, datasets);
             (table, definition, private, terms, scenes, left_out, (whose, actors, owners))
         };
         let _: fn(Declared) -> (usize, usize, DatasetDefinition) =

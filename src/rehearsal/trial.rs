@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::adapt::{self, MeasureStanding, Prepared, Problem, ProblemShape, Series, Step, Value};
 use crate::data::{Bounded, Dataset, PublicRecords};
 use crate::error::{Error, Result};
-use crate::evaluation::Scoring;
+use crate::evaluation::{Measured, Scoring};
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 
@@ -157,13 +157,11 @@ impl Tried {
             .ok_or_else(|| Error::failed("this method tells no weights of the public records"))
     }
 
-    /// Right answers on labelled records, in %.
-    pub fn accuracy(&self, test: &Dataset) -> Result<f64> {
-        let (Some(found), Some(truth)) = (self.model.classes(&test.features), &test.classes) else {
-            return Err(Error::failed("the model tells no classes"));
-        };
-        let right = found.iter().zip(&truth.of).filter(|(one, other)| one == other).count();
-        Ok(100.0 * right as f64 / test.len() as f64)
+    /// Its scores on records with classes.
+    pub fn measured(&self, test: &Dataset) -> Result<Measured> {
+        Measured::of_model(&self.model, test, |raw| raw)
+            .filter(|measured| measured.further.balanced_accuracy.is_some())
+            .ok_or_else(|| Error::failed("the model tells no classes"))
     }
 
     /// One series over the steps that have it, as (step, value), counting from 1.

@@ -36,8 +36,8 @@ const PLAIN: [Plain; 18] = [
     plain("dp_sgd", "public records only scale the features: a baseline"),
 ];
 
-/// Methods for exactly two classes.
-const TWO_CLASSES: [&str; 3] = ["profiled_logistic", "ncnvx_adap", "target_only_logistic"];
+/// The method for exactly two classes.
+const TWO_CLASSES: &str = "target_only_logistic";
 
 /// The description of a method on one line.
 pub fn in_one_line(id: &str) -> Option<&'static str> {
@@ -78,7 +78,7 @@ impl PlanData<'_> {
         if let Some(unlike) = unlike.filter(|_| spec.needs_public_labels) {
             return Some(format!("needs the label '{label}' in '{}'", unlike.name));
         }
-        let classes = self.classes.filter(|classes| *classes > 2 && TWO_CLASSES.contains(&spec.id));
+        let classes = self.classes.filter(|classes| *classes > 2 && spec.id == TWO_CLASSES);
         classes.map(|classes| format!("tells two classes apart; '{label}' has {classes}"))
     }
 
@@ -157,7 +157,8 @@ mod tests {
             misfit.clone().unwrap_or_default()
         };
         assert_eq!(why("public_shape"), "predicts numbers; 'y' names classes");
-        assert_eq!(why("profiled_logistic"), "tells two classes apart; 'y' has 7");
+        assert_eq!(why("target_only_logistic"), "tells two classes apart; 'y' has 7");
+        assert_eq!(why("profiled_logistic"), "");
         assert_eq!(why("public_shape_classes"), "");
     }
 }

@@ -24,6 +24,7 @@ use crate::data::{
     self, Columns, Dataset, DatasetDefinition, Preparation, PreparationSettings, Role, Source, Task,
 };
 use crate::error::{Error, Result};
+use crate::evaluation::Measured;
 use crate::model::{Model, logistic};
 use crate::numeric::least_squares::NormalEquations;
 use crate::plot::{AxisSide, Figure, Mark, Panel};
@@ -314,9 +315,55 @@ pub struct LabelledStudy {
     pub seeds: Vec<u64>,
 }
 
-/// Relative errors of one split: by entry, then by ε.
+/// The scores of one split: by entry, then by ε.
 #[derive(Debug, Clone)]
-pub struct LabelledErrors(Vec<Option<Vec<f64>>>);
+pub struct LabelledScores {
+    entries: Vec<Option<Vec<Measured>>>,
+    /// Of the exact model of the private records.
+    exact: Measured,
+}
+
+/// One score in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShownScore {
+    /// Mean squared error, or wrong answers; relative.
+    Main,
+    /// Mean absolute error; relative.
+    Absolute,
+    /// Balanced accuracy in %.
+    Balanced,
+    Auc,
+}
+
+impl ShownScore {
+    const ALL: [Self; 4] = [Self::Main, Self::Absolute, Self::Balanced, Self::Auc];
+
+    fn words(self, task: Task) -> &'static str {
+        match (self, task) {
+            (Self::Main, Task::Regression) => {
+                "mean squared error, private data without privacy = 1"
+            }
+            (Self::Main, Task::Classification) => {
+                "wrong answers, as a share, private data without privacy = 1"
+            }
+            (Self::Absolute, _) => "mean absolute error, private data without privacy = 1",
+            (Self::Balanced, _) => "balanced accuracy, %",
+            (Self::Auc, _) => "AUC",
+        }
+    }
+
+    fn of(self, measured: &Measured, exact: &Measured, task: Task) -> Option<f64> {
+        let share = measured.error / exact.error;
+        let [absolute, balanced, auc] = measured.further.drawn();
+        match self {
+            Self::Main if task == Task::Regression => Some(share.powi(2)),
+            Self::Main => Some(share),
+            Self::Absolute => Some(absolute? / exact.further.mean_absolute_error?),
+            Self::Balanced => balanced,
+            Self::Auc => auc,
+        }
+    }
+}
 
 impl LabelledProblem {
     pub fn new(case: &'static Case, mut table: data::Table) -> Result<Self> {
@@ -395,20 +442,10 @@ impl LabelledProblem {
 }
 
 impl Split {
-    /// Mean squared error in label units, or the share of wrong answers.
-    fn error(&self, model: &Model) -> Option<f64> {
-        let features = &self.judges.features;
-        let count = self.judges.len() as f64;
-        if let Some(classes) = &self.judges.classes {
-            let predicted = model.classes(features)?;
-            let wrong = predicted.iter().zip(&classes.of).filter(|(one, other)| one != other);
-            return Some(wrong.count() as f64 / count);
-        }
-        let predicted = model.numbers(features)?.into_iter();
-        let errors = predicted
-            .zip(self.judges.target.as_ref()?)
-            .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
-        Some(errors.sum::<f64>() / count)
+    fn measured(&self, model: &Model) -> Result<Measured> {
+        let label = |raw| self.preparation.label_from_prediction(raw);
+        Measured::of_model(model, &self.judges, label)
+            .ok_or_else(|| Error::failed("the model and the labels do not match"))
     }
 
     /// Without any noise.
@@ -491,49 +528,44 @@ impl LabelledStudy {
         }
     }
 
-    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<LabelledErrors>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<LabelledScores>> {
         let problem = &self.problems[place.row];
         let case = problem.case;
         let split = problem.split(place.repetition)?;
-        let error = |model: &Model| {
-            split.error(model).ok_or_else(|| Error::failed("the model and the labels do not match"))
-        };
-        let unit = error(&Split::exact(case.task, &split.private)?)?;
+        let exact = split.measured(&Split::exact(case.task, &split.private)?)?;
         let measure = |(index, entry): (usize, &LabelledRow)| {
             if entry.task.is_some_and(|task| task != case.task) {
                 return Ok(None);
             }
-            let mut errors = Vec::new();
+            let mut scores = Vec::new();
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 if k > 0 && !entry.depends_on_epsilon() {
-                    errors.push(errors[0]);
+                    scores.push(scores[0]);
                     continue;
                 }
                 let seed = place.seed().wrapping_add((index * self.epsilons.len() + k) as u64);
-                errors.push(error(&entry.model(case, &split, *epsilon, seed)?)? / unit);
+                scores.push(split.measured(&entry.model(case, &split, *epsilon, seed)?)?);
             }
-            Ok(Some(errors))
+            Ok(Some(scores))
         };
-        ENTRIES
-            .iter()
-            .enumerate()
-            .map(measure)
-            .collect::<Result<_>>()
-            .map(|all| Some(LabelledErrors(all)))
+        let entries = ENTRIES.iter().enumerate().map(measure).collect::<Result<_>>()?;
+        Ok(Some(LabelledScores { entries, exact }))
     }
 
-    pub fn tables(&self, harvest: &Harvest<LabelledErrors>) -> Vec<StudyTable> {
-        let problems = self.problems.iter().enumerate();
-        problems
-            .map(|(row, problem)| self.table(problem, &harvest.of(row, 0).collect::<Vec<_>>()))
-            .collect()
+    /// The main errors of every dataset, then its further scores.
+    pub fn tables(&self, harvest: &Harvest<LabelledScores>) -> Vec<StudyTable> {
+        let scores = |row: usize| {
+            let shown = ShownScore::ALL.iter().map(move |shown| self.table(row, harvest, *shown));
+            let has = |table: &StudyTable| !table.rows.is_empty();
+            shown.enumerate().filter(move |(at, table)| *at == 0 || has(table)).map(|it| it.1)
+        };
+        (0..self.problems.len()).flat_map(scores).collect()
     }
 
     /// Errors over ε, a file for every dataset. Rows without noise are a level.
-    pub fn figures(&self, harvest: &Harvest<LabelledErrors>) -> Vec<(String, Figure)> {
-        let problems = self.problems.iter().zip(self.tables(harvest));
-        let figure = |(problem, table): (&LabelledProblem, StudyTable)| {
-            let case = problem.case;
+    pub fn figures(&self, harvest: &Harvest<LabelledScores>) -> Vec<(String, Figure)> {
+        let figure = |(row, problem): (usize, &LabelledProblem)| {
+            let (case, table) = (problem.case, self.table(row, harvest, ShownScore::Main));
             let mut series = table.series(&self.epsilons);
             for one in &mut series {
                 let entry = ENTRIES.iter().find(|entry| entry.title == one.name);
@@ -558,19 +590,24 @@ impl LabelledStudy {
             };
             (format!("labelled-{}.svg", case.name), figure)
         };
-        problems.map(figure).collect()
+        self.problems.iter().enumerate().map(figure).collect()
     }
 
-    fn table(&self, problem: &LabelledProblem, measured: &[&LabelledErrors]) -> StudyTable {
+    fn table(
+        &self,
+        row: usize,
+        harvest: &Harvest<LabelledScores>,
+        shown: ShownScore,
+    ) -> StudyTable {
+        let problem = &self.problems[row];
         let case = problem.case;
-        let measure = match case.task {
-            Task::Regression => "mean squared error",
-            Task::Classification => "wrong answers, as a share",
-        };
+        let measured: Vec<&LabelledScores> = harvest.of(row, 0).collect();
         let role = if case.chosen_on { "defaults chosen on it" } else { "not used for defaults" };
         let rows = ENTRIES.iter().enumerate().filter_map(|(index, entry)| {
             let cell = |k: usize| {
-                let samples = measured.iter().filter_map(|one| Some(one.0[index].as_ref()?[k]));
+                let samples = measured.iter().filter_map(|one| {
+                    shown.of(&one.entries[index].as_ref()?[k], &one.exact, case.task)
+                });
                 SeedValues::of(samples.collect())
             };
             let cells: Vec<SeedValues> = (0..self.epsilons.len()).map(cell).collect();
@@ -579,16 +616,19 @@ impl LabelledStudy {
         });
         let mut table = StudyTable {
             title: format!(
-                "{} · {} public records · {measure}, private data without privacy = 1 · δ = {:e} · {role}",
+                "{} · {} public records · {} · δ = {:e} · {role}",
                 case.name,
                 problem.source.rows(),
+                shown.words(case.task),
                 case.delta
             ),
             content: TableContent::Measurements,
             columns: self.epsilons.iter().map(|epsilon| column(*epsilon)).collect(),
             rows: rows.collect(),
         };
-        self.want(case, &mut table);
+        if shown == ShownScore::Main {
+            self.want(case, &mut table);
+        }
         table
     }
 
@@ -682,6 +722,12 @@ mod tests {
         // The goal at ε = 5 is shown, met or not.
         assert_eq!(tables[0].row(PROFILED).unwrap().met().map(|(_, all)| all), Some(1));
         assert!(at(PROFILED) < 1.3, "{}", at(PROFILED));
+        // Beside the mean squared errors stand the mean absolute ones.
+        assert_eq!(tables.len(), 2);
+        assert!(tables[1].title.contains("mean absolute error"), "{}", tables[1].title);
+        let absolute = |label: &str| tables[1].row(label).unwrap().mean(1).unwrap();
+        assert_eq!(absolute("private data, no privacy"), 1.0);
+        assert!(absolute(SOURCE) > 1.3 && absolute(SOURCE) < at(SOURCE), "{}", absolute(SOURCE));
         let [(file, figure)] = study.figures(&harvest).try_into().unwrap();
         assert_eq!(file, "labelled-bikeshare.svg");
         let profiled = figure.panels[0].series.iter().find(|one| one.name == PROFILED).unwrap();

@@ -125,6 +125,13 @@ fn three_digits(x: f64) -> String {
     format!("{x:.*}", decimals(x))
 }
 
+impl StudyTable {
+    /// Whether anything was measured.
+    pub fn has_any(&self) -> bool {
+        self.rows.iter().any(|row| row.cells.iter().any(|cell| !cell.samples.is_empty()))
+    }
+}
+
 impl TableRow {
     pub fn mean(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.mean()

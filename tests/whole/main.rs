@@ -45,6 +45,7 @@ mod ranking;
 mod reproduce;
 mod resume;
 mod scores;
+mod source_weights;
 mod sweep;
 mod terminal;
 mod trainers;

@@ -80,6 +80,11 @@ fn public_data_alone_are_a_run_that_spends_nothing() {
         let directory = directory.to_str().unwrap();
         let (sound, said, err) = halflight(here, &["verify", directory]);
         assert!(sound, "{said}{err}");
+        // It is not compared with itself.
+        let (done, said, err) = halflight(here, &["run", "session.ron"]);
+        assert!(done, "{err}");
+        assert!(said.contains("this model (ε 0)"), "{said}");
+        assert!(!said.contains("private model") && !said.contains("No better than"), "{said}");
         // Its model is free to use.
         let (done, _, err) =
             halflight(here, &["predict", directory, "public.csv", "-o", "out.csv"]);
@@ -89,6 +94,14 @@ fn public_data_alone_are_a_run_that_spends_nothing() {
         let (done, .., err) = halflight(here, &["audit", "session.ron"]);
         assert!(!done && err.contains("releases nothing"), "{err}");
     }
+}
+
+#[test]
+fn a_score_for_nothing_is_refused_because_nothing_is_released() {
+    let here = workspace("public_only", &|x| x.to_string(), ", evaluation: ()");
+    let (done, _, err) = halflight(here.path(), &["run", "session.ron", "--sealed"]);
+    assert!(!done && err.contains("releases nothing from private records"), "{err}");
+    assert!(!err.contains("Gaussian") && err.contains("pay: share(0.1)"), "{err}");
 }
 
 #[test]

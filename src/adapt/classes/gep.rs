@@ -12,9 +12,14 @@
 //!
 //! *Sensitivity.* Both parts of a step are one Gaussian mechanism on one Poisson sample: a vector
 //! of k + p numbers, (√s·Σeᵢwᵢ/S₁, √(1−s)·Σfᵢrᵢ/S₂), to which one record adds at most √(s + 1 − s)
-//! = 1. The share s splits the budget. Neighbours are zero-out, as in [`super::sampled`]. Under
-//! replace-one the vector would move by up to 2, and the σ that the paper prints would not be
-//! enough.
+//! = 1. The share s splits the budget. Neighbours are zero-out, as in [`super::sampled`].
+//!
+//! *As printed*: all records are in every step, with noise of σS₁ on the embeddings and σS₂ on the
+//! residuals, σ = 2√(2T·log(1/δ))/ε. That is the vector above with s = ½ and noise of σ/√2. Both
+//! parts together have μ² = ε²/(4·log(1/δ)) for zero-out neighbours, which is less than the paper
+//! claims. Under replace-one the vector moves by up to 2, and the same σ is not enough. Steps have one
+//! rate, and the last model is returned. The basis is found by the paper's power iteration, which
+//! goes on from the step before instead of a random start.
 //!
 //! ‖rᵢ‖² = ‖gᵢ‖² − ‖wᵢ‖² is a difference of rounded numbers, so a small share of ‖gᵢ‖² is added
 //! before clipping ([`residual_slack`]). Gradients much longer than S₁ + S₂ are shortened first, so
@@ -30,7 +35,7 @@ use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, 
 use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters, rounding};
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::spec::{Setting, automatic_whole, choices, real, settings, whole};
-use crate::adapt::{Method, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
+use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
@@ -75,6 +80,14 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct GepSettings {
+        mode: Mode = Setting {
+            name: "mode",
+            unit: "",
+            help: "rigorous: noise from the accountant, on samples. as_printed: noise and steps of \
+                   the paper, on all records, for reproduction; the certificate states what the \
+                   accountant proves for that noise.",
+            kind: Mode::or(Mode::Rigorous),
+        },
         model: NetworkChoice = model(NetworkChoice::Softmax),
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
@@ -156,14 +169,15 @@ impl Method for Gep {
         true
     }
 
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
-        let settings = GepSettings::of(settings)?;
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let given = settings;
+        let mut settings = GepSettings::of(given)?;
         let shape = &problem.shape;
+        let mut noise = Allotment::Share(1.0);
+        if settings.mode == Mode::AsPrinted {
+            settings.print(given, shape)?;
+            noise = Allotment::AsPrinted(printed_noise(target, settings.steps));
+        }
         let labels = settings.anchor_labels;
         check_labels(labels, shape, &problem.public)?;
         let network = design::network(shape, part!(settings, Chosen), shape.dimension)?;
@@ -173,7 +187,7 @@ impl Method for Gep {
                 .of_sizes(sizes.directions, network.parameters());
         let course = part!(settings, Course);
         let planned = design::planned(&network);
-        let (plan, release) = plan(shape, course, sizes.directions, split, planned)?;
+        let (plan, release) = plan(shape, course, noise, sizes.directions, split, planned)?;
         let start: Start = Box::new(move |private, noise| {
             let design = design(&problem, network)?;
             let trained = design.model.parameters().len();
@@ -201,6 +215,28 @@ impl Method for Gep {
         });
         Ok((plan, start))
     }
+}
+
+impl GepSettings {
+    /// Takes the values that the paper fixes, and refuses others.
+    fn print(&mut self, given: &Settings, shape: &ProblemShape) -> Result<()> {
+        let own = ["refresh", "share", "batch", "momentum", "average"];
+        self.mode.fixes(&SPEC, given, &own)?;
+        if self.clip_residual == 0.0 {
+            return Err(Error::usage("as_printed releases residuals, and clip S₂ is 0")
+                .cure("give a clip S₂ above 0, or choose mode: \"rigorous\""));
+        }
+        (self.share, self.average) = (0.5, 0.0);
+        self.batch = Some(shape.private_records as u64);
+        Ok(())
+    }
+}
+
+/// The printed noise of either part relative to its clip norm, 2√(2T·log(1/δ))/ε, in units of the
+/// vector with both: these are √½ of each.
+fn printed_noise(target: Target, steps: u64) -> f64 {
+    let multiplier = 2.0 * (2.0 * steps as f64 * (1.0 / target.delta).ln()).sqrt() / target.epsilon;
+    multiplier * 0.5_f64.sqrt()
 }
 
 fn design(problem: &Problem, network: Architecture) -> Result<Design> {
@@ -297,6 +333,7 @@ fn anchors(
 fn plan(
     shape: &ProblemShape,
     course: StepSettings,
+    noise: Allotment,
     directions: usize,
     split: ContributionSplit,
     design: PlannedDesign,
@@ -313,12 +350,17 @@ fn plan(
             rate: batch as f64 / n as f64,
         },
     );
+    let records = if matches!(noise, Allotment::AsPrinted(_)) {
+        "all records".to_owned()
+    } else {
+        format!("one Poisson sample of about {batch} records")
+    };
     let what = format!(
         "the sum of clipped gradient embeddings ({directions} numbers) and residuals \
-         ({residual} numbers) over one Poisson sample of about {batch} records, in each step"
+         ({residual} numbers) over {records}, in each step"
     );
     let plan = Plan {
-        releases: vec![release.announced(what, steps, Allotment::Share(1.0), Adjacency::ZeroOut)],
+        releases: vec![release.announced(what, steps, noise, Adjacency::ZeroOut)],
         steps,
         signal: batch as f64,
         warnings: design.remarks,
@@ -398,6 +440,17 @@ impl ContributionSplit {
         let residual = first * shrink_factor(first * outside.sqrt(), self.residual);
         let residual = if planted(Fault::MissingResidual) { 1.0 } else { residual };
         (embedding, if self.residual > 0.0 { residual } else { 0.0 })
+    }
+
+    /// The gradient that a released sum stands for: the basis times the first of its numbers, plus
+    /// the others.
+    fn gradient(&self, basis: &Matrix, sum: &[f64]) -> Vector {
+        let (inside, outside) = sum.split_at(basis.ncols());
+        let mut gradient = basis * (Vector::from_column_slice(inside) / self.embedding_unit);
+        if self.residual > 0.0 {
+            gradient += Vector::from_column_slice(outside) / self.residual_unit;
+        }
+        gradient
     }
 
     /// Embeddings and residuals of gradients, clipped and in units.
@@ -550,7 +603,6 @@ impl GradientSource for Embedded {
         }
         self.drawn += 1;
         let (objective, split, basis) = (self.objective, self.split, &self.basis.basis);
-        let directions = self.directions;
         let noisy = private.release_sampled_sum(
             spender,
             self.release,
@@ -562,15 +614,7 @@ impl GradientSource for Embedded {
                 });
             },
         )?;
-        Ok(noisy.map(|noisy| {
-            let (inside, outside) = noisy.split_at(directions);
-            let inside = Vector::from_column_slice(inside) / split.embedding_unit;
-            let mut gradient = basis * inside;
-            if split.residual > 0.0 {
-                gradient += Vector::from_column_slice(outside) / split.residual_unit;
-            }
-            gradient / self.batch
-        }))
+        Ok(noisy.map(|noisy| split.gradient(basis, &noisy) / self.batch))
     }
 
     fn look(&self, gradients: &Gradients) -> ClippingEffect {
@@ -646,12 +690,81 @@ mod tests {
         let mut sum = ClippedSum::new(6, 1.0);
         sum.add(&split.embed(&anchor.basis, &private), squares.len(), f64::INFINITY);
         let sum = sum.finish();
-        let embedding = Vector::from_column_slice(&sum[..2]) / split.embedding_unit;
-        let residual = Vector::from_column_slice(&sum[2..]) / split.residual_unit;
-        let mean: Vector = (&anchor.basis * embedding + residual) / squares.len() as f64;
+        let mean = split.gradient(&anchor.basis, &sum) / squares.len() as f64;
         golden::assert_near(&mean, &golden.vector("gep_step.v_hat"), 1e-9);
         let next = golden.vector("gep_step.theta") - golden.number("gep_step.eta") * mean;
         golden::assert_near(&next, &golden.vector("gep_step.theta_next"), 1e-9);
+    }
+
+    /// The lines of algorithm 4, for two directions and one finite ε: the basis by a singular value
+    /// decomposition, rows clipped one by one, and the noise σ times each clip norm.
+    #[test]
+    fn the_printed_step_is_that_of_the_paper() {
+        let golden = golden::gsd();
+        let (rows, public) = (golden.rows("subspace.A"), golden.rows("subspace.B"));
+        let (s1, s2, steps, n) = (0.4, 0.15, 7_u64, rows.nrows());
+        let target = Target { epsilon: 2.0, delta: 1e-5 };
+        let normals = example::normals(&mut example::generator(9), 2 + rows.ncols());
+
+        let mut anchor = Anchor::default();
+        for _ in 0..10 {
+            anchor = Anchor::of(&of_rows(&public), 2, anchor).unwrap();
+        }
+        let split = ContributionSplit::new(s1, s2, 0.5);
+        let mut sum = ClippedSum::new(2 + rows.ncols(), 1.0);
+        let private = of_rows(&rows);
+        sum.add(&split.embed(&anchor.basis, &private), n, f64::INFINITY);
+        let noise = printed_noise(target, steps);
+        let noisy: Vec<f64> =
+            sum.finish().iter().zip(normals.iter()).map(|(part, z)| part + noise * z).collect();
+        let ours = split.gradient(&anchor.basis, &noisy) / n as f64;
+
+        let sigma = 2.0 * (2.0 * 7.0 * (1e5_f64).ln()).sqrt() / 2.0;
+        let decomposed = public.clone().svd(false, true);
+        let v = decomposed.v_t.unwrap().rows(0, 2).into_owned();
+        // The same noise, in the axes of this basis.
+        let turned = &v * &anchor.basis * normals.rows(0, 2);
+        let (mut w, mut r) = (sigma * s1 * turned, sigma * s2 * normals.rows(2, rows.ncols()));
+        for row in rows.row_iter() {
+            let inside = &v * row.transpose();
+            let outside = row.transpose() - v.transpose() * &inside;
+            w += &inside * (s1 / inside.norm()).min(1.0);
+            r += &outside * (s2 / outside.norm()).min(1.0);
+        }
+        let printed = (v.transpose() * w + r) / n as f64;
+        golden::assert_near(&ours, &printed, 1e-8);
+    }
+
+    #[test]
+    fn as_printed_takes_all_records_and_the_certificate_has_what_is_proved() {
+        let target = Target { epsilon: 1.0, delta: 1e-5 };
+        let mut given = settings(&[("basis", 4.0), ("steps", 12.0), ("learning_rate", 0.5)]);
+        given.insert("mode".to_owned(), Value::Text("as_printed".to_owned()));
+        let done = rehearse("gep", given.clone(), RehearsalNoise::For(target));
+        let guarantee = &done.calibrated.guarantee;
+        assert_eq!(guarantee.adjacency, Adjacency::ZeroOut);
+        // μ = ε/(2√log(1/δ)) = 0.147.
+        assert!((0.4..0.7).contains(&guarantee.epsilon), "{}", guarantee.epsilon);
+        let event = &done.calibrated.events[0];
+        let QueryKind::SampledSum { rate } = event.mechanism.query.kind else { panic!() };
+        assert_eq!((rate, event.count), (1.0, 12));
+        let (shape, public, _) = example::two_classes(5, 80, 300, 2);
+        for (key, number) in [
+            ("batch", 60.0),
+            ("share", 0.7),
+            ("momentum", 0.5),
+            ("average", 0.5),
+            ("refresh", 3.0),
+            ("clip_residual", 0.0),
+        ] {
+            let mut given = given.clone();
+            given.insert(key.to_owned(), Value::Number(number));
+            let error = example::plan(&Gep, &given, &shape, &public).unwrap_err();
+            let key = if key == "clip_residual" { "clip S₂" } else { key };
+            assert!(error.what().contains(key), "{error}");
+            given.remove("mode");
+            example::plan(&Gep, &given, &shape, &public).unwrap();
+        }
     }
 
     #[test]

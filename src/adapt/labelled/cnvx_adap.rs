@@ -19,8 +19,11 @@ use super::penalty::{PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOUR
 use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
-use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
+use super::weighted::{
+    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::adapt::spec::{Setting, automatic, real, settings, whole};
 use crate::adapt::{
     MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start,
@@ -71,11 +74,12 @@ settings! {
             help: "Price of the largest weight.",
             kind: real(0.0, 100.0, 0.0),
         },
+        source: SourceSide = SOURCE_SIDE_FIELD,
         penalty_from: PenaltyFrom = SOURCE_FIELD,
         public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "squared loss",
-            help: "Added to the loss of every public record, where it is declared. It must be \
+            help: "Added to the loss of every record of the source, where it is declared. It must be \
                    known without looking at the private data.",
             kind: real(0.0, 100.0, 0.0),
         },
@@ -109,6 +113,7 @@ settings! {
             kind: real(0.0, 2.0, 0.01),
         },
         weights_share: f64 = WEIGHTS_SHARE_FIELD,
+        source_weights: SourceWeights = SOURCE_WEIGHTS,
         average: f64 = Setting {
             name: "averaged tail",
             unit: "share of steps",
@@ -157,8 +162,16 @@ impl Method for CnvxAdap {
         let given = settings;
         let settings = CnvxAdapSettings::of(given)?;
         let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
-        let own = ["step_size", "weight_step", "weights_share", "average", "penalty_from"];
+        let own = [
+            "step_size",
+            "weight_step",
+            "weights_share",
+            "source_weights",
+            "average",
+            "penalty_from",
+        ];
         mode.fixes(&SPEC, given, &own)?;
+        let sources = settings.source_weights.sources(&problem.public)?;
         let shape = &problem.shape;
         let centre = problem.public.once("ridge solution", DEFAULT_RIDGE, ridge_solution)?;
         let radius = radius(shape, &centre, settings);
@@ -184,7 +197,8 @@ impl Method for CnvxAdap {
                 Mode::AsPrinted => {
                     let first = Vector::zeros(shape.dimension);
                     let noise = releases.noise(noise)?;
-                    (printed_pace(largest, pulls, caps, steps, first.len(), noise), first)
+                    let source = settings.source;
+                    (printed_pace(largest, pulls, caps, steps, first.len(), noise, source), first)
                 }
                 Mode::Rigorous => {
                     let model = settings.step_size / (2.0 * shape.bounds.feature_norm.powi(2));
@@ -205,6 +219,7 @@ impl Method for CnvxAdap {
                 learner: Learner::Squared,
                 pulls,
                 penalty: penalty.declared(),
+                source: settings.source,
                 released_penalty,
                 largest,
                 pace,
@@ -213,7 +228,8 @@ impl Method for CnvxAdap {
                 public: LabelledRecords::of(Learner::Squared, public)?,
                 private: private
                     .map_usable(|data| LabelledRecords::private(Learner::Squared, data))?,
-                weights: Weights::largest(caps),
+                weights: Weights::of_sources(caps, &sources),
+                sources,
                 iterates: vec![first],
                 model: None,
             }))
@@ -223,7 +239,8 @@ impl Method for CnvxAdap {
 }
 
 /// The printed step sizes, with those of the weights in units of v. `noise` holds the noise of an
-/// entry of the gradient, which has d entries, and of a slope in v, which is σ₂/c.
+/// entry of the gradient, which has d entries, and of a slope in v, which is σ₂/c. The losses of the
+/// source are up to B larger, by d̂.
 pub(super) fn printed_pace(
     largest: Largest,
     pulls: Pulls,
@@ -231,16 +248,19 @@ pub(super) fn printed_pace(
     steps: u64,
     d: usize,
     noise: (f64, f64),
+    source: SourceSide,
 ) -> Pace {
     let steps = steps as f64;
     let root = |records: usize| (steps * records as f64).sqrt();
     let square = largest.gradient.powi(2) + d as f64 * noise.0.powi(2);
     let model = largest.radius / (steps * square).sqrt();
     let all = largest.loss + pulls.strength();
+    let (of_public, of_private) = source.split(largest.loss);
+    let private = (of_private + all).hypot(noise.1 / caps.private);
     Pace {
         model,
-        public: 1.0 / (root(caps.public_records) * (largest.loss + all)),
-        private: 1.0 / (root(caps.private_records) * all.hypot(noise.1 / caps.private)),
+        public: 1.0 / (root(caps.public_records) * (of_public + all)),
+        private: 1.0 / (root(caps.private_records) * private),
         beta: 1.0 / model,
     }
 }
@@ -308,11 +328,21 @@ mod tests {
         let largest = Largest { radius, loss, gradient };
         let pulls = Pulls::Convex { total: 0.1, square: 0.2, largest: 0.3 };
         let noise = (sigma_1, sigma_2 / caps.private);
-        let pace = printed_pace(largest, pulls, caps, 7, 4, noise);
+        let of = |source| printed_pace(largest, pulls, caps, 7, 4, noise, source);
+        let pace = of(SourceSide::Public);
         let alike = |ours: f64, printed: f64| (ours / printed - 1.0).abs() < 1e-12;
         assert!(alike(pace.model, model));
         assert!(alike(pace.public, caps.public.powi(2) * public));
         assert!(alike(pace.private, caps.private.powi(2) * private));
+
+        // In the reverse scenario the larger losses are those of the private records.
+        let public = m.powf(1.5) / (steps.sqrt() * alpha.powi(2) * all);
+        let of_data = (1.0 - alpha).powi(4) * (loss + all).powi(2);
+        let private = n.powf(1.5) / (steps * (of_data + n.powi(4) * sigma_2 * sigma_2)).sqrt();
+        let turned = of(SourceSide::Private);
+        assert_eq!(turned.model, pace.model);
+        assert!(alike(turned.public, caps.public.powi(2) * public));
+        assert!(alike(turned.private, caps.private.powi(2) * private));
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! NCnvxAdap as published: two classes, a learned weight for every record, any smooth loss.
+//! NCnvxAdap as published: classes, a learned weight for every record, any smooth loss.
 //!
 //! Noisy projected gradient descent on J of [`super::weighted::objective`] in the rescaled
-//! weights, with the logistic loss of a linear score or of a network with one hidden
-//! layer, over ‖θ‖ ≤ Λ. B and G are those of [`super::weighted::learner`].
+//! weights, over ‖θ‖ ≤ Λ. With two classes the loss is the logistic one of a linear score or of a
+//! network with one hidden layer; with more it is the softmax loss of linear scores. B and G are
+//! those of [`super::weighted::learner`].
 //!
-//! *As printed*, for a linear score: one step 1/β̄ in u for all variables, with the β̄ of
+//! *As printed*, for linear scores: one step 1/β̄ in u for all variables, with the β̄ of
 //! [`printed_smoothness`]; printed noise; the result is one of all steps, chosen at random. The
 //! measure shown is the norm of the gradient mapping at the scale β̄. A step in u moves weights by
 //! 1/c² times less than one in v, so they stay where they are. The paper also releases d̂ for half
@@ -15,14 +16,17 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
-use super::weighted::learner::{LabelledRecords, Largest, Learner, two_classes};
+use super::weighted::learner::{LabelledRecords, Largest, Learner, several_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
-use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
+use super::weighted::{
+    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+};
+use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{MOST_FEATURES, Method, Mode, Plan, Problem, Settings, Spec, Start};
 use crate::data::Task;
 use crate::error::{Error, Result};
-use crate::model::{logistic, network};
+use crate::model::{logistic, network, softmax};
 use crate::numeric::Vector;
 use crate::privacy::Target;
 
@@ -41,10 +45,10 @@ choices! {
 
 static SPEC: Spec = Spec {
     id: "ncnvx_adap",
-    name: "two classes, a weight per record",
+    name: "classes, a weight per record",
     paper: "NCnvxAdap",
-    summary: "Two classes, told apart by a linear score or a small network, with a learned \
-              weight for every public and private record, as published.",
+    summary: "Classes told apart by linear scores, or two of them by a small network, with a \
+              learned weight for every public and private record, as published.",
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,
@@ -58,8 +62,8 @@ settings! {
         model: ModelKind = Setting {
             name: "model",
             unit: "",
-            help: "linear: a weighted sum of the features. network: one hidden layer of tanh \
-                   units.",
+            help: "linear: a weighted sum of the features, for each class if there are more than \
+                   two. network: one hidden layer of tanh units, for two classes.",
             kind: ModelKind::or(ModelKind::Linear),
         },
         units: u64 = Setting {
@@ -100,11 +104,12 @@ settings! {
             help: "How closely the smoothed maximum of the weights follows the true one.",
             kind: real(1e-3, 1e6, 10.0),
         },
+        source: SourceSide = SOURCE_SIDE_FIELD,
         public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "loss",
-            help: "Added to the loss of every public record. It must be known without looking \
-                   at the private data.",
+            help: "Added to the loss of every record of the source. It must be known without \
+                   looking at the private data.",
             kind: real(0.0, 100.0, 0.0),
         },
         radius: f64 = Setting {
@@ -129,7 +134,8 @@ settings! {
         step_size: f64 = Setting {
             name: "step size",
             unit: "over curvature",
-            help: "Step of the model in rigorous mode, in units of 4/r².",
+            help: "Step of the model in rigorous mode, in units of 4/r², and of 2/r² with more than \
+                   two classes.",
             kind: real(1e-4, 10.0, 0.5),
         },
         weight_step: f64 = Setting {
@@ -139,6 +145,7 @@ settings! {
             kind: real(0.0, 2.0, 0.01),
         },
         weights_share: f64 = WEIGHTS_SHARE_FIELD,
+        source_weights: SourceWeights = SOURCE_WEIGHTS,
     }
 }
 
@@ -162,13 +169,20 @@ impl Method for NcnvxAdap {
         let given = settings;
         let settings = NcnvxAdapSettings::of(given)?;
         let NcnvxAdapSettings { mode, alpha, steps, .. } = settings;
-        let own = ["model", "beta", "step_size", "weight_step", "weights_share"];
+        let own = ["model", "beta", "step_size", "weight_step", "weights_share", "source_weights"];
         mode.fixes(&SPEC, given, &own)?;
+        let sources = settings.source_weights.sources(&problem.public)?;
         let shape = &problem.shape;
-        two_classes(&problem.public)?;
-        let learner = match settings.model {
-            ModelKind::Linear => Learner::Logistic,
-            ModelKind::Network => Learner::Network { units: settings.units as usize },
+        let learner = match (several_classes(&problem.public)?, settings.model) {
+            (2, ModelKind::Linear) => Learner::Logistic,
+            (2, ModelKind::Network) => Learner::Network { units: settings.units as usize },
+            (classes, ModelKind::Linear) => Learner::Softmax { classes },
+            (classes, ModelKind::Network) => {
+                return Err(Error::usage(format!(
+                    "the data have {classes} classes, and the network tells two apart"
+                ))
+                .cure("choose model: \"linear\""));
+            }
         };
         let largest = learner.largest(shape.bounds, settings.radius);
         let weights_share = settings.weights_share;
@@ -191,9 +205,10 @@ impl Method for NcnvxAdap {
                 learner,
                 pulls,
                 penalty: settings.public_penalty,
+                source: settings.source,
                 released_penalty: None,
                 largest,
-                pace: pace(settings, largest, pulls, caps, norm),
+                pace: pace(settings, learner, largest, pulls, caps, norm),
                 steps,
                 returned: match (mode, learner) {
                     (Mode::AsPrinted, _) => {
@@ -201,13 +216,14 @@ impl Method for NcnvxAdap {
                         generator.set_stream(DRAWN_STEP);
                         ReturnedModel::Step(generator.random_range(1..=steps))
                     }
-                    (Mode::Rigorous, Learner::Logistic) => ReturnedModel::Tail(0.5),
                     // The mean of two good networks may be a bad one.
-                    (Mode::Rigorous, _) => ReturnedModel::Tail(0.0),
+                    (Mode::Rigorous, Learner::Network { .. }) => ReturnedModel::Tail(0.0),
+                    (Mode::Rigorous, _) => ReturnedModel::Tail(0.5),
                 },
                 public,
                 private: private.map_usable(|data| LabelledRecords::private(learner, data))?,
-                weights: Weights::largest(caps),
+                weights: Weights::of_sources(caps, &sources),
+                sources,
                 iterates: vec![first],
                 model: None,
             }))
@@ -218,6 +234,7 @@ impl Method for NcnvxAdap {
 
 fn pace(
     settings: NcnvxAdapSettings,
+    learner: Learner,
     largest: Largest,
     pulls: Pulls,
     caps: Caps,
@@ -225,7 +242,8 @@ fn pace(
 ) -> Pace {
     match settings.mode {
         Mode::AsPrinted => {
-            let beta = printed_smoothness(settings, largest, caps, norm);
+            let beta =
+                printed_smoothness(settings, learner.curvature() * norm.powi(2), largest, caps);
             let weights = |cap: f64| cap.powi(2) / beta;
             Pace {
                 model: 1.0 / beta,
@@ -237,7 +255,7 @@ fn pace(
         Mode::Rigorous => {
             let weight = settings.weight_step / (2.0 * (largest.loss + pulls.strength()));
             Pace {
-                model: settings.step_size * 4.0 / norm.powi(2),
+                model: settings.step_size / (learner.curvature() * norm.powi(2)),
                 public: weight / caps.public,
                 private: weight / caps.private,
                 beta: settings.beta,
@@ -246,9 +264,14 @@ fn pace(
     }
 }
 
-/// β̄ of Lemma 5.1, from its proof: the logistic loss of a linear score has a curvature of at most
-/// r²/4, and the other terms are those of the weights, in u.
-fn printed_smoothness(settings: NcnvxAdapSettings, largest: Largest, caps: Caps, norm: f64) -> f64 {
+/// β̄ of Lemma 5.1, from its proof: the loss has a `curvature` of at most r²/4 for a linear score and
+/// two classes, r²/2 for a softmax, and the other terms are those of the weights, in u.
+fn printed_smoothness(
+    settings: NcnvxAdapSettings,
+    curvature: f64,
+    largest: Largest,
+    caps: Caps,
+) -> f64 {
     let NcnvxAdapSettings { alpha, lambda_1, lambda_2, lambda_inf, sharpness, .. } = settings;
     let (m, n) = (caps.public_records as f64, caps.private_records as f64);
     let block = |share: f64, loss: f64, own: f64, others: f64| {
@@ -259,16 +282,23 @@ fn printed_smoothness(settings: NcnvxAdapSettings, largest: Largest, caps: Caps,
             + lambda_inf * sharpness * share.powi(4) * (own.powi(-3) + own.powf(-3.5))
     };
     let rest = 1.0 - alpha;
-    let weights = block(alpha, 2.0 * largest.loss, m, n)
-        + block(rest, largest.loss, n, m)
+    // The losses of the source are up to B larger, by d̂.
+    let (of_public, of_private) = settings.source.split(largest.loss);
+    let weights = block(alpha, largest.loss + of_public, m, n)
+        + block(rest, largest.loss + of_private, n, m)
         + 2.0 * lambda_inf * sharpness * (alpha * rest).powi(2) / (m * n).powf(1.5);
     let mixed = alpha.powi(2) / m.powf(1.5) + rest.powi(2) / n.powf(1.5);
-    norm.powi(2) / 4.0 + weights + largest.gradient * mixed
+    curvature + weights + largest.gradient * mixed
 }
 
 /// A model of the public data alone, inside the ball.
 fn first(learner: Learner, public: &LabelledRecords, radius: f64, seed: u64) -> Result<Vector> {
     let features = &public.data.features;
+    let undetermined = || {
+        let name = &public.data.name;
+        Error::failed(format!("the public dataset '{name}' determines no logistic model"))
+            .cure("drop columns that say the same")
+    };
     let mut first = match learner {
         Learner::Network { units } => {
             let mut generator = ChaCha20Rng::seed_from_u64(seed);
@@ -282,14 +312,12 @@ fn first(learner: Learner, public: &LabelledRecords, radius: f64, seed: u64) -> 
             }
             theta
         }
+        Learner::Softmax { classes } => {
+            let of: Vec<u32> = public.labels.iter().map(|class| *class as u32).collect();
+            softmax::ridge_solution(features, &of, classes, RIDGE).ok_or_else(undetermined)?
+        }
         Learner::Squared | Learner::Logistic => {
-            logistic::ridge_solution(features, &public.labels, RIDGE).ok_or_else(|| {
-                Error::failed(format!(
-                    "the public dataset '{}' determines no logistic model",
-                    public.data.name
-                ))
-                .cure("drop columns that say the same")
-            })?
+            logistic::ridge_solution(features, &public.labels, RIDGE).ok_or_else(undetermined)?
         }
     };
     into_ball(&mut first, radius);
@@ -358,7 +386,7 @@ mod tests {
         let settings = NcnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
         let (a, m, n) = (0.3_f64, 40.0_f64, 25.0_f64);
         let largest = Largest { radius: 2.0, loss: 3.0, gradient: 1.5 };
-        let ours = printed_smoothness(settings, largest, Caps::new(a, 40, 25), 1.0);
+        let ours = printed_smoothness(settings, 0.25, largest, Caps::new(a, 40, 25));
         let b = 1.0 - a;
         let public = 0.2 * a.powi(3) / (m * m)
             + 2.0 * a.powi(3) * ((6.0_f64 - 0.7).abs() + 0.2 * n.sqrt() + 0.4) / m.powf(2.5)
@@ -387,16 +415,28 @@ mod tests {
     }
 
     #[test]
-    fn three_classes_and_a_single_one_are_refused() {
-        let (shape, mut public, _) = example::two_classes(4, 60, 60, 3);
-        let plan = |public: &Dataset| example::plan(&NcnvxAdap, &BTreeMap::new(), &shape, public);
-        plan(&public).unwrap();
+    fn three_classes_are_learned_and_a_network_or_a_single_class_is_refused() {
+        let (shape, mut public, private) = example::three_classes(4, 300, 300, 3);
+        let plan = |public: &Dataset, model: &str| {
+            let given = BTreeMap::from([("model".to_owned(), Value::Text(model.to_owned()))]);
+            example::plan(&NcnvxAdap, &given, &shape, public)
+        };
+        let numbers = plan(&public, "linear").unwrap().releases[0].query.size;
+        assert_eq!(numbers, 12);
+        assert!(plan(&public, "network").unwrap_err().what().contains("3 classes"));
+        let noise = RehearsalNoise::None(example::TARGET);
+        let done = Trial::new(SPEC.id, &public, &private, noise, 1).run().unwrap();
+        let of = &public.classes.as_ref().unwrap().of;
+        let source = softmax::ridge_solution(&public.features, of, 3, RIDGE).unwrap();
+        let source = Learner::Softmax { classes: 3 }.model(4, &source).unwrap();
+        let (ours, theirs) = (wrong(&done.model, &private), wrong(&source, &private));
+        assert!(ours < theirs, "{ours} {theirs}");
+        let objective = done.series(Series::ExactObjective);
+        assert!(objective.last().unwrap().1 < objective[0].1);
         let classes = public.classes.as_mut().unwrap();
         classes.of.fill(1);
-        assert!(plan(&public).unwrap_err().what().contains("one class"));
-        public.classes.as_mut().unwrap().names.push("third".to_owned());
-        assert!(plan(&public).unwrap_err().what().contains("3 classes"));
+        assert!(plan(&public, "linear").unwrap_err().what().contains("one class"));
         public.classes = None;
-        assert!(plan(&public).is_err());
+        assert!(plan(&public, "linear").is_err());
     }
 }

@@ -14,11 +14,13 @@ use super::penalty::{
 };
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
-use super::profiled::{Profile, ProfiledRecords, ScoreLoss};
+use super::profiled::public_side::PublicSide;
+use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, settings};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Dataset, Task};
+use crate::data::{Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
@@ -82,6 +84,7 @@ settings! {
         },
         damping: f64 = DAMPING_FIELD,
         weighting: Weighting = WEIGHTING_FIELD,
+        source_weights: SourceWeights = SOURCE_WEIGHTS,
         penalty_from: PenaltyFrom = SOURCE_FIELD,
         public_penalty: f64 = PENALTY_FIELD,
         penalty_radius: f64 = RADIUS_FIELD,
@@ -104,6 +107,24 @@ settings! {
 
 choices! {
     pub enum Weighting { Learned = "learned", Pooled = "pooled" }
+}
+
+impl Weighting {
+    /// The public datasets with a weight each. Pooled records have the largest weight in any case.
+    pub(super) fn sources(
+        self,
+        weights: SourceWeights,
+        public: &PublicRecords,
+    ) -> Result<Vec<WeightedSource>> {
+        if self == Self::Pooled && weights != SourceWeights::None {
+            return Err(Error::usage(
+                "`source_weights` has no effect with weighting: \"pooled\", which gives every record \
+                 its largest weight",
+            )
+            .cure("leave one of them out"));
+        }
+        weights.sources(public)
+    }
 }
 
 /// Also used by the logistic method.
@@ -154,6 +175,7 @@ impl Method for ProfiledCnvxAdap {
             Ok((centre, residual))
         })?;
         let penalty = settings.penalty();
+        let sources = settings.weighting.sources(settings.source_weights, public)?;
         let profile = profile(shape, residual, settings);
         let steps = settings.steps.unwrap_or_else(|| automatic_steps(target));
         let batches = Batches::of(shape, settings.batch)?;
@@ -191,10 +213,10 @@ impl Method for ProfiledCnvxAdap {
                 gradient,
                 profile,
                 penalty,
-                public: records(public),
+                public: PublicSide::new(records(public), sources),
                 private: private.map(|data| records(data.shared())),
                 shape,
-                descent: ProfiledDescent::new(centre, &curvature, motion)?,
+                descent: ProfiledDescent::new(centre, vec![curvature], motion)?,
                 model: None,
             }))
         });
@@ -269,7 +291,7 @@ fn profile(shape: &ProblemShape, residual: f64, settings: ProfiledCnvxAdapSettin
     let unknowns = shape.dimension as f64;
     let usual = unknowns / (unknowns + shape.private_records as f64);
     Profile {
-        loss: ScoreLoss::Squared,
+        loss: RecordLoss::Score(ScoreLoss::Squared),
         alpha: settings.alpha.unwrap_or_else(|| usual.min(MOST_USUAL_SHARE)),
         kappa: root.powi(2),
         penalty: settings.penalty().declared(),
@@ -304,7 +326,8 @@ mod tests {
 
     fn profile(alpha: f64, kappa: f64, penalty: f64, norm: f64) -> Profile {
         let clip = 2.0 * kappa.sqrt() * norm;
-        Profile { loss: ScoreLoss::Squared, alpha, kappa, penalty, clip, pooled: false, gain: None }
+        let loss = RecordLoss::Score(ScoreLoss::Squared);
+        Profile { loss, alpha, kappa, penalty, clip, pooled: false, gain: None }
     }
 
     fn records(data: &Dataset) -> ProfiledRecords {
@@ -424,7 +447,8 @@ mod tests {
         let start = golden.vector("cnvxP_step.w_pub");
         assert_eq!(number("eta"), 0.5);
         let mut descent =
-            ProfiledDescent::new(start.clone(), &moment, motion(number("precond_eps"))).unwrap();
+            ProfiledDescent::new(start.clone(), vec![moment], motion(number("precond_eps")))
+                .unwrap();
         let slope = gradient(&profile.public(&public), &start)
             + gradient(&profile.private(&private, 2), &start)
             + descent.pull();
@@ -440,7 +464,7 @@ mod tests {
         let (profile, public, private) = reference(kappa, golden.number("F_minimiser.d"));
         let moment = weighted_outer_sum(&public.data().features, &[2.0 / 3.0; 3]);
         let start = golden.vector("cnvxP_step.w_pub");
-        let mut descent = ProfiledDescent::new(start, &moment, motion(1e-12)).unwrap();
+        let mut descent = ProfiledDescent::new(start, vec![moment], motion(1e-12)).unwrap();
         let (public, private) = (profile.public(&public), profile.private(&private, 2));
         for _ in 0..500 {
             let w = descent.current();
@@ -578,7 +602,8 @@ mod tests {
             let energy = sigma.powi(2) / 60.0 * degrees_of_freedom(&moment, 0.06);
             let pull = usual_pull(sigma, energy, residual);
             let motion = Motion { damping: 0.06, ..motion(pull) };
-            let mut descent = ProfiledDescent::new(start.clone(), &moment, motion).unwrap();
+            let mut descent =
+                ProfiledDescent::new(start.clone(), vec![moment.clone()], motion).unwrap();
             let (there, here) = (records(&public), records(&private));
             let mut generator = example::generator(100 + seed);
             for _ in 0..60 {

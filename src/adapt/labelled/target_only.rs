@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{ProfiledDescent, ProfiledRun};
-use super::profiled::{Profile, ProfiledRecords, ScoreLoss};
+use super::profiled::public_side::PublicSide;
+use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use super::weighted::learner::{signs, two_classes};
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::spec::{Setting, real, settings, whole};
@@ -138,7 +139,7 @@ impl Method for TargetOnly {
         let shape = &problem.shape;
         // All weight is on the private records, and none is learned.
         let profile = Profile {
-            loss,
+            loss: RecordLoss::Score(loss),
             alpha: 0.0,
             kappa: f64::INFINITY,
             penalty: 0.0,
@@ -166,7 +167,7 @@ impl Method for TargetOnly {
                 average: settings.average,
                 profile,
                 penalty: None,
-                public,
+                public: PublicSide::new(public, Vec::new()),
                 private: private
                     .map_usable(|data| records(data.shared()).map_err(|_| UNLABELLED))?,
                 gradient,

@@ -16,7 +16,7 @@ use crate::files::words::harmless;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
-use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN};
+use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN, last_further};
 use crate::session::follow::{Follower, Place, unread_words, wrote_words};
 use crate::session::run_steps::Curves;
 use crate::session::tensorboard::Board;
@@ -346,7 +346,9 @@ fn score(run: &ArchivedRun) -> Option<String> {
     let last = archive::last(run, Series::PublicError, &watch)?;
     let best = archive::best(run, Series::PublicError, &watch)?;
     let [last, best] = [last, best].map(|error| error_cell(run.task(), error));
-    Some(format!("public error {last} (least {best})"))
+    let further = last_further(run, Series::BESIDE_PUBLIC, &watch).words();
+    let beside = if further.is_empty() { further } else { format!(", public {further}") };
+    Some(format!("public error {last} (least {best}){beside}"))
 }
 
 fn in_one_line(text: &str) -> String {

@@ -2,20 +2,19 @@
 
 use super::{ClassificationStudy, DELTA, WhichStudy, column};
 use crate::adapt::Value;
+use crate::evaluation::Measured;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::study::grid::Harvest;
 use crate::study::table::StudyTable;
 
 impl ClassificationStudy {
     /// The figures with the names of their files.
-    pub fn figures(&self, harvest: &Harvest<f64>) -> Vec<(String, Figure)> {
-        let tables = self.tables(harvest);
+    pub fn figures(&self, harvest: &Harvest<Measured>) -> Vec<(String, Figure)> {
+        let right = self.answers(harvest);
         let answers = match self.subject {
-            WhichStudy::Pillar => {
-                ("pillar", "Fewer directions, less noise", self.over_k(&tables[0]))
-            }
+            WhichStudy::Pillar => ("pillar", "Fewer directions, less noise", self.over_k(&right)),
             WhichStudy::Gep => {
-                ("gep", "A public subspace for gradients", self.over_epsilon(&tables[0]))
+                ("gep", "A public subspace for gradients", self.over_epsilon(&right))
             }
         };
         let note = format!(
@@ -35,7 +34,7 @@ impl ClassificationStudy {
             (file_name(stem, self.name()), figure)
         };
         let mut figures = vec![figure(answers, "right answers on test records, %")];
-        if let Some(explained) = tables.get(1) {
+        if let Some(explained) = self.explained() {
             let at: Vec<f64> = self.components.iter().map(|k| *k as f64).collect();
             let panel = Panel {
                 title: String::new(),

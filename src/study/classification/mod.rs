@@ -22,6 +22,7 @@ use super::grid::{Grid, GridTask, Harvest};
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::error::Result;
+use crate::evaluation::{FurtherScores, Measured};
 use crate::numeric::principal::Principal;
 use crate::privacy::Target;
 use crate::rehearsal::{RehearsalNoise, Trial};
@@ -161,8 +162,8 @@ impl ClassificationStudy {
         }
     }
 
-    /// Right answers on the test records, in %.
-    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
+    /// Scores on the test records.
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<Measured>> {
         let (entry, epsilon) = (&self.entries[place.row], self.epsilons[place.column]);
         let (own, private) = self.material.split(place.repetition);
         let public = match entry.candidate {
@@ -178,30 +179,50 @@ impl ClassificationStudy {
             settings: entry.settings.clone(),
             ..Trial::new(entry.method, public, &private, noise, place.seed())
         };
-        rehearsal.run_sealed()?.accuracy(&self.material.test).map(Some)
+        rehearsal.run_sealed()?.measured(&self.material.test).map(Some)
     }
 
-    pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<StudyTable> {
+    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<StudyTable> {
+        let further = FurtherScores::DRAWN
+            .iter()
+            .enumerate()
+            .map(|(at, what)| self.table(harvest, what, |it: &Measured| it.further.drawn()[at]));
+        let further = further.filter(StudyTable::has_any);
+        let explained = self.explained();
+        std::iter::once(self.answers(harvest)).chain(explained).chain(further).collect()
+    }
+
+    /// Right answers, with the goals.
+    fn answers(&self, harvest: &Harvest<Measured>) -> StudyTable {
+        let right = |it: &Measured| Some(it.right_in_percent());
+        let mut table = self.table(harvest, "right answers, %", right);
+        self.want(&mut table);
+        table
+    }
+
+    /// One score of every row.
+    fn table(
+        &self,
+        harvest: &Harvest<Measured>,
+        what: &str,
+        of: impl Fn(&Measured) -> Option<f64>,
+    ) -> StudyTable {
+        let cell = |row, column| SeedValues::of(harvest.of(row, column).filter_map(&of).collect());
         let rows = self.entries.iter().enumerate().map(|(row, entry)| TableRow {
             label: entry.title.clone(),
-            cells: (0..self.epsilons.len())
-                .map(|column| SeedValues::of(harvest.of(row, column).copied().collect()))
-                .collect(),
+            cells: (0..self.epsilons.len()).map(|column| cell(row, column)).collect(),
         });
         let Material { name, private, public, .. } = &self.material;
-        let mut table = StudyTable {
+        StudyTable {
             title: format!(
-                "{name} · {private} private records, {public} public · right answers on {} test \
-                 records, % · δ = {DELTA:e}",
+                "{name} · {private} private records, {public} public · {what} on {} test records \
+                 · δ = {DELTA:e}",
                 self.material.test.len()
             ),
             content: TableContent::Measurements,
             columns: self.epsilons.iter().map(|epsilon| column(*epsilon)).collect(),
             rows: rows.collect(),
-        };
-        self.want(&mut table);
-        let explained = self.explained();
-        std::iter::once(table).chain(explained).collect()
+        }
     }
 
     /// Sets the goals of the table, for nine thousand private images.

@@ -90,7 +90,7 @@ impl<'a> UtilityTrials<'a> {
         };
         let (private, noise, seed) = (&study.private, RehearsalNoise::For(TARGET), place.seed());
         let rehearsal = Trial { settings, ..Trial::new(method, &public, private, noise, seed) };
-        rehearsal.run_sealed()?.accuracy(&study.test).map(Some)
+        Ok(Some(rehearsal.run_sealed()?.measured(&study.test)?.right_in_percent()))
     }
 
     /// The accuracies, and how well the order of every score matches them.

@@ -49,7 +49,7 @@ impl Batches {
         steps: u64,
         share: f64,
     ) -> (Plan, Gradient) {
-        let (numbers, records) = (shape.dimension, shape.private_records);
+        let (numbers, records) = (profile.loss.parameters(shape.dimension), shape.private_records);
         let count = if planted(Fault::WrongCountOfDraws) { steps - 1 } else { steps };
         let share = Allotment::Share(share);
         let what = |over: String| {
@@ -77,7 +77,7 @@ impl Batches {
             releases: vec![announced],
             steps,
             signal: (1.0 - profile.alpha) * profile.clip,
-            warnings: few_records(shape, steps).into_iter().collect(),
+            warnings: few_records(shape, numbers, steps).into_iter().collect(),
             explained: None,
         };
         (plan, gradient)
@@ -105,14 +105,18 @@ impl Gradient {
 }
 
 /// A warning if noise drowns the gradient at any useful ε.
-fn few_records(shape: &ProblemShape, steps: u64) -> Option<String> {
+fn few_records(shape: &ProblemShape, numbers: usize, steps: u64) -> Option<String> {
     // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise of one step has length Δ√(T·d), and
     // the gradient at most nΔ/2.
-    let dimension = shape.dimension;
-    let noise = 2.0 * (steps as f64 * dimension as f64).sqrt() / shape.private_records as f64;
+    let noise = 2.0 * (steps as f64 * numbers as f64).sqrt() / shape.private_records as f64;
+    let of_model = if numbers == shape.dimension {
+        format!("{numbers} features")
+    } else {
+        format!("a model of {numbers} numbers")
+    };
     (noise > 1.0).then(|| {
         format!(
-            "{} private records are few for {dimension} features and {steps} steps: up to an ε \
+            "{} private records are few for {of_model} and {steps} steps: up to an ε \
              of about 4 the noise is {noise:.1} times the largest possible gradient or more, and \
              the model will hardly leave the public one; take fewer steps or fewer features",
             shape.private_records
@@ -129,7 +133,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::adapt::labelled::profiled::{ProfiledRecords, ScoreLoss};
+    use crate::adapt::labelled::profiled::{ProfiledRecords, RecordLoss, ScoreLoss};
     use crate::adapt::{Value, example, method};
     use crate::data::Dataset;
     use crate::numeric::Vector;
@@ -138,7 +142,7 @@ mod tests {
     use crate::rehearsal::{RehearsalNoise, Trial, Tried};
 
     const PROFILE: Profile = Profile {
-        loss: ScoreLoss::Squared,
+        loss: RecordLoss::Score(ScoreLoss::Squared),
         alpha: 0.2,
         kappa: 0.04,
         penalty: 0.0,

@@ -3,12 +3,13 @@
 use nalgebra::{Cholesky, Dyn};
 
 use super::batches::Gradient;
-use super::{Profile, ProfiledRecords, ScoreLoss};
+use super::public_side::PublicSide;
+use super::{Profile, ProfiledRecords};
 use crate::adapt::labelled::penalty::ReleasedPenalty;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
-use crate::model::{LinearModel, Model};
+use crate::model::Model;
 use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{Private, Reach, Released, Spender, Watch};
@@ -29,27 +30,31 @@ pub struct ProfiledDescent {
     /// w_pub, then every iterate.
     iterates: Vec<Vector>,
     motion: Motion,
-    /// H_pub + (ρσ + damping)·I; without it a step follows the gradient.
-    curvature: Option<Cholesky<f64, Dyn>>,
+    /// H_pub + (ρσ + damping)·I, or its blocks, one for each score; without them a step follows the
+    /// gradient.
+    curvature: Vec<Cholesky<f64, Dyn>>,
 }
 
 impl ProfiledDescent {
-    pub fn new(start: Vector, public_curvature: &Matrix, motion: Motion) -> Result<Self> {
-        let mut curvature = public_curvature.clone();
-        for k in 0..curvature.nrows() {
-            curvature[(k, k)] += motion.pull + motion.damping;
-        }
-        let curvature = cholesky(curvature).ok_or_else(|| {
-            Error::failed("the public features are collinear and the pull is too weak to tell")
-                .cure("raise the pull or the damping, or drop columns that say the same")
-        })?;
-        Ok(Self { iterates: vec![start], motion, curvature: Some(curvature) })
+    /// `public_curvature`: a block for each score.
+    pub fn new(start: Vector, public_curvature: Vec<Matrix>, motion: Motion) -> Result<Self> {
+        let damped = |mut block: Matrix| {
+            for k in 0..block.nrows() {
+                block[(k, k)] += motion.pull + motion.damping;
+            }
+            cholesky(block).ok_or_else(|| {
+                Error::failed("the public features are collinear and the pull is too weak to tell")
+                    .cure("raise the pull or the damping, or drop columns that say the same")
+            })
+        };
+        let curvature = public_curvature.into_iter().map(damped).collect::<Result<_>>()?;
+        Ok(Self { iterates: vec![start], motion, curvature })
     }
 
     /// Plain gradient descent: no matrix as wide as the records.
     pub fn plain(start: Vector, step_size: f64) -> Self {
         let motion = Motion { pull: 0.0, damping: 1.0, step_size };
-        Self { iterates: vec![start], motion, curvature: None }
+        Self { iterates: vec![start], motion, curvature: Vec::new() }
     }
 
     pub fn current(&self) -> &Vector {
@@ -71,10 +76,11 @@ impl ProfiledDescent {
 
     /// One step along `gradient`, which includes the pull.
     pub fn advance(&mut self, gradient: &Vector) -> Result<()> {
-        let direction = match &self.curvature {
-            Some(curvature) => curvature.solve(gradient),
-            None => gradient.clone(),
-        };
+        let mut direction = gradient.clone();
+        for (score, block) in self.curvature.iter().enumerate() {
+            let size = block.l_dirty().nrows();
+            block.solve_mut(&mut direction.rows_mut(score * size, size));
+        }
         let next = self.current() - self.motion.step_size * direction;
         if next.iter().all(|w| w.is_finite()) {
             self.iterates.push(next);
@@ -107,7 +113,7 @@ pub struct ProfiledRun {
     pub profile: Profile,
     /// The penalty to be released, until it is.
     pub penalty: Option<ReleasedPenalty>,
-    pub public: ProfiledRecords,
+    pub public: PublicSide,
     pub private: Private<ProfiledRecords>,
     pub descent: ProfiledDescent,
     pub model: Option<Released<Model>>,
@@ -143,8 +149,7 @@ impl Run for ProfiledRun {
         }
         let (profile, count) = (self.profile, self.shape.private_records);
         let at = self.descent.current().clone();
-        let public = profile.public(&self.public);
-        let there = public.pass(&at);
+        let there = self.public.pass(&profile, &at);
         let seen = &there.gradient + self.descent.pull();
         let objective = there.value;
 
@@ -206,12 +211,8 @@ impl Run for ProfiledRun {
         }
 
         self.descent.advance(total.get())?;
-        let loss = profile.loss;
-        let weights = LinearModel::from(self.descent.average(self.average));
-        self.model = Some(total.and(match loss {
-            ScoreLoss::Squared => Model::Linear(weights),
-            ScoreLoss::Logistic => Model::Logistic(weights),
-        }));
+        let average = self.descent.average(self.average);
+        self.model = Some(total.and(profile.loss.model(self.shape.dimension, average)?));
         let index = self.descent.steps() as u64;
         let done = index == self.steps;
         Ok(Step { index, total: self.steps, phase: "descend", measures, done })
@@ -222,8 +223,8 @@ impl Run for ProfiledRun {
     }
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
-        let public = self.profile.public(&self.public);
-        let weights = public.weights(&self.descent.average(self.average));
+        let average = self.descent.average(self.average);
+        let weights = self.public.weights(&self.profile, &average);
         Some(self.model.as_ref()?.and(weights))
     }
 
@@ -241,7 +242,7 @@ mod tests {
 
     fn falling() -> ProfiledDescent {
         let motion = Motion { pull: 0.0, damping: 0.0, step_size: 1.0 };
-        ProfiledDescent::new(Vector::zeros(1), &(2.0 * Matrix::identity(1, 1)), motion).unwrap()
+        ProfiledDescent::new(Vector::zeros(1), vec![2.0 * Matrix::identity(1, 1)], motion).unwrap()
     }
 
     #[test]
@@ -268,9 +269,9 @@ mod tests {
         // The private curvature is 1 where the public one is 0.001.
         let reach = |damping: f64| {
             let motion = Motion { pull: 0.0, damping, step_size: 0.5 };
-            let flat = 1e-3 * Matrix::identity(1, 1);
+            let flat = vec![1e-3 * Matrix::identity(1, 1)];
             let mut descent =
-                ProfiledDescent::new(Vector::from_vec(vec![1.0]), &flat, motion).unwrap();
+                ProfiledDescent::new(Vector::from_vec(vec![1.0]), flat, motion).unwrap();
             for _ in 0..60 {
                 let slope = descent.current().clone();
                 if descent.advance(&slope).is_err() {

@@ -10,8 +10,8 @@
 //!
 //! *Sensitivity.* Every private record's part of the gradient is clipped to norm c·C, so replacing
 //! one moves the sum by at most 2c·C, for any w and any records. For squared loss C = 2√κ₁·r clips
-//! nothing within the bounds, since φ′(a)·2|res|·‖x‖ = 2·min(|res|, √κ₁)·‖x‖; for logistic loss C
-//! is a choice.
+//! nothing within the bounds, since φ′(a)·2|res|·‖x‖ = 2·min(|res|, √κ₁)·‖x‖; for logistic
+//! and softmax loss C is a choice.
 //!
 //! *Persons.* Where persons are protected, n counts persons, and a record's weight cᵢ is the
 //! person's weight divided by the number of the person's records. A person's part of the gradient
@@ -24,17 +24,20 @@
 //! |---|---|
 //! | this | the objective of one side, its gradient, its weights |
 //! | [`batches`] | the private records that a step uses, and the plan that follows |
+//! | [`public_side`] | public records with a weight each, or one for each dataset |
 //! | [`descent`] | preconditioned descent around the public solution, and the run |
 
 pub(super) mod batches;
 pub(super) mod descent;
+pub(super) mod public_side;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::adapt::{ProblemShape, effective_sample_of};
 use crate::data::{Dataset, Persons};
-use crate::model::logistic;
+use crate::error::Result;
+use crate::model::{LinearModel, Model, logistic, softmax};
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
@@ -77,11 +80,39 @@ impl ScoreLoss {
     }
 }
 
+/// The loss of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordLoss {
+    /// Of one score.
+    Score(ScoreLoss),
+    /// Of a score for each class, which number the labels.
+    Softmax { classes: usize },
+}
+
+impl RecordLoss {
+    /// How many numbers a model has.
+    pub fn parameters(self, dimension: usize) -> usize {
+        match self {
+            Self::Score(_) => dimension,
+            Self::Softmax { classes } => classes * dimension,
+        }
+    }
+
+    /// The model with these numbers.
+    pub fn model(self, dimension: usize, w: Vector) -> Result<Model> {
+        Ok(match self {
+            Self::Score(ScoreLoss::Squared) => Model::Linear(LinearModel::from(w)),
+            Self::Score(ScoreLoss::Logistic) => Model::Logistic(LinearModel::from(w)),
+            Self::Softmax { classes } => Model::Classifier(softmax::model(dimension, classes, &w)?),
+        })
+    }
+}
+
 /// The shape of the objective: known before private data are touched.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
     /// The minimised loss.
-    pub loss: ScoreLoss,
+    pub loss: RecordLoss,
     /// The share of the public records in the objective.
     pub alpha: f64,
     /// κ₁
@@ -101,7 +132,7 @@ pub struct Profile {
 #[derive(Debug, Clone)]
 pub struct ProfiledRecords {
     data: Arc<Dataset>,
-    /// Numbers, or signs of classes.
+    /// Numbers, or signs or numbers of classes.
     labels: Vec<f64>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
     norms: Vec<f64>,
@@ -160,7 +191,7 @@ impl Profile {
     /// n floating-point vectors is not the true sum, under either neighbour.
     pub fn sensitivity(&self, shape: &ProblemShape) -> f64 {
         let n = shape.private_records;
-        let summed = n * shape.most_records + shape.dimension + 16;
+        let summed = n * shape.most_records + self.loss.parameters(shape.dimension) + 16;
         let rounding = n as f64 * summation_error(summed);
         2.0 * self.influence(n) * (1.0 + rounding)
     }
@@ -179,15 +210,19 @@ impl Profile {
         most: usize,
         at: &Vector,
     ) -> Self {
-        let Some(persons) = persons.filter(|_| most > 1) else { return self };
+        let (Some(persons), RecordLoss::Score(loss)) = (persons.filter(|_| most > 1), self.loss)
+        else {
+            return self;
+        };
         let square = |own: Range<usize>| {
             let own: Vec<usize> = own.take(most).collect();
             let mut sum = Vector::zeros(at.len());
             for record in &own {
                 let (x, y) = (public.data.features.column(*record), public.labels[*record]);
                 let score = x.dot(at);
-                let kept = profiled(self.loss.value(score, y), self.kappa).1;
-                sum.axpy(kept * self.loss.with_slope(score, y).1 / own.len() as f64, &x, 1.0);
+                let (value, slope) = loss.with_slope(score, y);
+                let kept = profiled(value, self.kappa).1;
+                sum.axpy(kept * slope / own.len() as f64, &x, 1.0);
             }
             sum.norm_squared()
         };
@@ -239,7 +274,7 @@ pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
 pub struct SidePart<'a> {
     /// The records whose losses are added.
     pub records: &'a ProfiledRecords,
-    loss: ScoreLoss,
+    loss: RecordLoss,
     /// cᵢ
     pub weight: f64,
     penalty: f64,
@@ -273,6 +308,7 @@ const LANES: usize = 8;
 /// Computes the slopes of a pass, and adds up the other results.
 struct SlopeSums<'a, 'b> {
     part: &'a SidePart<'b>,
+    of: ScoreLoss,
     profiled: [f64; LANES],
     loss: [f64; LANES],
     kept: [f64; LANES],
@@ -289,7 +325,7 @@ impl Slopes for SlopeSums<'_, '_> {
         let facts = labels.chunks(BLOCK).zip(norms.chunks(BLOCK)).zip(shares.chunks(BLOCK));
         for (scores, ((labels, norms), shares)) in scores.chunks_mut(BLOCK).zip(facts) {
             // Matched once per block, not once per record.
-            match self.part.loss {
+            match self.of {
                 ScoreLoss::Squared => self.block(ScoreLoss::Squared, scores, labels, norms, shares),
                 ScoreLoss::Logistic => {
                     self.block(ScoreLoss::Logistic, scores, labels, norms, shares);
@@ -353,9 +389,19 @@ fn add(sums: &mut [f64; LANES], terms: &[f64; BLOCK]) {
 impl SidePart<'_> {
     /// A record that is not finite is ignored in the gradient.
     pub fn pass(&self, w: &Vector) -> ObjectivePass {
+        let of = match self.loss {
+            RecordLoss::Score(of) => of,
+            RecordLoss::Softmax { classes } => return self.softmax_pass(classes, w),
+        };
         let zero = [0.0; LANES];
-        let sums =
-            || SlopeSums { part: self, profiled: zero, loss: zero, kept: zero, kept_squares: zero };
+        let sums = || SlopeSums {
+            part: self,
+            of,
+            profiled: zero,
+            loss: zero,
+            kept: zero,
+            kept_squares: zero,
+        };
         let features = &self.records.data.features;
         let threads = parallel::threads();
         let persons = self.records.data.persons.as_ref().filter(|_| self.gain.is_some());
@@ -379,13 +425,47 @@ impl SidePart<'_> {
         }
     }
 
+    /// The same for a score per class. Records are clipped, also where persons are protected.
+    fn softmax_pass(&self, classes: usize, w: &Vector) -> ObjectivePass {
+        let ProfiledRecords { data, labels, norms, shares } = self.records;
+        let slopes_of = |at: usize, x: &[f64], slopes: &mut [f64], sums: &mut [f64; 4]| {
+            let loss = softmax::loss_and_slopes(x, labels[at] as usize, w.as_slice(), slopes);
+            let (value, kept) = profiled(loss + self.penalty, self.kappa);
+            let terms = [value, loss, kept, kept * kept];
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += shares[at] * term);
+            let length = slopes.iter().map(|slope| slope * slope).sum::<f64>().sqrt();
+            let weight = self.weight * kept;
+            let shrink = shares[at] * shrink_factor(weight * length * norms[at], self.influence);
+            for slope in slopes {
+                *slope *= shrink * weight;
+            }
+            shrink > 0.0
+        };
+        let (gradient, parts) = softmax::sums(&data.features, classes, slopes_of);
+        let [value, loss, kept, squares] =
+            [0, 1, 2, 3].map(|which| parts.iter().map(|sums| sums[which]).sum::<f64>());
+        ObjectivePass {
+            gradient,
+            value: self.weight * value,
+            mean_loss: loss / self.records.protected() as f64,
+            weight: self.weight * kept,
+            effective_sample: effective_sample_of(kept, squares),
+        }
+    }
+
     /// qᵢ = cᵢφ′(aᵢ)
     pub fn weights(&self, w: &Vector) -> Vec<f64> {
         let ProfiledRecords { data, labels, .. } = self.records;
         let records = data.features.column_iter().zip(labels);
         let weights = records.map(|(x, y)| {
-            let loss = self.loss.value(x.dot(w), *y) + self.penalty;
-            self.weight * profiled(loss, self.kappa).1
+            let loss = match self.loss {
+                RecordLoss::Score(loss) => loss.value(x.dot(w), *y),
+                RecordLoss::Softmax { classes } => {
+                    let (class, slopes) = (*y as usize, &mut vec![0.0; classes]);
+                    softmax::loss_and_slopes(x.as_slice(), class, w.as_slice(), slopes)
+                }
+            };
+            self.weight * profiled(loss + self.penalty, self.kappa).1
         });
         weights.collect()
     }

@@ -7,15 +7,18 @@
 //! *Sensitivity.* qᵢ ≤ cᵢ = (1−α)/n. Replacing a private record moves Σ qᵢ∇ℓᵢ by at most 2cG, and
 //! the slope −ℓᵢqᵢ/vᵢ of its own weight, which lies in \[−cB, 0\], by at most cB. Where persons are
 //! protected, n counts persons, each has one weight, and ℓᵢ and ∇ℓᵢ are means over a person's
-//! records. They stay within B and G, so both bounds hold for a person as for a record. The pulls
-//! between the weights depend on no data. The private weights are functions of released vectors, so
+//! records. They stay within B and G, so both bounds hold for a person as for a record. Where the
+//! private records are the source, ℓᵢ + d̂ stands for ℓᵢ in the slope; d̂ is the same under either
+//! neighbour, so the slope lies in \[−c(B + d̂), −cd̂\] and moves no further. The pulls between the weights depend on no data. The private weights are functions of released vectors, so
 //! the next step's bounds hold for any values of them. Yet they describe single records, so they
 //! never leave this module.
 
+use super::SourceSide;
 use super::learner::{LabelledRecords, Largest, Learner};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
 use crate::adapt::labelled::penalty::ReleasedPenalty;
 use crate::adapt::plan::GRADIENT;
+use crate::adapt::sources::WeightedSource;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
@@ -54,6 +57,8 @@ pub struct WeightedDescent {
     pub pulls: Pulls,
     /// d̂
     pub penalty: f64,
+    /// The records whose losses get it.
+    pub source: SourceSide,
     /// The same to be released, until it is.
     pub(in crate::adapt::labelled) released_penalty: Option<ReleasedPenalty>,
     pub largest: Largest,
@@ -63,6 +68,8 @@ pub struct WeightedDescent {
     pub public: LabelledRecords,
     pub private: Private<LabelledRecords>,
     pub weights: Weights,
+    /// Public datasets with one weight for all records; none if every record has its own.
+    pub sources: Vec<WeightedSource>,
     pub iterates: Vec<Vector>,
     pub model: Option<Released<Model>>,
 }
@@ -134,6 +141,17 @@ struct PartialObjective {
     weights: Vec<f64>,
 }
 
+/// Records of a dataset with one weight move as their mean does; given weights stay.
+fn share_slopes(sources: &[WeightedSource], slopes: &mut Vector) {
+    for source in sources {
+        let sum: f64 = source.members.iter().map(|member| slopes[*member]).sum();
+        let mean = sum / source.members.len() as f64;
+        for member in &source.members {
+            slopes[*member] = if source.given.is_some() { 0.0 } else { mean };
+        }
+    }
+}
+
 impl WeightedDescent {
     fn theta(&self) -> &Vector {
         &self.iterates[self.iterates.len() - 1]
@@ -141,26 +159,28 @@ impl WeightedDescent {
 
     fn public_part(&self) -> PartialObjective {
         let theta = self.theta();
+        let (penalty, _) = self.source.split(self.penalty);
         let losses = self.public.losses(self.learner, theta, f64::INFINITY);
         let terms = losses.iter().zip(self.weights.public());
         PartialObjective {
-            value: terms.map(|(loss, q)| q * (loss + self.penalty)).sum(),
+            value: terms.map(|(loss, q)| q * (loss + penalty)).sum(),
             model: self.public.gradient(self.learner, theta, self.weights.public(), f64::INFINITY),
             weights: losses
                 .iter()
                 .enumerate()
-                .map(|(index, loss)| -self.weights.rate(index) * (loss + self.penalty))
+                .map(|(index, loss)| -self.weights.rate(index) * (loss + penalty))
                 .collect(),
         }
     }
 
     fn private_part(&self, records: &LabelledRecords) -> PartialObjective {
+        let (_, penalty) = self.source.split(self.penalty);
         PartialObjective {
             value: records
                 .losses(self.learner, self.theta(), self.largest.loss)
                 .iter()
                 .zip(self.weights.private())
-                .map(|(loss, q)| q * loss)
+                .map(|(loss, q)| q * (loss + penalty))
                 .sum(),
             model: self.private_gradient(records),
             weights: self.private_slopes(records),
@@ -175,9 +195,10 @@ impl WeightedDescent {
 
     fn private_slopes(&self, records: &LabelledRecords) -> Vec<f64> {
         let first = self.weights.caps.public_records;
+        let (_, penalty) = self.source.split(self.penalty);
         let losses = records.losses(self.learner, self.theta(), self.largest.loss);
         let slopes = losses.iter().enumerate();
-        slopes.map(|(index, loss)| -self.weights.rate(first + index) * loss).collect()
+        slopes.map(|(index, loss)| -self.weights.rate(first + index) * (loss + penalty)).collect()
     }
 
     /// Slopes of the whole objective, from the known private part.
@@ -215,6 +236,8 @@ impl WeightedDescent {
         }
         into_ball(&mut theta, self.largest.radius);
         let first = self.weights.caps.public_records;
+        let mut weights = weights.clone();
+        share_slopes(&self.sources, &mut weights);
         for (index, slope) in weights.iter().enumerate() {
             let pace = if index < first { self.pace.public } else { self.pace.private };
             self.weights.v[index] -= pace * slope;
@@ -280,7 +303,7 @@ impl Run for WeightedDescent {
         }
 
         self.advance(&by_model, &by_weights)?;
-        let model = self.learner.model(self.public.data.dimension(), &self.delivered());
+        let model = self.learner.model(self.public.data.dimension(), &self.delivered())?;
         self.model = Some(gradient.and(model));
         let index = self.iterates.len() as u64 - 1;
         let done = index == self.steps;
@@ -349,6 +372,7 @@ mod tests {
             learner,
             pulls,
             penalty: golden.number("common.d_dp"),
+            source: SourceSide::Public,
             released_penalty: None,
             largest: learner.largest(bounds, radius),
             pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
@@ -357,10 +381,29 @@ mod tests {
             public,
             private: Private::new(private.clone()),
             weights: Weights { caps, v },
+            sources: Vec::new(),
             iterates: vec![golden.vector("common.w")],
             model: None,
         };
         (descent, private)
+    }
+
+    #[test]
+    fn records_of_a_dataset_keep_one_weight_and_a_given_one_stays() {
+        let pulls = Pulls::Convex { total: 0.1, square: 0.0, largest: 0.0 };
+        let (mut descent, private) = reference(Learner::Squared, pulls, "F.u", 1.0);
+        let source = |members, given| WeightedSource { members, given };
+        descent.sources = vec![source(vec![0, 2], None), source(vec![1], Some(0.5))];
+        descent.weights = Weights::of_sources(descent.weights.caps, &descent.sources);
+        assert_eq!(descent.weights.v.as_slice(), [1.0, 2.0, 1.0, 1.0, 1.0]);
+        descent.pace = Pace { model: 0.1, public: 2.0, private: 2.0, beta: 1.0 };
+        let (public, part) = (descent.public_part(), descent.private_part(&private));
+        let (w, v) = descent.slopes(&public, part.model.as_slice(), &part.weights);
+        descent.advance(&w, &v).unwrap();
+        let found = &descent.weights.v;
+        let mean = f64::midpoint(v[0], v[2]);
+        assert!(mean < 0.0 && v[0] != v[2], "{v}");
+        assert_eq!((found[0], found[1], found[2]), (1.0 - 2.0 * mean, 2.0, found[0]));
     }
 
     fn strengths(golden: &Golden, keys: [&str; 3]) -> [f64; 3] {
@@ -412,6 +455,7 @@ mod tests {
             4,
             descent.theta().len(),
             (0.0, 0.0),
+            SourceSide::Public,
         );
         for _ in 0..4 {
             let (public, part) = (descent.public_part(), descent.private_part(&private));
@@ -532,6 +576,44 @@ mod tests {
             assert!((0.9..=1.0).contains(&attained), "{linear:?} {steep:?} {flat:?}");
         }
         assert!(steep[1] <= 1.0 && flat[0] <= 1.0, "{steep:?} {flat:?}");
+    }
+
+    /// The penalty moves to the private records, and no bound with it.
+    #[test]
+    fn a_private_source_moves_the_penalty_and_both_sensitivities_stay_and_are_attained() {
+        let mut pair = RecordPair::of(Learner::Logistic, &[10.0, 0.0]);
+        let usual = pair.attained(&[-1.0, 1.0]);
+        pair.descent.penalty = 3.0;
+        pair.descent.source = SourceSide::Private;
+        let turned = pair.attained(&[-1.0, 1.0]);
+        for (one, other) in usual.iter().zip(turned) {
+            assert!((one - other).abs() < 1e-9 && (0.9..=1.0).contains(&other), "{turned:?}");
+        }
+        let (public, private) =
+            (pair.descent.public_part(), pair.descent.private_part(&pair.records));
+        pair.descent.source = SourceSide::Public;
+        let (before, theirs) =
+            (pair.descent.public_part(), pair.descent.private_part(&pair.records));
+        let caps = pair.descent.weights.caps;
+        let (all, rest) = (3.0 * caps.public, caps.private_total());
+        assert!((before.value - public.value - 3.0 * all).abs() < 1e-12);
+        assert!((private.value - theirs.value - 3.0 * rest).abs() < 1e-12);
+        assert!((private.weights[0] - theirs.weights[0] + 3.0 * caps.private).abs() < 1e-12);
+        assert_eq!(public.model, before.model);
+    }
+
+    /// Where one class leads far before both others, a record of another has the longest gradient.
+    /// Where two classes are furthest apart, a record has the largest loss.
+    #[test]
+    fn neighbours_attain_both_sensitivities_of_the_softmax_loss() {
+        let of = |first: [f64; 3]| {
+            let theta = 10.0 * Vector::from_column_slice(&first).normalize();
+            let theta: Vec<f64> = theta.iter().flat_map(|weight| [*weight, 0.0]).collect();
+            RecordPair::of(Learner::Softmax { classes: 3 }, &theta).attained(&[0.0, 1.0, 2.0])
+        };
+        let (steep, apart) = (of([2.0, -1.0, -1.0]), of([1.0, -1.0, 0.0]));
+        assert!((0.9..=1.0).contains(&steep[0]) && steep[1] <= 1.0, "{steep:?}");
+        assert!((0.9..=1.0).contains(&apart[1]) && apart[0] <= 1.0, "{apart:?}");
     }
 
     /// Two persons with up to this many records. The first person is replaced.

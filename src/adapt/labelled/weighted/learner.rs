@@ -1,12 +1,13 @@
 //! The model learned with weighted records: a score and its loss, with bounds.
 
+use std::f64::consts::SQRT_2;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::adapt::problem::UNLABELLED;
 use crate::data::{Bounded, Bounds, Dataset};
 use crate::error::{Error, Result};
-use crate::model::{LinearModel, Model, Network, logistic, network};
+use crate::model::{LinearModel, Model, Network, logistic, network, softmax};
 use crate::numeric::Vector;
 use crate::numeric::projection::shrink_factor;
 use crate::privacy::PrivateFault;
@@ -20,6 +21,8 @@ pub enum Learner {
     Logistic,
     /// The same loss for a·tanh(Wx).
     Network { units: usize },
+    /// log Σ exp((Wx)ⱼ) − (Wx)_y, for the number y of a class
+    Softmax { classes: usize },
 }
 
 /// B and G: no record within its bounds has a larger loss, or gradient, for any
@@ -37,6 +40,7 @@ impl Learner {
         match self {
             Self::Squared | Self::Logistic => dimension,
             Self::Network { units } => network::parameters(dimension, units),
+            Self::Softmax { classes } => classes * dimension,
         }
     }
 
@@ -57,10 +61,28 @@ impl Learner {
                 let score = (radius * (units as f64).sqrt()).min(norm * radius.powi(2) / 2.0);
                 Largest { radius, loss: logistic::loss(-score), gradient: norm * radius }
             }
+            Self::Softmax { classes } => {
+                // ‖Wx‖ ≤ rΛ, so two scores differ by at most √2·rΛ, and the loss is at most
+                // log(1 + (k−1)e^(√2·rΛ)). With the probabilities p, ∇ℓ = (p − e_y)xᵀ and
+                // ‖p − e_y‖² ≤ 2(1 − p_y)² ≤ 2.
+                let apart = SQRT_2 * norm * radius;
+                let loss = apart + ((classes - 1) as f64 + (-apart).exp()).ln();
+                Largest { radius, loss, gradient: SQRT_2 * norm }
+            }
         }
     }
 
-    /// The predicted value of every record: a label, or the sign of its class.
+    /// No second derivative of the loss in the scores is larger.
+    pub fn curvature(self) -> f64 {
+        match self {
+            Self::Squared => 2.0,
+            Self::Logistic | Self::Network { .. } => 0.25,
+            // diag(p) − ppᵀ is largest for two classes of ½ each.
+            Self::Softmax { .. } => 0.5,
+        }
+    }
+
+    /// The predicted value of every record: a label, or the sign or the number of its class.
     pub fn labels(self, data: &Dataset) -> Result<Vec<f64>> {
         match self {
             Self::Squared => data.target.clone().ok_or_else(|| {
@@ -68,6 +90,7 @@ impl Learner {
                     .cure("choose its label column")
             }),
             Self::Logistic | Self::Network { .. } => signs(data),
+            Self::Softmax { classes } => class_numbers(data, classes),
         }
     }
 
@@ -76,6 +99,9 @@ impl Learner {
             Self::Squared => (dot(x, theta.as_slice()) - y).powi(2),
             Self::Logistic => logistic::loss(y * dot(x, theta.as_slice())),
             Self::Network { .. } => logistic::loss(y * network::score(x, theta.as_slice())),
+            Self::Softmax { classes } => {
+                softmax::loss_and_slopes(x, y as usize, theta.as_slice(), &mut vec![0.0; classes])
+            }
         }
     }
 
@@ -92,18 +118,40 @@ impl Learner {
                 }
                 return;
             }
+            Self::Softmax { classes } => {
+                let mut slopes = vec![0.0; classes];
+                softmax::loss_and_slopes(x, y as usize, theta.as_slice(), &mut slopes);
+                for (row, slope) in gradient.chunks_exact_mut(x.len()).zip(slopes) {
+                    row.iter_mut().zip(x).for_each(|(entry, x)| *entry = slope * x);
+                }
+                return;
+            }
         };
         for (entry, x) in gradient.iter_mut().zip(x) {
             *entry = slope * x;
         }
     }
 
-    pub fn model(self, dimension: usize, theta: &Vector) -> Model {
-        match self {
+    pub fn model(self, dimension: usize, theta: &Vector) -> Result<Model> {
+        Ok(match self {
             Self::Squared => Model::Linear(LinearModel::from(theta.clone())),
             Self::Logistic => Model::Logistic(LinearModel::from(theta.clone())),
             Self::Network { .. } => Model::Network(Network::new(dimension, theta)),
+            Self::Softmax { classes } => {
+                Model::Classifier(softmax::model(dimension, classes, theta)?)
+            }
+        })
+    }
+}
+
+/// The number of the class of every record, of which there must be so many.
+pub fn class_numbers(data: &Dataset, count: usize) -> Result<Vec<f64>> {
+    match &data.classes {
+        Some(classes) if classes.names.len() == count => {
+            Ok(classes.of.iter().map(|class| f64::from(*class)).collect())
         }
+        _ => Err(Error::failed(format!("dataset '{}' has not the {count} classes", data.name))
+            .cure("declare the same classes for all datasets")),
     }
 }
 
@@ -126,15 +174,24 @@ pub fn signs(data: &Dataset) -> Result<Vec<f64>> {
 
 /// Refuses public data that show only one of their two classes.
 pub fn two_classes(public: &Dataset) -> Result<()> {
-    let signs = signs(public)?;
-    if signs.iter().all(|sign| *sign == signs[0]) {
+    signs(public)?;
+    several_classes(public).map(|_| ())
+}
+
+/// The number of classes, of which public data must show more than one.
+pub fn several_classes(public: &Dataset) -> Result<usize> {
+    let classes = public.classes.as_ref().ok_or_else(|| {
+        Error::failed(format!("dataset '{}' has no classes to tell apart", public.name))
+            .cure("choose a label column with classes, or a method for numbers")
+    })?;
+    if classes.of.iter().all(|class| *class == classes.of[0]) {
         return Err(Error::failed(format!(
             "the records of dataset '{}' all belong to one class",
             public.name
         ))
         .cure("widen its row filter, or choose another label column"));
     }
-    Ok(())
+    Ok(classes.names.len())
 }
 
 /// Labelled records.
@@ -229,8 +286,20 @@ mod tests {
     use crate::adapt::example;
     use crate::numeric::Matrix;
 
-    const LEARNERS: [Learner; 3] =
-        [Learner::Squared, Learner::Logistic, Learner::Network { units: 2 }];
+    const LEARNERS: [Learner; 4] = [
+        Learner::Squared,
+        Learner::Logistic,
+        Learner::Network { units: 2 },
+        Learner::Softmax { classes: 3 },
+    ];
+
+    /// The label for this sign: for softmax, one of the three classes.
+    fn label(learner: Learner, sign: f64) -> f64 {
+        match learner {
+            Learner::Softmax { .. } => 1.0 + sign,
+            _ => sign,
+        }
+    }
 
     fn record(x: Vec<f64>, y: f64) -> LabelledRecords {
         let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
@@ -252,7 +321,7 @@ mod tests {
         #[test]
         fn no_record_within_its_bounds_exceeds_the_largest_loss_or_gradient(
             x in proptest::collection::vec(-1.0..1.0_f64, 3),
-            theta in proptest::collection::vec(-1.0..1.0_f64, 8),
+            theta in proptest::collection::vec(-1.0..1.0_f64, 9),
             y in prop_oneof![Just(-1.0), Just(1.0)],
             radius in 0.1..6.0_f64,
         ) {
@@ -262,7 +331,7 @@ mod tests {
                 let theta = Vector::from_column_slice(&theta[..learner.parameters(3)]);
                 let theta = radius * theta.normalize();
                 let largest = learner.largest(Bounds { feature_norm: 1.0, label: 1.0 }, radius);
-                let record = record(x.as_slice().to_vec(), y);
+                let record = record(x.as_slice().to_vec(), label(learner, y));
                 let loss = record.losses(learner, &theta, f64::INFINITY)[0];
                 prop_assert!(loss <= largest.loss + 1e-12);
                 let one = [1.0].into_iter();
@@ -274,12 +343,12 @@ mod tests {
         #[test]
         fn gradients_are_slopes_of_losses(
             x in proptest::collection::vec(-1.0..1.0_f64, 3),
-            theta in proptest::collection::vec(-1.0..1.0_f64, 8),
+            theta in proptest::collection::vec(-1.0..1.0_f64, 9),
             y in prop_oneof![Just(-1.0), Just(1.0)],
         ) {
             for learner in LEARNERS {
                 let theta = Vector::from_column_slice(&theta[..learner.parameters(3)]);
-                let record = record(x.clone(), y);
+                let record = record(x.clone(), label(learner, y));
                 let gradient = record.gradient(learner, &theta, [1.0].into_iter(), f64::INFINITY);
                 for k in 0..theta.len() {
                     let tiny = 1e-6;

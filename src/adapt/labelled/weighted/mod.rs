@@ -12,7 +12,7 @@ pub mod descent;
 pub mod learner;
 pub mod objective;
 
-use crate::adapt::spec::{Setting, real};
+use crate::adapt::spec::{Setting, choices, real};
 use crate::adapt::{Mode, Plan, ProblemShape};
 use crate::privacy::{Allotment, Target};
 
@@ -35,6 +35,29 @@ pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> = Setting {
            the model's gradient gets the rest.",
     kind: real(0.001, 0.999, 0.05),
 };
+
+choices! {
+    pub enum SourceSide { Public = "public", Private = "private" }
+}
+
+pub(super) const SOURCE_SIDE_FIELD: Setting<SourceSide> = Setting {
+    name: "source",
+    unit: "",
+    help: "Which records are the source; their losses get the penalty d̂. public: the model is for \
+           data like the private ones. private, the paper's reverse scenario: it is for data like \
+           the public ones.",
+    kind: SourceSide::or(SourceSide::Public),
+};
+
+impl SourceSide {
+    /// What d̂ adds to a loss, or is at most allowed to add: on public and on private records.
+    pub fn split(self, penalty: f64) -> (f64, f64) {
+        match self {
+            Self::Public => (penalty, 0.0),
+            Self::Private => (0.0, penalty),
+        }
+    }
+}
 
 /// The settings that both methods share.
 #[derive(Debug, Clone, Copy)]

@@ -12,6 +12,7 @@
 //! Only aᵢ depends on data. The rest is a function of the weights, hence public or
 //! released wherever the weights are.
 
+use crate::adapt::sources::WeightedSource;
 use crate::numeric::Vector;
 
 /// What pulls the weights to their largest values and to one another.
@@ -67,6 +68,17 @@ impl Weights {
     /// Every record at its largest weight.
     pub fn largest(caps: Caps) -> Self {
         Self { caps, v: Vector::from_element(caps.records(), 1.0) }
+    }
+
+    /// The same, but given weights of public datasets are as given.
+    pub fn of_sources(caps: Caps, sources: &[WeightedSource]) -> Self {
+        let mut weights = Self::largest(caps);
+        for source in sources {
+            for member in &source.members {
+                weights.v[*member] = 1.0 / source.given.unwrap_or(1.0);
+            }
+        }
+        weights
     }
 
     /// qᵢ

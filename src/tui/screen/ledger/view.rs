@@ -5,10 +5,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
+use crate::adapt::Series;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
+use crate::session::archive::last_further;
 use crate::tui::canvas::{Canvas, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::run_column::RunColumn;
@@ -324,6 +326,15 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
                 parts.push(Span::styled(text, style));
             }
             lines.push(Line::from(parts));
+            for (side, series, style) in [
+                ("public", Series::BESIDE_PUBLIC, theme.text),
+                ("◆ private", Series::BESIDE_PRIVATE, theme.curator),
+            ] {
+                let words = last_further(archived, series, &context.watch).words();
+                if !words.is_empty() {
+                    lines.push(Line::styled(format!("{side} {words}"), style));
+                }
+            }
             if !archived.tag.is_empty() {
                 lines.push(Line::styled(format!("tag: {}", archived.tag), theme.text));
             }

@@ -1,0 +1,230 @@
+//! The softmax loss log Σ exp(sⱼ) − s_y of the scores s = Wx and a class y.
+//!
+//! W has one row for each class, and no biases: features hold a constant, or need none. As
+//! parameters, W is written row by row.
+
+use super::loss::cross_entropy;
+use super::{Architecture, Classifier};
+use crate::error::Result;
+use crate::numeric::positive::cholesky;
+use crate::numeric::symmetric::weighted_outer_sum;
+use crate::numeric::{Matrix, Vector, parallel};
+
+const NEWTON_STEPS: usize = 60;
+/// Records that are added up together. It is fixed, so sums do not depend on the threads.
+const BLOCK: usize = 1024;
+
+/// The loss of a record, and over `slopes` its derivative in every score: p − e_y for the
+/// probabilities p.
+pub fn loss_and_slopes(x: &[f64], class: usize, w: &[f64], slopes: &mut [f64]) -> f64 {
+    for (score, row) in slopes.iter_mut().zip(w.chunks_exact(x.len())) {
+        *score = row.iter().zip(x).map(|(w, x)| w * x).sum();
+    }
+    cross_entropy(slopes, class as u32)
+}
+
+/// The model with these parameters.
+pub fn model(dimension: usize, classes: usize, w: &Vector) -> Result<Classifier> {
+    Classifier::new(Architecture::unbiased(dimension, classes)?, w.as_slice().to_vec())
+}
+
+/// Σ slopes ⊗ x over records: `slopes_of(i, slopes)` writes the slopes of record i in every score,
+/// and returns whether the record counts. With it come the sums of what `tally` adds up.
+pub fn sums<T: Send + Default>(
+    features: &Matrix,
+    classes: usize,
+    slopes_of: impl Fn(usize, &[f64], &mut [f64], &mut T) -> bool + Sync + Send,
+) -> (Vector, Vec<T>) {
+    let dimension = features.nrows();
+    let rows: Vec<&[f64]> = features.as_slice().chunks_exact(dimension.max(1)).collect();
+    let block = |at: usize| {
+        let (mut sum, mut told) = (Vector::zeros(classes * dimension), T::default());
+        let mut slopes = vec![0.0; classes];
+        let end = rows.len().min((at + 1) * BLOCK);
+        for (index, x) in rows.iter().enumerate().take(end).skip(at * BLOCK) {
+            if slopes_of(index, x, &mut slopes, &mut told) {
+                let parts = sum.as_mut_slice().chunks_exact_mut(dimension).zip(&slopes);
+                for (part, slope) in parts {
+                    for (part, x) in part.iter_mut().zip(*x) {
+                        *part += slope * x;
+                    }
+                }
+            }
+        }
+        (sum, told)
+    };
+    let (parts, told): (Vec<Vector>, Vec<T>) =
+        parallel::map(rows.len().div_ceil(BLOCK), block).into_iter().unzip();
+    let sum = parts.iter().fold(Vector::zeros(classes * dimension), |sum, part| sum + part);
+    (sum, told)
+}
+
+/// For each class, the mean of p(1 − p)·xxᵀ: the blocks of the Hessian on its diagonal. Twice of
+/// these are no less than the whole Hessian, whose blocks are pᵢ(δᵢⱼ − pⱼ)xxᵀ.
+pub fn curvatures(features: &Matrix, classes: usize, w: &Vector) -> Vec<Matrix> {
+    let share = 1.0 / features.ncols() as f64;
+    let mut weights = vec![vec![0.0; features.ncols()]; classes];
+    let mut slopes = vec![0.0; classes];
+    for (at, x) in features.column_iter().enumerate() {
+        // Of no class: the slopes are the probabilities.
+        loss_and_slopes(x.as_slice(), usize::MAX, w.as_slice(), &mut slopes);
+        for (weights, p) in weights.iter_mut().zip(&slopes) {
+            weights[at] = share * p * (1.0 - p);
+        }
+    }
+    weights.iter().map(|weights| weighted_outer_sum(features, weights)).collect()
+}
+
+/// argmin (1/n)Σ loss + (ridge/2)·‖W‖², by damped Newton steps with the blocks of the Hessian.
+/// `None` if there is no finite one.
+pub fn ridge_solution(features: &Matrix, of: &[u32], classes: usize, ridge: f64) -> Option<Vector> {
+    let share = 1.0 / features.ncols() as f64;
+    let descend = |w: &Vector| {
+        let (gradient, losses) = sums(features, classes, |at, x, slopes, loss: &mut f64| {
+            *loss += share * loss_and_slopes(x, of[at] as usize, w.as_slice(), slopes);
+            for slope in slopes {
+                *slope *= share;
+            }
+            true
+        });
+        (losses.iter().sum::<f64>() + 0.5 * ridge * w.norm_squared(), gradient + ridge * w)
+    };
+    let dimension = features.nrows();
+    let mut w = Vector::zeros(classes * dimension);
+    let (mut current, mut gradient) = descend(&w);
+    for _ in 0..NEWTON_STEPS {
+        let mut direction = gradient.clone();
+        for (class, mut block) in curvatures(features, classes, &w).into_iter().enumerate() {
+            for k in 0..dimension {
+                block[(k, k)] += ridge;
+            }
+            let mut own = direction.rows_mut(class * dimension, dimension);
+            cholesky(block)?.solve_mut(&mut own);
+        }
+        let decrement = direction.dot(&gradient);
+        if decrement <= 1e-20 {
+            break;
+        }
+        let mut length = 1.0;
+        loop {
+            let next = &w - length * &direction;
+            let (reached, slope) = descend(&next);
+            if reached <= current - 0.25 * length * decrement {
+                (w, current, gradient) = (next, reached, slope);
+                break;
+            }
+            length /= 2.0;
+            if length < 1e-6 {
+                // Only rounding is left.
+                return w.iter().all(|w| w.is_finite()).then_some(w);
+            }
+        }
+    }
+    w.iter().all(|w| w.is_finite()).then_some(w)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::logistic;
+
+    fn features(numbers: &[f64]) -> Matrix {
+        Matrix::from_column_slice(2, numbers.len() / 2, numbers)
+    }
+
+    fn two_by_two() -> (Matrix, [u32; 6]) {
+        let numbers = [0.9, 0.1, -0.4, 0.6, 0.2, -0.7, 0.5, 0.5, -0.8, -0.2, 0.3, 0.9];
+        (features(&numbers), [0, 1, 0, 1, 1, 0])
+    }
+
+    #[test]
+    fn with_two_classes_the_solution_is_the_logistic_one() {
+        let (features, of) = two_by_two();
+        let signs = of.map(|class| if class == 1 { 1.0 } else { -1.0 });
+        // Of two rows ±w/2 the norm is half that of w.
+        let softmax = ridge_solution(&features, &of, 2, 0.1).unwrap();
+        let logistic = logistic::ridge_solution(&features, &signs, 0.05).unwrap();
+        let apart = softmax.rows(2, 2) - softmax.rows(0, 2);
+        assert!((&apart - &logistic).norm() < 1e-6, "{apart} {logistic}");
+        let blocks = curvatures(&features, 2, &softmax);
+        let whole = logistic::hessian(&features, &logistic);
+        assert!(blocks.iter().all(|block| (block - &whole).norm() < 1e-6));
+    }
+
+    #[test]
+    fn at_the_solution_of_three_classes_nothing_is_left_to_descend() {
+        let (features, mut of) = two_by_two();
+        of[2] = 2;
+        of[4] = 2;
+        let w = ridge_solution(&features, &of, 3, 0.01).unwrap();
+        let mut slopes = [0.0; 3];
+        let mut gradient = 0.01 * &w;
+        for (at, x) in features.column_iter().enumerate() {
+            loss_and_slopes(x.as_slice(), of[at] as usize, w.as_slice(), &mut slopes);
+            for (class, slope) in slopes.iter().enumerate() {
+                gradient.rows_mut(2 * class, 2).axpy(slope / 6.0, &x, 1.0);
+            }
+        }
+        assert!(gradient.norm() < 1e-6, "{gradient}");
+    }
+
+    #[test]
+    fn sums_are_the_same_on_any_number_of_threads() {
+        let of_threads = |threads| {
+            parallel::with_threads(threads, || {
+                let features = Matrix::from_fn(3, 40 * BLOCK, |i, j| ((i + 7 * j) as f64).sin());
+                sums(&features, 2, |at, x, slopes, seen: &mut usize| {
+                    *seen += 1;
+                    slopes.copy_from_slice(&[x[0] * at as f64, 0.3]);
+                    !at.is_multiple_of(5)
+                })
+            })
+        };
+        assert_eq!(of_threads(1), of_threads(2));
+        assert_eq!(of_threads(2).1.iter().sum::<usize>(), 40 * BLOCK);
+    }
+
+    proptest! {
+        #[test]
+        fn slopes_are_those_of_the_loss_and_never_longer_than_the_root_of_two(
+            x in proptest::collection::vec(-1.0..1.0_f64, 2),
+            w in proptest::collection::vec(-4.0..4.0_f64, 6),
+            class in 0..3_usize,
+        ) {
+            let mut slopes = [0.0; 3];
+            let loss = loss_and_slopes(&x, class, &w, &mut slopes);
+            prop_assert!(Vector::from_column_slice(&slopes).norm() <= 2.0_f64.sqrt());
+            for k in 0..6 {
+                let mut other = w.clone();
+                other[k] += 1e-6;
+                let rise = (loss_and_slopes(&x, class, &other, &mut [0.0; 3]) - loss) / 1e-6;
+                prop_assert!((rise - slopes[k / 2] * x[k % 2]).abs() < 1e-5);
+            }
+        }
+
+        #[test]
+        fn twice_the_blocks_bound_the_curvature(
+            x in proptest::collection::vec(-1.0..1.0_f64, 2),
+            w in proptest::collection::vec(-4.0..4.0_f64, 6),
+            v in proptest::collection::vec(-1.0..1.0_f64, 6),
+        ) {
+            let (x, w) = (features(&x), Vector::from_vec(w));
+            let v = Vector::from_vec(v);
+            let blocks = curvatures(&x, 3, &w);
+            let bound: f64 = (0..3)
+                .map(|class| {
+                    let own = v.rows(2 * class, 2);
+                    own.dot(&(&blocks[class] * own))
+                })
+                .sum();
+            let at = |by: f64| {
+                let moved = &w + by * &v;
+                loss_and_slopes(x.as_slice(), 0, moved.as_slice(), &mut [0.0; 3])
+            };
+            let curved = (at(1e-3) - 2.0 * at(0.0) + at(-1e-3)) / 1e-6;
+            prop_assert!(curved <= 2.0 * bound + 1e-5, "{curved} {bound}");
+        }
+    }
+}
