@@ -64,6 +64,8 @@
 //! The first order of the total-variation distance, A/40, would also do, but it enters as (1 +
 //! e^ε)·A/40, which is useless for ε above 25.
 
+use std::sync::Arc;
+
 use super::admissible::{LARGEST_RATIO, dominating};
 use super::event::{Adjacency, Event};
 use super::guarantee::{Coverage, Guarantee};
@@ -91,7 +93,7 @@ const BEYOND_GUESSED: f64 = 1e-3;
 struct CurveBounds {
     /// Both directions of the neighbours, where they differ.
     losses: Vec<pld::Curve>,
-    selections: Option<Selections>,
+    selections: Option<Arc<Selections>>,
 }
 
 /// The sum of a list of events: its Gaussian part, which is one Gaussian mechanism of
@@ -358,7 +360,7 @@ impl Composition {
     }
 
     /// The tightest curve, if there are only selections of one size.
-    fn selections(&self) -> Option<Selections> {
+    fn selections(&self) -> Option<Arc<Selections>> {
         let (range, count) = self.selections_alone()?;
         Selections::of(range, count, rdp::epsilon(&self.others, LEAST_OF_SELECTIONS))
     }

@@ -31,6 +31,9 @@
 //!
 //! *From below.* Using the same t in every step is one of the choices. It gives a binomial sum.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use pulp::{Simd, WithSimd};
 
 /// How many times a cell may be crossed: some hundredths of a second.
@@ -51,8 +54,13 @@ const FARTHEST: f64 = 300.0;
 /// polygon are divided by ε₀, and so are their errors.
 const ROUNDING: f64 = 1e-10;
 const ROUNDING_OF_FALLS: f64 = 1e-12;
+/// The number of curves that are kept.
+const KEPT: usize = 8;
 /// How many choices of t are tried from below.
 const TRIED: usize = 24;
+
+/// What a curve depends on: the range, the count and how far it reaches.
+type CurveKey = (u64, u64, u64);
 
 /// The curve of `count` selections of range ε₀, from above.
 pub struct Selections {
@@ -65,7 +73,25 @@ pub struct Selections {
 
 impl Selections {
     /// A curve for ε up to `farthest` and a little beyond; `None` where it would take too long.
-    pub fn of(range: f64, count: u64, farthest: f64) -> Option<Self> {
+    ///
+    /// The last few curves are kept: the cost of a plan is proved for its own δ, then for that of
+    /// the budget.
+    pub fn of(range: f64, count: u64, farthest: f64) -> Option<Arc<Self>> {
+        static KNOWN: Mutex<VecDeque<(CurveKey, Arc<Selections>)>> = Mutex::new(VecDeque::new());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (range.to_bits(), count, farthest.to_bits());
+        if let Some((_, curve)) = known().iter().find(|(other, _)| *other == key) {
+            return Some(Arc::clone(curve));
+        }
+        // Other threads need not wait for it.
+        let curve = Arc::new(Self::anew(range, count, farthest)?);
+        let mut known = known();
+        known.push_front((key, Arc::clone(&curve)));
+        known.truncate(KEPT);
+        Some(curve)
+    }
+
+    fn anew(range: f64, count: u64, farthest: f64) -> Option<Self> {
         let reach = reach(range, count, farthest)?;
         let cells = cells(range, count, reach);
         (cells >= *CELLS.start()).then(|| Self::with_cells(range, count, reach, cells))
@@ -305,7 +331,7 @@ fn registers<S: Simd>(of: &[f64], at: usize) -> &[S::f64s] {
 mod tests {
     use super::*;
 
-    fn curve(range: f64, count: u64) -> Selections {
+    fn curve(range: f64, count: u64) -> Arc<Selections> {
         Selections::of(range, count, 20.0).unwrap()
     }
 
