@@ -113,7 +113,7 @@ pub fn two_classes(
     cut(shifted(dimension, public_records, private_records, seed), &[0.0], &["no", "yes"])
 }
 
-/// The same records with labels that are low, middle or high.
+/// The same records with labels that are low, middle or high; a third of the public ones each.
 pub fn three_classes(
     dimension: usize,
     public_records: usize,
@@ -121,7 +121,10 @@ pub fn three_classes(
     seed: u64,
 ) -> (ProblemShape, Dataset, Dataset) {
     let data = shifted(dimension, public_records, private_records, seed);
-    cut(data, &[-0.15, 0.15], &["low", "middle", "high"])
+    let mut sorted = data.1.target.clone().unwrap_or_default();
+    sorted.sort_by(f64::total_cmp);
+    let bounds = [1, 2].map(|third| sorted[third * sorted.len() / 3]);
+    cut(data, &bounds, &["low", "middle", "high"])
 }
 
 /// Classes by the number of bounds that a label is above.

@@ -72,7 +72,8 @@ impl SourceWeights {
             && given.count != groups.len()
         {
             return Err(Error::usage(format!(
-                "`source_weights` has {} numbers, and the plan has {} public datasets",
+                "the weights in `source_weights` ({}) and the public datasets of the plan ({}) differ \
+                 in number",
                 given.count,
                 groups.len()
             ))
@@ -136,6 +137,6 @@ mod tests {
         assert_eq!(found[0], WeightedSource { members: vec![1, 3, 4], given: Some(1.0) });
         assert_eq!(found[1], WeightedSource { members: vec![0, 2], given: Some(0.25) });
         let error = of("1 0.5", &mixed).unwrap_err();
-        assert!(error.what().contains("2 numbers") && error.what().contains("3 public"), "{error}");
+        assert!(error.what().contains("(2)") && error.what().contains("(3) differ"), "{error}");
     }
 }

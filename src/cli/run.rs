@@ -274,7 +274,10 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     }
     let scores = &summary.scores;
     let cell = |error: f64| error_cell(scores.task, error);
-    let model = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 3));
+    let model = match summary.guarantee.epsilon {
+        0.0 => "this model (ε 0)".to_owned(),
+        epsilon => format!("this model (ε {})", round_up(epsilon, 3)),
+    };
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict(Standing::Exact).sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));

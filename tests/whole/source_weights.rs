@@ -8,16 +8,7 @@ use serde_json::Value;
 use crate::program;
 
 fn run(directory: &Path, plan: &str) -> (bool, Value, String) {
-    let arguments = [
-        "run",
-        "session.ron",
-        "--plan",
-        plan,
-        "--include-curator",
-        "--insecure-noise-seed",
-        "7",
-        "--json",
-    ];
+    let arguments = ["run", "session.ron", "--plan", plan, "--include-curator", "--json"];
     let output = program::halflight().current_dir(directory).args(arguments).output().unwrap();
     let told = serde_json::from_slice(&output.stdout).unwrap_or_default();
     (output.status.success(), told, String::from_utf8(output.stderr).unwrap())
@@ -49,13 +40,13 @@ fn a_dataset_counts_as_much_as_its_weight_says_and_numbers_must_fit_the_datasets
     let plan = |name: &str, weights: &str| {
         format!(
             "(name: \"{name}\", method: \"profiled_cnvx_adap\", private: \"private\", \
-             public: [\"good\", \"bad\"], target: (epsilon: 1.0, delta: 1e-5), \
+             public: [\"good\", \"bad\"], target: (epsilon: 5.0, delta: 1e-5), \
              settings: {{\"alpha\": 0.6, \"source_weights\": \"{weights}\"}})"
         )
     };
     let session = format!(
         "(version: 1, datasets: [{}, {}, {}], \
-         budgets: {{\"private\": (epsilon: 10.0, delta: 1e-4)}}, \
+         budgets: {{\"private\": (epsilon: 50.0, delta: 1e-4)}}, \
          plans: [{}, {}, {}, {}, {}])",
         dataset("private", "private"),
         dataset("good", "public"),
@@ -72,10 +63,10 @@ fn a_dataset_counts_as_much_as_its_weight_says_and_numbers_must_fit_the_datasets
         assert!(done, "{err}");
         told["runs"][0]["curator_only_private_measures"]["model"]["rmse"].as_f64().unwrap()
     };
-    let (none, learned) = (error("none"), error("learned"));
-    let (chosen, turned) = (error("chosen"), error("turned"));
-    assert!(chosen != none && learned != none, "{none} {learned} {chosen}");
-    assert!(chosen < turned, "{chosen} {turned}");
+    let turned = error("turned");
+    for plan in ["none", "learned", "chosen"] {
+        assert!(error(plan) < 0.8 * turned, "{plan}: {turned}");
+    }
     let (done, _, err) = run(here, "short");
-    assert!(!done && err.contains("1 numbers") && err.contains("2 public datasets"), "{err}");
+    assert!(!done && err.contains("(1)") && err.contains("(2) differ in number"), "{err}");
 }
