@@ -65,6 +65,8 @@ impl TimedPlan {
         }
         let half = some / 2;
         let each = seconds.saturating_sub(self.seconds(half)?).div_f64((some - half) as f64);
+        // No more than if all of the time grew with the records.
+        let each = each.min(seconds.div_f64(some as f64));
         Ok(seconds + each.mul_f64((all - some) as f64))
     }
 
@@ -83,13 +85,15 @@ impl TimedPlan {
         let mut run = prepared.start(private, &calibrated)?;
         let start = begun.elapsed();
         let mut spender = Spender::rehearsal(&calibrated, self.plan.seed);
-        let mut moment = Moment { watch: Watch::open(), begun: Instant::now(), taken: 0 };
+        let mut moment = Moment { watch: Watch::open(), begun: Instant::now(), taken: Vec::new() };
         run.drive_with(&mut spender, &mut moment)?;
-        let steps = moment.begun.elapsed();
-        if moment.taken == 0 {
+        // The first step is often the only one that reads the private records.
+        let (Some(first), Some(last)) = (moment.taken.first(), moment.taken.last()) else {
             return Err(Error::failed("no step was taken"));
-        }
-        Ok(start + steps.mul_f64(self.steps as f64 / moment.taken as f64))
+        };
+        let later = moment.taken.len() as f64 - 1.0;
+        let rest = last.saturating_sub(*first).mul_f64((self.steps as f64 - 1.0) / later.max(1.0));
+        Ok(start + *first + rest)
     }
 }
 
@@ -135,16 +139,17 @@ fn circle(count: usize, period: usize) -> Vec<usize> {
 struct Moment {
     watch: Watch,
     begun: Instant,
-    taken: u64,
+    /// When each step was done, since the beginning.
+    taken: Vec<Duration>,
 }
 
 impl Companion for Moment {
     fn watch(&mut self, _: &Spender) -> Option<&Watch> {
-        (self.taken == 0 || self.begun.elapsed() < MOMENT).then_some(&self.watch)
+        (self.taken.len() < 2 || self.begun.elapsed() < MOMENT).then_some(&self.watch)
     }
 
     fn taken(&mut self, _: &dyn Run, _: &Spender, _: Step) -> Result<()> {
-        self.taken += 1;
+        self.taken.push(self.begun.elapsed());
         Ok(())
     }
 }

@@ -162,6 +162,7 @@ mod tests {
 
     /// Numbers from mpmath, with 40 digits.
     #[test]
+    #[expect(clippy::excessive_precision, reason = "as mpmath prints them")]
     fn they_agree_with_exact_numbers() {
         for (x, exact) in [
             (-0.1, 0.904_837_418_035_959_568_141_392_384_216_935_6),

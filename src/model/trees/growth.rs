@@ -366,6 +366,7 @@ const LANES: usize = 8;
 impl WithSimd for BestSplitOfOne<'_> {
     type Output = Option<NodeSplit>;
 
+    #[expect(clippy::needless_bitwise_bool, reason = "branches would stop whole registers")]
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Option<NodeSplit> {

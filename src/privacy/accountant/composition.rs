@@ -323,18 +323,16 @@ impl Composition {
         };
         // No pair shows as much about selections as their own curve, where it reaches that far.
         let selections = curves.selections.as_ref();
-        let lower = match selections.and_then(|it| Some((it, it.epsilon(share)?))) {
-            Some((curve, epsilon)) => {
-                improve(epsilon, "optimal composition of selections");
-                curve.epsilon_below(share)
+        let reached = selections.and_then(|it| Some((it, it.epsilon(share)?)));
+        let lower = if let Some((curve, epsilon)) = reached {
+            improve(epsilon, "optimal composition of selections");
+            curve.epsilon_below(share)
+        } else {
+            let losses = Self::interval(&curves.losses, share);
+            if let Some(interval) = losses {
+                improve(interval.upper, "privacy loss distribution (PLD)");
             }
-            None => {
-                let losses = Self::interval(&curves.losses, share);
-                if let Some(interval) = losses {
-                    improve(interval.upper, "privacy loss distribution (PLD)");
-                }
-                losses.map_or(0.0, |it| it.lower).max(gaussian::epsilon_lower(self.mu, share))
-            }
+            losses.map_or(0.0, |it| it.lower).max(gaussian::epsilon_lower(self.mu, share))
         };
         // The curve must agree: both are bounds, but they may differ in the last digit.
         for round in 0..32 {

@@ -368,7 +368,7 @@ mod tests {
                 let part = (epsilon - left * step).exp_m1() / step.exp_m1();
                 node(left as i64) * (1.0 - part) + node(left as i64 + 1) * part
             };
-            for k in 0..=(last - cells) {
+            for (k, found) in after.iter().enumerate().take(last - cells + 1) {
                 let epsilon = k as f64 * step;
                 let value = |t: f64| {
                     let (p, q) = probabilities(range, t);
@@ -376,7 +376,7 @@ mod tests {
                 };
                 let tried = (0..=20_000).map(|part| value(range * f64::from(part) / 2e4));
                 let largest = tried.fold(LEAST, f64::max);
-                let found = after[k];
+                let found = *found;
                 assert!(found >= largest * (1.0 - 1e-11), "{range} {k}: {found:e} {largest:e}");
                 assert!(found <= largest * (1.0 + 1e-6), "{range} {k}: {found:e} {largest:e}");
             }

@@ -77,6 +77,9 @@ struct Part {
     left_out: Vec<u32>,
 }
 
+/// The forest of each kind that has one, and the loss on records left out after every round.
+type GrownForests = [Option<(Forest, Vec<f64>)>; PREDICTORS];
+
 struct Outcome {
     predictors: Vec<Predictor>,
     courses: Vec<Vec<f64>>,
@@ -253,8 +256,7 @@ fn learn(
         .collect();
     // Kind by kind of every part, so that no thread is left with much more than the others; large
     // trees take longest and come first.
-    let mut forests: Vec<[Option<(Forest, Vec<f64>)>; PREDICTORS]> =
-        parts.iter().map(|_| Default::default()).collect();
+    let mut forests: Vec<GrownForests> = parts.iter().map(|_| Default::default()).collect();
     let mut jobs: Vec<_> = parts
         .iter()
         .zip(&linear)
@@ -273,7 +275,7 @@ fn learn(
         let (taught, watched) = (part.taught.as_slice(), part.left_out.as_slice());
         *forest = Some(plan.fit((binned, features), taught, labels.loss(), start, watched));
     });
-    let outcome = |((linear, _), forests): (_, [Option<(Forest, Vec<f64>)>; PREDICTORS])| {
+    let outcome = |((linear, _), forests): (_, GrownForests)| {
         let forests = forests.into_iter().flatten();
         let forests = forests.map(|(forest, course)| (Predictor::Forest(forest), course));
         let (predictors, courses) = std::iter::once((linear, Vec::new())).chain(forests).unzip();
