@@ -1,6 +1,7 @@
 //! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
 
 use super::LinearModel;
+use crate::numeric::damping::damped;
 use crate::numeric::exponential::{exp, ln_1p};
 use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
@@ -68,20 +69,12 @@ pub fn ridge_solution(features: &Matrix, signs: &[f64], ridge: f64) -> Option<Ve
         if decrement <= 1e-20 {
             break;
         }
-        let mut length = 1.0;
-        loop {
+        let step = |length: f64| {
             let next = &w - length * &direction;
-            let reached = value(&next);
-            if reached <= current - 0.25 * length * decrement {
-                (w, current) = (next, reached);
-                break;
-            }
-            length /= 2.0;
-            if length < 1e-6 {
-                // Only rounding is left.
-                return w.iter().all(|w| w.is_finite()).then_some(w);
-            }
-        }
+            (value(&next), next)
+        };
+        let Some((reached, next)) = damped(current, decrement, step) else { break };
+        (w, current) = (next, reached);
     }
     w.iter().all(|w| w.is_finite()).then_some(w)
 }

@@ -6,6 +6,7 @@
 use super::loss::cross_entropy;
 use super::{Architecture, Classifier};
 use crate::error::Result;
+use crate::numeric::damping::damped;
 use crate::numeric::positive::cholesky;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector, parallel};
@@ -105,20 +106,13 @@ pub fn ridge_solution(features: &Matrix, of: &[u32], classes: usize, ridge: f64)
         if decrement <= 1e-20 {
             break;
         }
-        let mut length = 1.0;
-        loop {
+        let step = |length: f64| {
             let next = &w - length * &direction;
             let (reached, slope) = descend(&next);
-            if reached <= current - 0.25 * length * decrement {
-                (w, current, gradient) = (next, reached, slope);
-                break;
-            }
-            length /= 2.0;
-            if length < 1e-6 {
-                // Only rounding is left.
-                return w.iter().all(|w| w.is_finite()).then_some(w);
-            }
-        }
+            (reached, (next, slope))
+        };
+        let Some((reached, (next, slope))) = damped(current, decrement, step) else { break };
+        (w, current, gradient) = (next, reached, slope);
     }
     w.iter().all(|w| w.is_finite()).then_some(w)
 }

@@ -7,6 +7,7 @@
 pub mod accelerated;
 pub mod angles;
 pub mod convolution;
+pub mod damping;
 pub mod eigen;
 pub mod exponential;
 pub mod fused;

@@ -57,11 +57,10 @@ const VERSION: u8 = 1;
 pub const SHARED: f64 = 0.1;
 /// A class in which more rows than this may match by chance does not count.
 const COARSE: f64 = 0.4;
-/// A class in which more rows than this have the same value, on average, does not count; with few
-/// values, fewer rows. A table that holds every row several times still counts.
-const MOST_ROWS: f64 = 16.0;
-const MOST_ROWS_OF_FEW: f64 = 4.0;
-const FEW_VALUES: f64 = 16.0;
+/// A half class with fewer values than this, each of more rows, does not count. A class of whole
+/// rows does: a table may hold every row many times.
+const FEW_VALUES: usize = 64;
+const MANY_ROWS: u64 = 4;
 /// If fewer rows than this match by chance, even a single match is reported.
 const RARE: f64 = 0.03;
 /// The deviation that chance reaches about once in ten thousand comparisons.
@@ -116,7 +115,7 @@ impl Sketch {
         for (at, (one, two)) in classes {
             let chance = one.chance(self, two, other);
             let meeting = one.meet(two, chance);
-            let coarse = one.is_coarse(self) || two.is_coarse(other);
+            let coarse = at > PLACE && (one.is_coarse(self) || two.is_coarse(other));
             if chance <= COARSE && meeting.common > 0 && !coarse {
                 if at > PLACE { &mut halves } else { &mut wholes }.push(meeting);
             }
@@ -239,16 +238,12 @@ impl Class {
         if self.whole { u64::MAX } else { self.digests.last().copied().unwrap_or(0) }
     }
 
-    /// Whether its rows have so few values that one of them tells nothing about a person. `chance`
-    /// does not see this: it goes by the other table, where the same columns may be finer.
+    /// Whether its rows have so few values, each of many rows, that a value tells nothing about a
+    /// person. `chance` does not see this: it goes by the other table, where the same columns may be
+    /// finer.
     fn is_coarse(&self, table: &Sketch) -> bool {
-        let seen = self.digests.len() as f64;
-        let values = match self.digests.last() {
-            Some(last) if !self.whole => seen * ((1u64 << BITS) as f64 / *last as f64).max(1.0),
-            _ => seen.max(1.0),
-        };
-        let each = table.rows as f64 / values;
-        each > MOST_ROWS || (values < FEW_VALUES && each > MOST_ROWS_OF_FEW)
+        let values = self.digests.len();
+        self.whole && values < FEW_VALUES && table.rows > MANY_ROWS * values as u64
     }
 
     /// A bound on the share of the smaller table's rows that are in the other by chance, from the
