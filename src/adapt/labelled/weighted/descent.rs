@@ -9,9 +9,10 @@
 //! protected, n counts persons, each has one weight, and ℓᵢ and ∇ℓᵢ are means over a person's
 //! records. They stay within B and G, so both bounds hold for a person as for a record. Where the
 //! private records are the source, ℓᵢ + d̂ stands for ℓᵢ in the slope; d̂ is the same under either
-//! neighbour, so the slope lies in \[−c(B + d̂), −cd̂\] and moves no further. The pulls between the weights depend on no data. The private weights are functions of released vectors, so
-//! the next step's bounds hold for any values of them. Yet they describe single records, so they
-//! never leave this module.
+//! neighbour, so the slope lies in \[−c(B + d̂), −cd̂\] and moves no further. The pulls between the
+//! weights depend on no data. The private weights are functions of released vectors, so the next
+//! step's bounds hold for any values of them. Yet they describe single records, so they never leave
+//! this module.
 
 use super::SourceSide;
 use super::learner::{LabelledRecords, Largest, Learner};
