@@ -9,7 +9,7 @@ use crate::privacy::{Calibrated, Private, Released, Spender, Target, Watch};
 
 /// Raised whenever a method takes other steps than before from the same released values. Runs that
 /// were started before cannot be resumed then.
-pub const STEPS_VERSION: u32 = 13;
+pub const STEPS_VERSION: u32 = 14;
 
 /// The most features of matrices that are decomposed or factored as a whole. This takes most of a
 /// minute at this width and ten minutes at 8000 features; with more, a run could neither begin nor
@@ -110,11 +110,9 @@ impl dyn Method {
         let mut single = problem;
         single.shape.private_records *= most;
         single.shape.most_records = 1;
-        let bounds = single.shape.bounds;
         let (plan, start) = self.plan(settings, single, target)?;
-        let start: Start = Box::new(move |private, noise| {
-            start(private.map(|data| Bounded::within(data.filled_up(most), bounds)), noise)
-        });
+        let start: Start =
+            Box::new(move |private, noise| start(private.map(|data| data.filled_up(most)), noise));
         Ok(Prepared { plan: plan.of_groups(most)?, expected, start })
     }
 
@@ -279,6 +277,7 @@ mod tests {
         assert_eq!(told, 1);
         assert_eq!(spender.counts(), [1]);
         let Model::Linear(model) = run.finish().unwrap().into_inner() else { panic!() };
+        let private = Bounded::from(private).doubles();
         let labels = Vector::from_vec(private.target.unwrap());
         let wanted = &private.features * labels / 500.0;
         assert!((Vector::from_vec(model.weights) - wanted).norm() < 1e-12);

@@ -2,10 +2,11 @@
 
 use super::spec::{Setting, real, settings};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
-use crate::data::{Bounded, Dataset, Task};
+use crate::data::{Bounded, Task};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::Vector;
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::{
     Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
@@ -74,17 +75,21 @@ struct OneStepRun {
     model: Option<Released<Model>>,
 }
 
-fn mean_slope(data: &Dataset) -> Vec<f64> {
+fn mean_slope(data: &Bounded) -> Vec<f64> {
     let labels = data.target.as_deref().unwrap_or_default();
-    let sum = &data.features * Vector::from_column_slice(labels);
+    let mut sum = Vector::zeros(data.dimension());
+    data.features.each(|record, features| {
+        for (sum, x) in sum.iter_mut().zip(features) {
+            *sum += labels[record] * x;
+        }
+    });
     (sum / labels.len() as f64).as_slice().to_vec()
 }
 
 impl Run for OneStepRun {
     fn step(&mut self, spender: &mut Spender, _: &Watch) -> Result<Step> {
         let reach = Reach::Ball(self.longest);
-        let slope =
-            self.private.release_gaussian(spender, self.slope, &reach, |data| mean_slope(data))?;
+        let slope = self.private.release_gaussian(spender, self.slope, &reach, mean_slope)?;
         self.model = Some(slope.map(|slope| Model::from(self.rate * Vector::from_vec(slope))));
         Ok(Step { index: 1, total: 1, phase: "descend", measures: Vec::new(), done: true })
     }

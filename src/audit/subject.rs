@@ -55,7 +55,8 @@ pub enum End {
 
 impl End {
     /// The training records and the held-out ones.
-    fn split(self, data: &Dataset) -> (Dataset, Dataset) {
+    fn split(self, data: &Bounded) -> (Dataset, Dataset) {
+        let data = data.doubles();
         let others = data.len() - HELD_OUT;
         match self {
             Self::First => (data.records(HELD_OUT, others), data.records(0, HELD_OUT)),

@@ -62,6 +62,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::numeric::Matrix;
+use crate::numeric::columns::ExampleColumns;
 
 pub use align::Compatibility;
 pub use bounded::Bounded;
@@ -89,11 +90,11 @@ pub struct Bounds {
 
 /// Numbers ready for a method: bounded features, one example per column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Dataset {
+pub struct Dataset<F = Matrix> {
     /// The dataset's name.
     pub name: String,
     /// d × n.
-    pub features: Matrix,
+    pub features: F,
     /// The names of the rows of `features`.
     pub feature_names: Vec<String>,
     /// Labels of a regression.
@@ -137,10 +138,10 @@ impl std::fmt::Display for Task {
     }
 }
 
-impl Dataset {
+impl<F: ExampleColumns> Dataset<F> {
     /// The number of records.
     pub fn len(&self) -> usize {
-        self.features.ncols()
+        self.features.count()
     }
 
     /// Whether there are no records.
@@ -150,7 +151,7 @@ impl Dataset {
 
     /// The number of features of a record.
     pub fn dimension(&self) -> usize {
-        self.features.nrows()
+        self.features.dimension()
     }
 
     /// The number of protected persons, or otherwise records.
@@ -187,36 +188,24 @@ impl Dataset {
                 (0..most).map(move |k| Some(own.start + k).filter(|at| own.contains(at)))
             })
             .collect();
-        let mut features = Matrix::zeros(self.dimension(), from.len());
-        for (mut to, from) in features.column_iter_mut().zip(&from) {
-            if let Some(from) = from {
-                to.copy_from(&self.features.column(*from));
-            }
-        }
-        fn among<T: Copy + Default>(values: &[T], from: &[Option<usize>]) -> Vec<T> {
-            from.iter().map(|from| from.map_or_else(T::default, |from| values[from])).collect()
-        }
-        Self {
-            features,
-            target: self.target.as_ref().map(|target| among(target, &from)),
-            classes: self.classes.as_ref().map(|classes| Classes {
-                of: among(&classes.of, &from),
-                names: classes.names.clone(),
-            }),
-            name: self.name.clone(),
-            feature_names: self.feature_names.clone(),
-            persons: None,
-            ..*self
-        }
+        self.pick(&from)
     }
 
     /// The records with these numbers, in their order.
     pub fn select(&self, chosen: &[usize]) -> Self {
+        self.pick(&chosen.iter().copied().map(Some).collect::<Vec<_>>())
+    }
+
+    /// Each of these records, or an empty one.
+    fn pick(&self, from: &[Option<usize>]) -> Self {
+        fn among<T: Copy + Default>(values: &[T], from: &[Option<usize>]) -> Vec<T> {
+            from.iter().map(|from| from.map_or_else(T::default, |from| values[from])).collect()
+        }
         Self {
-            features: self.features.select_columns(chosen),
-            target: self.target.as_ref().map(|target| chosen.iter().map(|&i| target[i]).collect()),
+            features: self.features.pick(from.iter().copied()),
+            target: self.target.as_ref().map(|target| among(target, from)),
             classes: self.classes.as_ref().map(|classes| Classes {
-                of: chosen.iter().map(|&i| classes.of[i]).collect(),
+                of: among(&classes.of, from),
                 names: classes.names.clone(),
             }),
             name: self.name.clone(),
@@ -237,19 +226,15 @@ impl Dataset {
     pub fn records(&self, first: usize, count: usize) -> Self {
         let first = first.min(self.len());
         let count = count.min(self.len() - first);
-        let range = first..first + count;
-        Self {
-            features: self.features.columns(first, count).into_owned(),
-            target: self.target.as_ref().map(|target| target[range.clone()].to_vec()),
-            classes: self.classes.as_ref().map(|classes| Classes {
-                of: classes.of[range].to_vec(),
-                names: classes.names.clone(),
-            }),
-            name: self.name.clone(),
-            feature_names: self.feature_names.clone(),
-            persons: None,
-            ..*self
-        }
+        self.select(&(first..first + count).collect::<Vec<_>>())
+    }
+}
+
+impl<F> Dataset<F> {
+    /// The same records with other features.
+    pub(crate) fn with_features<G>(self, features: G) -> Dataset<G> {
+        let Self { name, feature_names, target, classes, bounds, clipped, persons, .. } = self;
+        Dataset { name, features, feature_names, target, classes, bounds, clipped, persons }
     }
 }
 

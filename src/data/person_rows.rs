@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::numeric::Matrix;
+use crate::numeric::columns::ExampleColumns;
 
 /// The positions of each person's records, grouped by person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,11 +67,9 @@ impl Persons {
 
     /// The weight of each record in its person's mean. Records of zeros, which cannot be used, have
     /// no weight.
-    pub fn shares(&self, features: &Matrix) -> Vec<f64> {
-        let mut shares: Vec<f64> = features
-            .column_iter()
-            .map(|record| f64::from(u8::from(record.iter().any(|x| *x != 0.0))))
-            .collect();
+    pub fn shares(&self, features: &impl ExampleColumns) -> Vec<f64> {
+        let usable = |record: &[f64]| record.iter().any(|x| *x != 0.0);
+        let mut shares = features.map_each(|record| f64::from(u8::from(usable(record))));
         for range in self.iter() {
             let usable: f64 = shares[range.clone()].iter().sum();
             shares[range].iter_mut().for_each(|share| *share /= usable.max(1.0));

@@ -839,7 +839,8 @@ mod tests {
         assert_eq!(found.problem.shape.private_records, 168);
         let watch = crate::privacy::Watch::open();
         let zeros = found.private.curator(&watch, |private| {
-            (private.len(), private.features.column_iter().filter(|x| x.norm() == 0.0).count())
+            let features = private.doubles().features;
+            (private.len(), features.column_iter().filter(|x| x.norm() == 0.0).count())
         });
         // Of 210 records 30 have a gap; 168 of them are trained on.
         let (all, empty) = *zeros.unwrap().reveal(&watch).unwrap();
@@ -957,7 +958,8 @@ mod tests {
         let assemble = |plan: &PlanDefinition| assemble(&session, plan, &loaded, &store).unwrap();
         let place = |found: &Assembly| {
             let watch = crate::privacy::Watch::open();
-            let place = found.private.curator(&watch, |data| data.features.as_ptr() as usize);
+            let place =
+                found.private.curator(&watch, |data| std::ptr::from_ref(&data.features) as usize);
             *place.unwrap().reveal(&watch).unwrap()
         };
         let first = assemble(&plan);

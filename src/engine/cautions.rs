@@ -2,6 +2,7 @@
 //! They contain exact numbers, so they are only for the curator.
 
 use crate::data::{Bounded, Dataset, Table};
+use crate::numeric::columns::ExampleColumns;
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Share of clipped records that is worth a warning: bounds from public data clip a twentieth by
@@ -34,10 +35,10 @@ pub fn of(
     })
 }
 
-fn training(data: &Dataset, hides_number: bool) -> Vec<String> {
+fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<String> {
     let mut found = Vec::new();
-    let empty = data.features.column_iter().filter(|record| record.iter().all(|x| *x == 0.0));
-    match empty.count() {
+    let empty = data.features.map_each(|record| record.iter().all(|x| *x == 0.0));
+    match empty.into_iter().filter(|empty| *empty).count() {
         empty if empty == 0 || hides_number => {}
         empty => found.push(format!(
             "{empty} of {} private training records are empty: a value is missing or cannot be \

@@ -98,7 +98,7 @@ enum Usual {
 }
 
 impl Usual {
-    fn among(data: &Dataset) -> Option<Self> {
+    fn among<F>(data: &Dataset<F>) -> Option<Self> {
         if let Some(classes) = &data.classes {
             let count = |class: u32| classes.of.iter().filter(|it| **it == class).count();
             let all = 0..classes.names.len() as u32;

@@ -7,7 +7,7 @@ use super::assembly::{Assembly, assemble};
 use super::prepared::PreparedStore;
 use super::ranking::prepare;
 use crate::adapt;
-use crate::data::{Dataset, PreparationSettings, Task};
+use crate::data::{Bounded, Dataset, PreparationSettings, Task};
 use crate::numeric::Matrix;
 use crate::privacy::{Spender, Target, Watch};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
@@ -96,7 +96,7 @@ fn seen(loaded: &[Loaded], assembly: &Assembly) -> String {
 
 fn training(assembly: &Assembly) -> Dataset {
     let watch = Watch::open();
-    let all = assembly.private.curator(&watch, |data| Dataset::clone(data)).unwrap();
+    let all = assembly.private.curator(&watch, Bounded::doubles).unwrap();
     all.reveal(&watch).unwrap().clone()
 }
 

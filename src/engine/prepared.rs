@@ -131,10 +131,9 @@ impl PreparedRecords {
         let train = table.try_map(|table| {
             let chosen = table.persons.as_ref().map(|persons| persons.chosen(&train));
             let rows = chosen.as_ref().map_or(&train, |(rows, _)| rows);
-            let mut train =
-                preparation.apply_to_private_rows(table, rows, "private", with_label)?;
-            train.persons = chosen.map(|(_, persons)| Arc::new(persons));
-            Ok(Bounded::within(train, bounds))
+            let asked = ("private", with_label);
+            let train = preparation.bounded_private_rows(table, rows, asked, bounds)?;
+            Ok(train.by_person(chosen.map(|(_, persons)| Arc::new(persons))))
         })?;
         let held_out = |rows_of: &(dyn Fn(&Persons, &[usize]) -> Vec<usize> + Sync)| {
             let prepared = holdout.as_ref().map(|rows| {

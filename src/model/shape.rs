@@ -8,8 +8,12 @@
 //! For any record, the feature vector is no longer than 1. Sensitivities depend on this.
 
 use super::trees::{Forest, LEAF, Tree};
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
+
+/// Records that are seen at once by [`Shape::see_in_parts`].
+const PART: usize = 1 << 15;
 
 /// The meaning of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,6 +235,21 @@ impl Shape {
     /// Features and base of records.
     pub fn see(&self, features: &Matrix) -> Seen {
         self.see_with(features, &self.scores(features))
+    }
+
+    /// The same a part of the records after the other: not all of them are doubles at once.
+    pub fn see_in_parts(&self, features: &impl ExampleColumns) -> Seen {
+        let count = features.count();
+        let (mut seen, mut base) = (Vec::new(), Vec::new());
+        for start in (0..count).step_by(PART) {
+            let part = self.see(&features.doubles(start..count.min(start + PART)));
+            seen.extend_from_slice(part.features.as_slice());
+            base.extend_from_slice(part.base.as_slice());
+        }
+        Seen {
+            features: Matrix::from_vec(self.feature_count(), count, seen),
+            base: Matrix::from_vec(self.answer.outputs(), count, base),
+        }
     }
 
     /// The same with given scores, from predictors that had not seen the records.

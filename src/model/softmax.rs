@@ -6,6 +6,7 @@
 use super::loss::cross_entropy;
 use super::{Architecture, Classifier};
 use crate::error::Result;
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::damping::damped;
 use crate::numeric::positive::cholesky;
 use crate::numeric::symmetric::weighted_outer_sum;
@@ -32,21 +33,24 @@ pub fn model(dimension: usize, classes: usize, w: &Vector) -> Result<Classifier>
 /// Σ slopes ⊗ x over records: `slopes_of(i, slopes)` writes the slopes of record i in every score,
 /// and returns whether the record counts. With it come the sums of what `tally` adds up.
 pub fn sums<T: Send + Default>(
-    features: &Matrix,
+    features: &impl ExampleColumns,
     classes: usize,
     slopes_of: impl Fn(usize, &[f64], &mut [f64], &mut T) -> bool + Sync + Send,
 ) -> (Vector, Vec<T>) {
-    let dimension = features.nrows();
-    let rows: Vec<&[f64]> = features.as_slice().chunks_exact(dimension.max(1)).collect();
+    let (dimension, count) = (features.dimension(), features.count());
     let block = |at: usize| {
         let (mut sum, mut told) = (Vector::zeros(classes * dimension), T::default());
-        let mut slopes = vec![0.0; classes];
-        let end = rows.len().min((at + 1) * BLOCK);
-        for (index, x) in rows.iter().enumerate().take(end).skip(at * BLOCK) {
-            if slopes_of(index, x, &mut slopes, &mut told) {
+        let (mut slopes, mut room) = (vec![0.0; classes], Vec::new());
+        for stretch in features.stretches(at * BLOCK..count.min((at + 1) * BLOCK)) {
+            let first = stretch.start;
+            let examples = features.read(stretch, &mut room).chunks_exact(dimension.max(1));
+            for (place, x) in examples.enumerate() {
+                if !slopes_of(first + place, x, &mut slopes, &mut told) {
+                    continue;
+                }
                 let parts = sum.as_mut_slice().chunks_exact_mut(dimension).zip(&slopes);
                 for (part, slope) in parts {
-                    for (part, x) in part.iter_mut().zip(*x) {
+                    for (part, x) in part.iter_mut().zip(x) {
                         *part += slope * x;
                     }
                 }
@@ -55,7 +59,7 @@ pub fn sums<T: Send + Default>(
         (sum, told)
     };
     let (parts, told): (Vec<Vector>, Vec<T>) =
-        parallel::map(rows.len().div_ceil(BLOCK), block).into_iter().unzip();
+        parallel::map(count.div_ceil(BLOCK), block).into_iter().unzip();
     let sum = parts.iter().fold(Vector::zeros(classes * dimension), |sum, part| sum + part);
     (sum, told)
 }

@@ -1,5 +1,6 @@
 //! Weighted least squares with a ridge, free or in a ball.
 
+use super::columns::ExampleColumns;
 use super::positive::cholesky;
 use super::symmetric::{eigen, weighted_outer_sum};
 use super::{Matrix, Vector};
@@ -17,17 +18,20 @@ pub struct NormalEquations {
 }
 
 impl NormalEquations {
-    pub fn weighted(features: &Matrix, target: &[f64], weights: &[f64]) -> Self {
-        let mut moment = Vector::zeros(features.nrows());
-        for ((example, y), q) in features.column_iter().zip(target).zip(weights) {
-            moment.axpy(q * y, &example, 1.0);
-        }
+    pub fn weighted(features: &impl ExampleColumns, target: &[f64], weights: &[f64]) -> Self {
+        let mut moment = Vector::zeros(features.dimension());
+        features.each(|at, example| {
+            let factor = weights[at] * target[at];
+            for (sum, x) in moment.iter_mut().zip(example) {
+                *sum += factor * x;
+            }
+        });
         Self { gram: weighted_outer_sum(features, weights), moment }
     }
 
     /// Every example has the weight 1/n.
-    pub fn mean(features: &Matrix, target: &[f64]) -> Self {
-        let n = features.ncols();
+    pub fn mean(features: &impl ExampleColumns, target: &[f64]) -> Self {
+        let n = features.count();
         Self::weighted(features, target, &vec![1.0 / n as f64; n])
     }
 

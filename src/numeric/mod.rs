@@ -6,6 +6,7 @@
 
 pub mod accelerated;
 pub mod angles;
+pub mod columns;
 pub mod convolution;
 pub mod damping;
 pub mod eigen;

@@ -2,6 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
+use super::columns::ExampleColumns;
 use super::parallel::{share_out, threads_for};
 use super::product::{Strided, multiply, symmetric_by_panels, transposed};
 use super::{Matrix, Vector};
@@ -13,22 +14,23 @@ pub use super::norm::spectral_norm;
 /// stay in the cache without a second data matrix.
 const BLOCK: usize = 512;
 
-/// Σ wᵢ·xᵢxᵢᵀ over the columns of `features`. Columns of weight zero are not read,
+/// Σ wᵢ·xᵢxᵢᵀ over the columns of `features`. ExampleColumns of weight zero are not read,
 /// so they may hold anything.
-pub fn weighted_outer_sum(features: &Matrix, weights: &[f64]) -> Matrix {
-    let (dimension, count) = features.shape();
+pub fn weighted_outer_sum(features: &impl ExampleColumns, weights: &[f64]) -> Matrix {
+    let (dimension, count) = (features.dimension(), features.count());
     let used: Vec<usize> = (0..count).filter(|i| weights[*i] != 0.0).collect();
     let threads = threads_for(dimension * dimension * used.len() / 2);
     symmetric_by_panels(dimension, threads, |first, rows, panel| {
         let width = panel.len() / rows;
+        let mut room = Vec::new();
         for block in used.chunks(BLOCK) {
             let gathered;
             let side_by_side = block[block.len() - 1] - block[0] < block.len();
             let examples = if side_by_side {
-                &features.as_slice()[block[0] * dimension..][..block.len() * dimension]
+                features.read(block[0]..block[0] + block.len(), &mut room)
             } else {
-                gathered = features.select_columns(block);
-                gathered.as_slice()
+                gathered = features.pick(block.iter().copied().map(Some));
+                gathered.read(0..block.len(), &mut room)
             };
             let mut weighted = vec![0.0; width * block.len()];
             let each = weighted.chunks_exact_mut(width).zip(examples.chunks_exact(dimension));

@@ -11,11 +11,18 @@
 //! A value that is not a finite number is never released. It becomes the middle of the reach, as if
 //! no record had contributed.
 
+use std::ops::Range;
+
 use crate::faults::{Fault, planted};
+use crate::numeric::parallel::{self, share_out};
 use crate::numeric::projection::shrink_factor;
 
 /// How far, relatively, a value may be outside its reach because of rounding.
 const ROUNDING: f64 = 1e-6;
+
+/// The most parts of a sum that threads share, and about the most numbers in all of them.
+const MOST_PARTS: usize = 64;
+const MOST_NUMBERS: usize = 1 << 22;
 
 /// The set that contains the exact value of a query for any records. It must be known from public
 /// numbers alone.
@@ -129,6 +136,36 @@ impl ClippedSum {
         };
         let factors: Vec<f64> = norms.into_iter().enumerate().map(factor).collect();
         contributions.add_weighted(&factors, &mut self.sum);
+    }
+
+    /// Adds this many batches of contributions, each as [`Self::add`] does, on several threads. The
+    /// sum is the same to the last bit for any number of threads.
+    pub(crate) fn add_batches<C: Contributions>(
+        &mut self,
+        batches: usize,
+        clip: f64,
+        batch: impl Fn(usize) -> Option<(C, usize)> + Sync,
+    ) {
+        let most = (MOST_NUMBERS / self.numbers().max(1)).clamp(1, MOST_PARTS);
+        let each = batches.div_ceil(most).max(1);
+        let of_part = |first: usize| {
+            (first..batches.min(first + each), Self::new(self.numbers(), self.longest))
+        };
+        let mut parts: Vec<_> = (0..batches).step_by(each).map(of_part).collect();
+        share_out(parts.iter_mut().collect(), parallel::threads(), &|(range, part): &mut (
+            Range<usize>,
+            Self,
+        )| {
+            for (contributions, count) in range.filter_map(&batch) {
+                part.add(&contributions, count, clip);
+            }
+        });
+        for (_, part) in parts {
+            self.overreached |= part.overreached;
+            for (total, number) in self.sum.iter_mut().zip(part.sum) {
+                *total += number;
+            }
+        }
     }
 
     /// Adds a sum over `members` records that a kernel clipped inside. The sum is clipped to the

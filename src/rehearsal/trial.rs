@@ -259,6 +259,7 @@ mod tests {
         let rehearsed = rehearse("moment_release", RehearsalNoise::For(TARGET), 3);
         let weights = rehearsed.weights().unwrap();
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        let private = Bounded::from(private).doubles();
         let moment = crate::study::discrepancy::second_moment(&private);
         let norm = crate::study::discrepancy::moment_discrepancy(&moment, &public, weights);
         let told = rehearsed.series(Series::ExactMomentDiscrepancy);

@@ -4,6 +4,7 @@ use crate::adapt::MOST_FEATURES;
 use crate::data::{Bounded, Classes, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, ExampleLabels, LinearModel, Model};
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::least_squares::{NormalEquations, ridge_of_few};
 use crate::numeric::{Matrix, Vector, fused, parallel};
 use crate::privacy::{CuratorOnly, Private, Watch};
@@ -61,7 +62,10 @@ pub fn target_only(
     if watch.is_sealed() {
         return Ok(None);
     }
-    let model = private.try_map(|data| reference(data, ridge))?;
+    let model = private.try_map(|data| match &data.classes {
+        None if data.dimension() <= data.len() => ridge_solution(data, ridge).map(linear),
+        _ => reference(&data.doubles(), ridge),
+    })?;
     Ok(model.curator(watch, Clone::clone))
 }
 
@@ -117,19 +121,26 @@ fn largest_moment(features: &Matrix) -> f64 {
 }
 
 /// argmin (1/n)Σ(x·w − y)² + ridge·‖w‖².
-pub(in crate::adapt) fn ridge_solution(data: &Dataset, ridge: f64) -> Result<Vector> {
+pub(in crate::adapt) fn ridge_solution<F: ExampleColumns>(
+    data: &Dataset<F>,
+    ridge: f64,
+) -> Result<Vector> {
     let equations = NormalEquations::mean(&data.features, labels(data)?);
     equations.ridge(ridge).ok_or_else(|| undetermined(data))
 }
 
-fn labels(data: &Dataset) -> Result<&[f64]> {
+fn linear(weights: Vector) -> Model {
+    LinearModel::from(weights).into()
+}
+
+fn labels<F>(data: &Dataset<F>) -> Result<&[f64]> {
     data.target.as_deref().filter(|target| !target.is_empty()).ok_or_else(|| {
         Error::failed(format!("dataset '{}' has no labels to fit", data.name))
             .cure("choose its label column")
     })
 }
 
-fn undetermined(data: &Dataset) -> Error {
+fn undetermined<F>(data: &Dataset<F>) -> Error {
     Error::failed(format!("the features of '{}' do not determine a linear model", data.name))
         .cure("raise the ridge, or drop columns that say the same")
 }
@@ -154,6 +165,7 @@ mod tests {
     #[test]
     fn on_equal_data_source_only_and_target_only_are_the_same_model() {
         let (_, public, _) = example::shifted(4, 60, 20, 3);
+        let public = Bounded::from(public).doubles();
         let source = source_only(&public, DEFAULT_RIDGE).unwrap();
         let watch = Watch::open();
         let target =

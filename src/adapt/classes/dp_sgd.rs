@@ -143,8 +143,6 @@ pub fn train(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
@@ -177,7 +175,7 @@ mod tests {
         let (_, sum) = plan(shape, part!(settings, Course), settings.clip, planned).unwrap();
         let problem = Problem { seed, ..example::problem(shape, public) };
         let design = design(&problem, network).unwrap();
-        let records = Examples::new(Arc::new(private.clone()), 2).unwrap();
+        let records = Examples::new(Bounded::from(private.clone()).shared(), 2).unwrap();
         let features = design.scale * records.features();
         let mut spender = Spender::rehearsal(noise, seed);
         let mut model = design.model.clone();

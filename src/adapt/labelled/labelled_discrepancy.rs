@@ -13,6 +13,7 @@
 use crate::adapt::ProblemShape;
 use crate::data::{Bounds, Dataset};
 use crate::faults::{Fault, planted};
+use crate::numeric::columns::{ExampleColumns, length_of};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
@@ -33,20 +34,21 @@ pub struct Risk {
 
 impl Risk {
     /// `None` for data without labels.
-    pub fn of(data: &Dataset) -> Option<Self> {
+    pub fn of<F: ExampleColumns>(data: &Dataset<F>) -> Option<Self> {
         Self::bounded(data, Bounds { feature_norm: f64::INFINITY, label: f64::INFINITY })
     }
 
     /// With every record brought into `bounds`; one that is not finite is ignored.
-    pub(super) fn bounded(data: &Dataset, bounds: Bounds) -> Option<Self> {
+    pub(super) fn bounded<F: ExampleColumns>(data: &Dataset<F>, bounds: Bounds) -> Option<Self> {
         let target = data.target.as_ref().filter(|target| target.len() == data.len())?;
         let share = 1.0 / data.len() as f64;
         let mut weights = Vec::with_capacity(data.len());
         let mut scaled = Vec::with_capacity(data.len());
         let mut constant = 0.0;
-        for (x, y) in data.features.column_iter().zip(target) {
+        data.features.each(|at, x| {
+            let y = target[at];
             // (f·x·w − y)² = f²(x·w − y/f)²
-            let factor = shrink_factor(x.norm(), bounds.feature_norm);
+            let factor = shrink_factor(length_of(x), bounds.feature_norm);
             let counts = factor > 0.0 && x.iter().all(|x| x.is_finite()) && y.is_finite();
             let counts = counts || planted(Fault::NonFinite);
             let unclipped = planted(Fault::UnclippedLabel);
@@ -56,7 +58,7 @@ impl Risk {
             weights.push(share * factor.powi(2));
             scaled.push(if counts { y / factor } else { 0.0 });
             constant += share * y.powi(2);
-        }
+        });
         Some(Self {
             equations: NormalEquations::weighted(&data.features, &scaled, &weights),
             constant,

@@ -6,6 +6,7 @@ use crate::adapt::spec::{Setting, choices, real};
 use crate::data::{Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
+use crate::numeric::columns::ExampleColumns;
 use crate::privacy::{
     Adjacency, Allotment, Laplace, PlannedRelease, Private, Reach, Release, Released, Spender,
 };
@@ -116,12 +117,12 @@ pub(super) struct ReleasedPenalty {
 
 impl ReleasedPenalty {
     /// `data`: the records as a dataset.
-    pub(super) fn draw<R>(
+    pub(super) fn draw<R, F: ExampleColumns>(
         self,
         spender: &mut Spender,
         public: &Dataset,
         private: &Private<R>,
-        data: fn(&R) -> &Dataset,
+        data: fn(&R) -> &Dataset<F>,
     ) -> Result<Released<f64>> {
         let Self { release, centre, radius, bounds } = self;
         let Some(theirs) = Risk::of(public) else { return Err(unlabelled()) };

@@ -23,6 +23,7 @@ use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings,
 use crate::data::{Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
@@ -185,11 +186,6 @@ impl Method for ProfiledCnvxAdap {
         plan.releases.extend(announced);
         let start: Start = Box::new(move |private, noise| {
             let shape = problem.shape.clone();
-            let records = |data: Arc<Dataset>| -> ProfiledRecords {
-                // The problem was checked: there are labels.
-                let labels = data.target.clone().unwrap_or_default();
-                ProfiledRecords::new(data, labels)
-            };
             let (public, persons) = (problem.public.shared(), problem.public.persons());
             let profile = profile.for_persons(
                 &records(Arc::clone(&public)),
@@ -233,6 +229,12 @@ impl ProfiledCnvxAdapSettings {
             self.penalty_share,
         )
     }
+}
+
+fn records<F: ExampleColumns>(data: Arc<Dataset<F>>) -> ProfiledRecords<F> {
+    // The problem was checked: there are labels.
+    let labels = data.target.clone().unwrap_or_default();
+    ProfiledRecords::new(data, labels)
 }
 
 fn few_public_records(shape: &ProblemShape) -> Option<String> {
@@ -331,7 +333,7 @@ mod tests {
     }
 
     fn records(data: &Dataset) -> ProfiledRecords {
-        ProfiledRecords::new(Arc::new(data.clone()), data.target.clone().unwrap())
+        super::records(Arc::new(data.clone()))
     }
 
     fn gradient(part: &SidePart<'_>, w: &Vector) -> Vector {

@@ -200,7 +200,7 @@ fn loss(public: &PublicRecords) -> Result<RecordLoss> {
     Ok(RecordLoss::Softmax { classes })
 }
 
-fn labels(data: &Dataset, loss: RecordLoss) -> Result<Vec<f64>> {
+fn labels<F>(data: &Dataset<F>, loss: RecordLoss) -> Result<Vec<f64>> {
     match loss {
         RecordLoss::Score(_) => signs(data),
         RecordLoss::Softmax { classes } => class_numbers(data, classes),

@@ -20,6 +20,7 @@ use crate::adapt::{Method, Plan, Problem, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::numeric::Vector;
+use crate::numeric::columns::ExampleColumns;
 use crate::privacy::Target;
 
 const CLIP_FIELD: Setting<f64> = Setting {
@@ -151,14 +152,7 @@ impl Method for TargetOnly {
         let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
         let start: Start = Box::new(move |private, _| {
             let shape = problem.shape.clone();
-            let labels = |data: &Dataset| match loss {
-                // The problem was checked: there are labels.
-                ScoreLoss::Squared => Ok(data.target.clone().unwrap_or_default()),
-                ScoreLoss::Logistic => signs(data),
-            };
-            let records =
-                |data: Arc<Dataset>| labels(&data).map(|labels| ProfiledRecords::new(data, labels));
-            let public = records(problem.public.shared())?;
+            let public = records(loss, problem.public.shared())?;
             let start = Vector::zeros(shape.dimension);
             let persons = problem.public.persons();
             let profile = profile.for_persons(&public, persons, shape.most_records, &start);
@@ -169,7 +163,7 @@ impl Method for TargetOnly {
                 penalty: None,
                 public: PublicSide::new(public, Vec::new()),
                 private: private
-                    .map_usable(|data| records(data.shared()).map_err(|_| UNLABELLED))?,
+                    .map_usable(|data| records(loss, data.shared()).map_err(|_| UNLABELLED))?,
                 gradient,
                 descent: ProfiledDescent::plain(start, settings.step_size),
                 shape,
@@ -178,6 +172,18 @@ impl Method for TargetOnly {
         });
         Ok((plan, start))
     }
+}
+
+fn records<F: ExampleColumns>(
+    loss: ScoreLoss,
+    data: Arc<Dataset<F>>,
+) -> Result<ProfiledRecords<F>> {
+    let labels = match loss {
+        // The problem was checked: there are labels.
+        ScoreLoss::Squared => data.target.clone().unwrap_or_default(),
+        ScoreLoss::Logistic => signs(&data)?,
+    };
+    Ok(ProfiledRecords::new(data, labels))
 }
 
 #[cfg(test)]

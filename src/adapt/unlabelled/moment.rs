@@ -9,6 +9,7 @@
 use crate::adapt::ProblemShape;
 use crate::data::Dataset;
 use crate::faults::{Fault, planted};
+use crate::numeric::columns::{ExampleColumns, length_of};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::weighted_outer_sum;
@@ -29,23 +30,28 @@ const LEAST_SHRINKING: f64 = 1e-100;
 
 /// (1/n)Σ xᵢxᵢᵀ with every xᵢ clipped to `norm`, which changes nothing for records within the
 /// declared bounds. A record that is not finite, or has absurdly large numbers, is ignored.
-pub fn bounded_moment(features: &Matrix, norm: f64) -> Matrix {
-    weighted_moment(features, norm, &vec![1.0; features.ncols()], features.ncols())
+pub fn bounded_moment(features: &impl ExampleColumns, norm: f64) -> Matrix {
+    weighted_moment(features, norm, &vec![1.0; features.count()], features.count())
 }
 
 /// The same for persons, whose moments are the means over their records.
-pub fn moment_of(data: &Dataset, norm: f64) -> Matrix {
+pub fn moment_of<F: ExampleColumns>(data: &Dataset<F>, norm: f64) -> Matrix {
     match data.shares() {
         Some(shares) => weighted_moment(&data.features, norm, &shares, data.protected()),
         None => bounded_moment(&data.features, norm),
     }
 }
 
-fn weighted_moment(features: &Matrix, norm: f64, shares: &[f64], count: usize) -> Matrix {
+fn weighted_moment(
+    features: &impl ExampleColumns,
+    norm: f64,
+    shares: &[f64],
+    count: usize,
+) -> Matrix {
     let n = count as f64 * if planted(Fault::WrongCountOfRecords) { 0.5 } else { 1.0 };
     let weights: Vec<f64> = features
-        .column_iter()
-        .map(|example| shrink_factor(example.norm(), norm))
+        .map_each(|example| shrink_factor(length_of(example), norm))
+        .into_iter()
         .zip(shares)
         .map(
             |(shrunk, share)| {

@@ -27,6 +27,7 @@ mod usable;
 
 use std::collections::HashSet;
 use std::f64::consts::SQRT_2;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +36,9 @@ use super::missing;
 use super::names;
 use super::selection::feature_columns;
 use super::table::Table;
-use super::{Bounds, Classes, Dataset, Task};
+use super::{Bounded, Bounds, Classes, Dataset, Task};
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
+use crate::numeric::{Matrix, parallel};
 
 use cells::Gaps;
 use encoding::{Coded, Encoding};
@@ -63,13 +64,19 @@ const WIDE: f64 = 1e3;
 const FAINT: f64 = 30.0;
 
 /// The number of rows of a large table that are prepared at a time.
-const PART: usize = 1 << 14;
+const PART: usize = 1 << 11;
+/// Parts that threads share.
+const AT_ONCE: usize = 16;
 
 /// For how many missing columns a message suggests names.
 const HINTS: usize = 8;
 
 /// The largest standardised number, so that squares cannot overflow.
 const LARGEST: f64 = 1e100;
+
+/// Feature norms that can be declared: with them, features in single precision are as exact as with
+/// a norm of 1.
+const NORMS: RangeInclusive<f64> = 1e-25..=1e30;
 
 /// Clipping goes this far (relatively) below the bound, so that rounding does not push a record
 /// above it.
@@ -220,7 +227,20 @@ impl Preparation {
         name: &str,
         with_label: bool,
     ) -> Result<Dataset> {
-        in_parts(table, rows, PART, |part| self.apply_private(part, name, with_label))
+        in_doubles(table, rows, PART, |part| self.apply_private(part, name, with_label))
+    }
+
+    /// The same within these bounds, as methods take them.
+    pub fn bounded_private_rows(
+        &self,
+        table: &Table,
+        rows: &[usize],
+        (name, with_label): (&str, bool),
+        bounds: Bounds,
+    ) -> Result<Bounded> {
+        Bounded::gathered((self.dimension(), rows.len()), bounds, |take| {
+            in_parts(table, rows, PART, |part| self.apply_private(part, name, with_label), take)
+        })
     }
 
     /// [`Self::apply_for_evaluation`] of some private rows, without the unusable ones.
@@ -230,7 +250,7 @@ impl Preparation {
         rows: &[usize],
         name: &str,
     ) -> Result<Dataset> {
-        in_parts(table, rows, PART, |part| {
+        in_doubles(table, rows, PART, |part| {
             self.fits(part, true)?;
             match self.usable_rows(part, true)? {
                 Some(usable) => self.for_evaluation(&part.excerpt(&usable), name),
@@ -538,35 +558,56 @@ fn spread(dataset: Dataset, complete: &[usize], rows: usize) -> Dataset {
     Dataset { features, target, classes, ..dataset }
 }
 
-/// Prepares `size` rows at a time: all at once would take as much memory as the table.
+/// Prepares `size` rows at a time, as all at once would take as much memory as the table, and hands
+/// over the parts in order. Returns what they have besides features.
 fn in_parts(
     table: &Table,
     rows: &[usize],
     size: usize,
-    prepare: impl Fn(&Table) -> Result<Dataset>,
+    prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
+    take: &mut dyn FnMut(&mut Dataset),
+) -> Result<Dataset<()>> {
+    // No rows are a part, too.
+    let parts = if rows.is_empty() { vec![rows] } else { rows.chunks(size).collect() };
+    let mut all: Option<Dataset<()>> = None;
+    for several in parts.chunks(AT_ONCE) {
+        let part = |at: usize| prepare(&table.excerpt(several[at]));
+        for part in parallel::map(several.len(), part) {
+            let mut part = part?;
+            take(&mut part);
+            let part = part.with_features(());
+            match &mut all {
+                None => all = Some(part),
+                Some(all) => {
+                    if let (Some(target), Some(more)) = (&mut all.target, part.target) {
+                        target.extend(more);
+                    }
+                    if let (Some(classes), Some(more)) = (&mut all.classes, part.classes) {
+                        classes.of.extend(more.of);
+                    }
+                    all.clipped += part.clipped;
+                }
+            }
+        }
+    }
+    all.ok_or_else(|| Error::failed("no rows were prepared").cure("please report this"))
+}
+
+/// The parts together, in doubles.
+fn in_doubles(
+    table: &Table,
+    rows: &[usize],
+    size: usize,
+    prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
 ) -> Result<Dataset> {
-    let first = &rows[..rows.len().min(size)];
-    let mut all = prepare(&table.excerpt(first))?;
-    if first.len() == rows.len() {
-        return Ok(all);
-    }
-    let dimension = all.dimension();
-    let mut features = Vec::with_capacity(dimension * rows.len());
-    features.extend_from_slice(all.features.as_slice());
-    all.features = Matrix::zeros(dimension, 0);
-    for rows in rows[first.len()..].chunks(size) {
-        let part = prepare(&table.excerpt(rows))?;
-        features.extend_from_slice(part.features.as_slice());
-        if let (Some(target), Some(more)) = (&mut all.target, part.target) {
-            target.extend(more);
-        }
-        if let (Some(classes), Some(more)) = (&mut all.classes, part.classes) {
-            classes.of.extend(more.of);
-        }
-        all.clipped += part.clipped;
-    }
-    all.features = Matrix::from_vec(dimension, features.len() / dimension.max(1), features);
-    Ok(all)
+    let (mut numbers, mut records, mut dimension) = (Vec::new(), 0, 0);
+    let all = in_parts(table, rows, size, prepare, &mut |part| {
+        dimension = part.dimension();
+        records += part.len();
+        numbers.reserve_exact(dimension * (rows.len() - records.min(rows.len()) + part.len()));
+        numbers.extend_from_slice(part.features.as_slice());
+    })?;
+    Ok(all.with_features(Matrix::from_vec(dimension, records, numbers)))
 }
 
 fn gaps(missing: Missing) -> Gaps {
@@ -605,7 +646,7 @@ fn usual_norm(mut squares: Vec<f64>) -> f64 {
 }
 
 fn declared_norm(norm: f64) -> Result<f64> {
-    if (1e-100..=LARGEST).contains(&norm) {
+    if NORMS.contains(&norm) {
         return Ok(norm);
     }
     Err(Error::usage(format!("the declared feature norm is {norm}"))

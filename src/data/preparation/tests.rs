@@ -563,10 +563,14 @@ fn rows_prepared_in_parts_are_those_prepared_at_once() {
     );
     let judged = judged.unwrap();
     for size in [1, 3, 32, 33] {
-        let parts = |prepare: &dyn Fn(&Table) -> Result<Dataset>| {
-            in_parts(&table, &wanted, size, prepare).unwrap()
+        let parts = |prepare: &(dyn Fn(&Table) -> Result<Dataset> + Sync)| {
+            in_doubles(&table, &wanted, size, &prepare).unwrap()
         };
         assert_eq!(parts(&|part| preparation.apply(part, "x", true)), whole, "{size}");
         assert_eq!(parts(&|part| preparation.apply_for_evaluation(part, "x")), judged, "{size}");
     }
+    let asked = ("x", true);
+    let bounds = Bounds { feature_norm: 0.7, label: 0.5 };
+    let bounded = preparation.bounded_private_rows(&table, &wanted, asked, bounds).unwrap();
+    assert_eq!(bounded, Bounded::within(whole, bounds));
 }

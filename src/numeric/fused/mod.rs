@@ -19,8 +19,9 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
+use super::columns::ExampleColumns;
 use super::parallel::{even, share_out};
-use super::{Matrix, Vector, four_lanes};
+use super::{Vector, four_lanes};
 
 /// The least numbers in a part of the examples; with fewer, starting a thread costs more.
 const LEAST_SHARE: usize = 1 << 17;
@@ -53,7 +54,7 @@ impl<F: Fn(usize, f64) -> f64 + Send> Slopes for Each<F> {
 ///
 /// A column whose slope is zero is not added, so it may hold anything.
 pub fn gradient(
-    features: &Matrix,
+    features: &impl ExampleColumns,
     w: &Vector,
     threads: usize,
     slope: impl Fn(usize, f64) -> f64 + Sync,
@@ -65,12 +66,12 @@ pub fn gradient(
 /// The same with slopes computed block by block. Returns the `Slopes` of each part of the examples,
 /// in order.
 pub fn with_slopes<S: Slopes>(
-    features: &Matrix,
+    features: &impl ExampleColumns,
     w: &Vector,
     threads: usize,
     slopes: impl Fn() -> S + Sync,
 ) -> (Vector, Vec<S>) {
-    let (dimension, count) = features.shape();
+    let (dimension, count) = (features.dimension(), features.count());
     let total = Vector::zeros(dimension);
     if dimension == 0 || count == 0 {
         return (total, Vec::new());
@@ -79,16 +80,17 @@ pub fn with_slopes<S: Slopes>(
     // Their number does not depend on the threads, so that the sum is the same to the last bit.
     let parts = even(dimension * count / LEAST_SHARE);
     let share = count.div_ceil(parts);
-    let examples = features.as_slice().chunks(share * dimension);
+    let shares = (0..count).step_by(share).map(|start| start..count.min(start + share));
     let mut done: Vec<(Vector, S)> =
-        examples.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
-    let jobs: Vec<_> = examples.zip(&mut done).enumerate().collect();
-    share_out(jobs, threads, &|(part, (examples, (sum, slopes))): (
-        usize,
-        (&[f64], &mut (Vector, S)),
-    )| {
-        let (first, sum) = (part * share, sum.as_mut_slice());
-        arch.dispatch(Pass { examples, first, w: w.as_slice(), sum, slopes });
+        shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
+    let jobs: Vec<_> = shares.zip(&mut done).collect();
+    share_out(jobs, threads, &|(share, (sum, slopes)): (Range<usize>, &mut (Vector, S))| {
+        let (mut room, sum) = (Vec::new(), sum.as_mut_slice());
+        for stretch in features.stretches(share) {
+            let first = stretch.start;
+            let examples = features.read(stretch, &mut room);
+            arch.dispatch(Pass { examples, first, w: w.as_slice(), sum, slopes });
+        }
     });
     added(total, done)
 }
@@ -96,13 +98,13 @@ pub fn with_slopes<S: Slopes>(
 /// The same if each of these consecutive groups of examples has its own sum, which is shortened to
 /// `longest` before it is added. A sum that is not finite adds nothing.
 pub fn by_group<S: Slopes>(
-    features: &Matrix,
+    features: &impl ExampleColumns,
     w: &Vector,
     threads: usize,
     slopes: impl Fn() -> S + Sync,
     (groups, longest): (&[Range<usize>], f64),
 ) -> (Vector, Vec<S>) {
-    let (dimension, count) = features.shape();
+    let (dimension, count) = (features.dimension(), features.count());
     let total = Vector::zeros(dimension);
     if dimension == 0 || count == 0 || groups.is_empty() {
         return (total, Vec::new());
@@ -115,12 +117,19 @@ pub fn by_group<S: Slopes>(
     let mut done: Vec<(Vector, S)> =
         shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
     let jobs: Vec<_> = shares.zip(&mut done).collect();
-    let (all, w) = (features.as_slice(), w.as_slice());
+    let (stretch, w) = (features.stretch(), w.as_slice());
     share_out(jobs, threads, &|(groups, (sum, slopes)): (&[Range<usize>], &mut (Vector, S))| {
-        let sum = sum.as_mut_slice();
-        let (Some(start), Some(end)) = (groups.first(), groups.last()) else { return };
-        let (first, examples) = (start.start, &all[start.start * dimension..end.end * dimension]);
-        arch.dispatch(GroupPass { examples, first, groups, longest, w, sum, slopes });
+        let (mut room, sum) = (Vec::new(), sum.as_mut_slice());
+        let mut rest = groups;
+        while let Some(start) = rest.first() {
+            // Whole groups that are read at once.
+            let fit = rest.partition_point(|group| group.end <= start.start + stretch).max(1);
+            let (groups, after) = rest.split_at(fit);
+            rest = after;
+            let (first, end) = (start.start, groups[fit - 1].end);
+            let examples = features.read(first..end, &mut room);
+            arch.dispatch(GroupPass { examples, first, groups, longest, w, sum, slopes });
+        }
     });
     added(total, done)
 }
@@ -237,6 +246,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::numeric::Matrix;
 
     /// Groups of many sizes, one of them without examples, and what they add up to one by one.
     fn slowly(features: &Matrix, w: &Vector, longest: f64) -> (Vec<Range<usize>>, Vector) {

@@ -38,6 +38,7 @@ use crate::data::{Dataset, Persons};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::{Classifier, ExampleLabels, Gradients};
+use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{ClippedSum, Contributions};
@@ -45,6 +46,8 @@ use crate::privacy::{ClippedSum, Contributions};
 /// The most numbers of gradients in memory at once, and the most members of a sample.
 const CHUNK_NUMBERS: usize = 1 << 21;
 const CHUNK: usize = 1024;
+/// The numbers of gradients that a thread works on at once: they fit into its cache.
+const NUMBERS_IN_CACHE: usize = 1 << 16;
 
 /// Batches are filled up to a multiple of this with blank examples.
 const EIGHT: usize = 8;
@@ -67,10 +70,31 @@ enum Features {
     /// Multiplied by the scale when they are taken out. An example that is not finite counts as
     /// zeros.
     Prepared {
-        data: Arc<Dataset>,
+        data: Prepared,
         scale: f64,
     },
     Own(Matrix),
+}
+
+/// Prepared records, as they are kept.
+#[derive(Debug, Clone)]
+pub enum Prepared {
+    /// Public ones.
+    Doubles(Arc<Dataset>),
+    /// Private ones.
+    Singles(Arc<Dataset<Singles>>),
+}
+
+impl From<Arc<Dataset>> for Prepared {
+    fn from(data: Arc<Dataset>) -> Self {
+        Self::Doubles(data)
+    }
+}
+
+impl From<Arc<Dataset<Singles>>> for Prepared {
+    fn from(data: Arc<Dataset<Singles>>) -> Self {
+        Self::Singles(data)
+    }
 }
 
 /// Examples taken out.
@@ -81,7 +105,11 @@ struct ExampleBatch {
 
 impl Examples {
     /// Refuses classes beyond the `known` ones.
-    pub fn new(data: Arc<Dataset>, known: usize) -> Result<Self> {
+    pub fn new<F>(data: Arc<Dataset<F>>, known: usize) -> Result<Self>
+    where
+        F: ExampleColumns,
+        Prepared: From<Arc<Dataset<F>>>,
+    {
         let mut classes =
             data.classes.as_ref().map(|classes| classes.of.clone()).unwrap_or_default();
         if let Some(at) = classes.iter().position(|class| *class as usize >= known) {
@@ -93,8 +121,10 @@ impl Examples {
             .at(format!("dataset '{}'", data.name))
             .cure("declare every class, or say what unknown labels count as"));
         }
-        for (class, example) in classes.iter_mut().zip(data.features.column_iter()) {
-            if !is_finite(example.as_slice()) || example.iter().all(|number| *number == 0.0) {
+        let blank =
+            |example: &[f64]| !is_finite(example) || example.iter().all(|number| *number == 0.0);
+        for (class, blank) in classes.iter_mut().zip(data.features.map_each(blank)) {
+            if blank {
                 *class = BLANK;
             }
         }
@@ -102,8 +132,11 @@ impl Examples {
     }
 
     /// Examples whose classes, if they have any, do not count.
-    pub fn unlabelled(data: Arc<Dataset>) -> Self {
-        let persons = data.persons.clone();
+    pub fn unlabelled<F>(data: Arc<Dataset<F>>) -> Self
+    where
+        Prepared: From<Arc<Dataset<F>>>,
+    {
+        let (persons, data) = (data.persons.clone(), Prepared::from(data));
         Self { features: Features::Prepared { data, scale: 1.0 }, classes: Vec::new(), persons }
     }
 
@@ -136,7 +169,8 @@ impl Examples {
     /// The number of records.
     pub fn len(&self) -> usize {
         match &self.features {
-            Features::Prepared { data, .. } => data.len(),
+            Features::Prepared { data: Prepared::Doubles(data), .. } => data.len(),
+            Features::Prepared { data: Prepared::Singles(data), .. } => data.len(),
             Features::Own(features) => features.ncols(),
         }
     }
@@ -149,7 +183,8 @@ impl Examples {
     /// The number of features of each.
     pub fn dimension(&self) -> usize {
         match &self.features {
-            Features::Prepared { data, .. } => data.dimension(),
+            Features::Prepared { data: Prepared::Doubles(data), .. } => data.dimension(),
+            Features::Prepared { data: Prepared::Singles(data), .. } => data.dimension(),
             Features::Own(features) => features.nrows(),
         }
     }
@@ -205,18 +240,33 @@ impl Examples {
 
     /// The features of some records, filled up with zeros to `width` examples.
     fn taken(&self, at: impl Iterator<Item = usize>, width: usize) -> Matrix {
-        let (from, scale) = match &self.features {
-            Features::Prepared { data, scale } => (&data.features, *scale),
-            Features::Own(features) => (features, 1.0),
-        };
-        let mut numbers = Vec::with_capacity(from.nrows() * width);
-        for example in at.map(|i| from.column(i)) {
-            let whole = is_finite(example.as_slice());
-            numbers.extend(example.iter().map(|x| if whole { scale * x } else { 0.0 }));
+        match &self.features {
+            Features::Prepared { data: Prepared::Doubles(data), scale } => {
+                taken_from(&data.features, *scale, at, width)
+            }
+            Features::Prepared { data: Prepared::Singles(data), scale } => {
+                taken_from(&data.features, *scale, at, width)
+            }
+            Features::Own(features) => taken_from(features, 1.0, at, width),
         }
-        numbers.resize(from.nrows() * width, 0.0);
-        Matrix::from_vec(from.nrows(), width, numbers)
     }
+}
+
+fn taken_from(
+    from: &impl ExampleColumns,
+    scale: f64,
+    at: impl Iterator<Item = usize>,
+    width: usize,
+) -> Matrix {
+    let (dimension, mut room) = (from.dimension(), Vec::new());
+    let mut numbers = Vec::with_capacity(dimension * width);
+    for i in at {
+        let example = from.read(i..i + 1, &mut room);
+        let whole = is_finite(example);
+        numbers.extend(example.iter().map(|x| if whole { scale * x } else { 0.0 }));
+    }
+    numbers.resize(dimension * width, 0.0);
+    Matrix::from_vec(dimension, width, numbers)
 }
 
 fn is_finite(example: &[f64]) -> bool {
@@ -294,19 +344,32 @@ impl SampledObjective {
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
         let members = records.of(members);
-        let numbers = model.architecture().layers().iter().map(Layer::gradient_numbers);
-        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
-        let chunk = CHUNK_NUMBERS / (formed + numbers.sum::<usize>()).max(1);
-        for chunk in members.chunks(chunk.clamp(EIGHT, CHUNK) / EIGHT * EIGHT) {
-            let gradients = self.gradients_of(model, records.batch(&chunk.concat()))?;
-            if records.persons.is_some() {
-                let counts: Vec<usize> = chunk.iter().map(Vec::len).collect();
-                sum(&gradients.means(&counts), chunk.len());
-            } else {
-                sum(&gradients, chunk.len());
-            }
+        for chunk in members.chunks(self.chunk(model, records, CHUNK_NUMBERS)) {
+            sum(&self.of_chunk(model, records, chunk)?, chunk.len());
         }
         Ok(())
+    }
+
+    /// The number of members whose gradients have about this many numbers.
+    fn chunk(self, model: &Classifier, records: &Examples, numbers: usize) -> usize {
+        let each = model.architecture().layers().iter().map(Layer::gradient_numbers);
+        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
+        (numbers / (formed + each.sum::<usize>()).max(1)).clamp(EIGHT, CHUNK) / EIGHT * EIGHT
+    }
+
+    /// The gradients of these members, each with its records.
+    fn of_chunk(
+        self,
+        model: &Classifier,
+        records: &Examples,
+        chunk: &[Vec<usize>],
+    ) -> Result<Gradients> {
+        let gradients = self.gradients_of(model, records.batch(&chunk.concat()))?;
+        if records.persons.is_none() {
+            return Ok(gradients);
+        }
+        let counts: Vec<usize> = chunk.iter().map(Vec::len).collect();
+        Ok(gradients.means(&counts))
     }
 
     /// Adds min(1, C/‖gᵢ‖)·gᵢ of the members to the mechanism's own sum, which clips them.
@@ -318,9 +381,12 @@ impl SampledObjective {
         clip: f64,
         sum: &mut ClippedSum,
     ) {
-        // Shapes were checked at the start; chunks that do not fit add nothing.
-        let _ = self.over_sample(model, records, members, |gradients, count| {
-            sum.add(gradients, count, clip);
+        let members = records.of(members);
+        let chunks: Vec<_> = members.chunks(self.chunk(model, records, NUMBERS_IN_CACHE)).collect();
+        sum.add_batches(chunks.len(), clip, |at| {
+            // Shapes were checked at the start; chunks that do not fit add nothing.
+            let gradients = self.of_chunk(model, records, chunks[at]).ok()?;
+            Some((gradients, chunks[at].len()))
         });
     }
 
@@ -332,10 +398,10 @@ impl SampledObjective {
         members: &[usize],
         clip: f64,
     ) -> Result<Vector> {
+        // An error if the shapes do not fit.
+        self.of_chunk(model, records, &records.of(&members[..members.len().min(1)]))?;
         let mut sum = ClippedSum::new(self.parameters(model), f64::INFINITY);
-        self.over_sample(model, records, members, |gradients, count| {
-            sum.add(gradients, count, clip);
-        })?;
+        self.add_clipped(model, records, members, clip, &mut sum);
         Ok(Vector::from_vec(sum.finish()))
     }
 }

@@ -10,6 +10,7 @@ use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::model::Model;
+use crate::numeric::columns::Singles;
 use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{Private, Reach, Released, Spender, Watch};
@@ -114,7 +115,7 @@ pub struct ProfiledRun {
     /// The penalty to be released, until it is.
     pub penalty: Option<ReleasedPenalty>,
     pub public: PublicSide,
-    pub private: Private<ProfiledRecords>,
+    pub private: Private<ProfiledRecords<Singles>>,
     pub descent: ProfiledDescent,
     pub model: Option<Released<Model>>,
 }
@@ -145,7 +146,7 @@ impl Run for ProfiledRun {
         self.settle_penalty(spender)?;
         if planted(Fault::PrivateStatistic) {
             self.profile.kappa =
-                self.private.stolen(|records| 1e-3 * records.data().features.norm());
+                self.private.stolen(|records| 1e-3 * records.norms.iter().sum::<f64>());
         }
         let (profile, count) = (self.profile, self.shape.private_records);
         let at = self.descent.current().clone();
@@ -153,7 +154,7 @@ impl Run for ProfiledRun {
         let seen = &there.gradient + self.descent.pull();
         let objective = there.value;
 
-        let pass = |records: &ProfiledRecords| {
+        let pass = |records: &ProfiledRecords<Singles>| {
             let private = profile.private(records, count);
             let here = private.pass(&at);
             let exact = ExactPoint {

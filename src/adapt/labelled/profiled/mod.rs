@@ -38,10 +38,11 @@ use crate::adapt::{ProblemShape, effective_sample_of};
 use crate::data::{Dataset, Persons};
 use crate::error::Result;
 use crate::model::{LinearModel, Model, logistic, softmax};
+use crate::numeric::columns::{ExampleColumns, length_of};
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
-use crate::numeric::{Vector, parallel};
+use crate::numeric::{Matrix, Vector, parallel};
 
 /// Slopes of persons are clipped at this many times their public root mean square, but not below a
 /// part of a record's bound.
@@ -130,8 +131,8 @@ pub struct Profile {
 
 /// The records of one dataset with their labels and norms.
 #[derive(Debug, Clone)]
-pub struct ProfiledRecords {
-    data: Arc<Dataset>,
+pub struct ProfiledRecords<F = Matrix> {
+    data: Arc<Dataset<F>>,
     /// Numbers, or signs or numbers of classes.
     labels: Vec<f64>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
@@ -140,16 +141,16 @@ pub struct ProfiledRecords {
     shares: Vec<f64>,
 }
 
-impl ProfiledRecords {
+impl<F: ExampleColumns> ProfiledRecords<F> {
     /// Records with one number as label each.
-    pub fn new(data: Arc<Dataset>, labels: Vec<f64>) -> Self {
-        let norms = data.features.column_iter().map(|x| x.norm()).collect();
+    pub fn new(data: Arc<Dataset<F>>, labels: Vec<f64>) -> Self {
+        let norms = data.features.map_each(length_of);
         let shares = data.shares().unwrap_or_else(|| vec![1.0; labels.len()]);
         Self { data, labels, norms, shares }
     }
 
     /// Their dataset.
-    pub fn data(&self) -> &Dataset {
+    pub fn data(&self) -> &Dataset<F> {
         &self.data
     }
 
@@ -164,7 +165,7 @@ impl ProfiledRecords {
         let members = own.0.as_deref().unwrap_or(members);
         let data = Dataset {
             name: self.data.name.clone(),
-            features: self.data.features.select_columns(members),
+            features: self.data.features.pick(members.iter().copied().map(Some)),
             feature_names: Vec::new(),
             target: None,
             classes: None,
@@ -233,7 +234,7 @@ impl Profile {
     }
 
     /// The public part of the objective.
-    pub fn public<'a>(&self, records: &'a ProfiledRecords) -> SidePart<'a> {
+    pub fn public<'a, F>(&self, records: &'a ProfiledRecords<F>) -> SidePart<'a, F> {
         SidePart {
             gain: None,
             records,
@@ -246,7 +247,7 @@ impl Profile {
     }
 
     /// `count` is the planned number of records.
-    pub fn private<'a>(&self, records: &'a ProfiledRecords, count: usize) -> SidePart<'a> {
+    pub fn private<'a, F>(&self, records: &'a ProfiledRecords<F>, count: usize) -> SidePart<'a, F> {
         SidePart {
             records,
             loss: self.loss,
@@ -271,9 +272,9 @@ pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
 
 /// The records of one side in the objective.
 #[derive(Debug, Clone)]
-pub struct SidePart<'a> {
+pub struct SidePart<'a, F = Matrix> {
     /// The records whose losses are added.
-    pub records: &'a ProfiledRecords,
+    pub records: &'a ProfiledRecords<F>,
     loss: RecordLoss,
     /// cᵢ
     pub weight: f64,
@@ -305,22 +306,35 @@ pub struct ObjectivePass {
 const BLOCK: usize = 16;
 const LANES: usize = 8;
 
+/// The scales of a [`SidePart`].
+#[derive(Debug, Clone, Copy)]
+struct Scales {
+    weight: f64,
+    penalty: f64,
+    kappa: f64,
+    influence: f64,
+    gain: Option<f64>,
+}
+
 /// Computes the slopes of a pass, and adds up the other results.
-struct SlopeSums<'a, 'b> {
-    part: &'a SidePart<'b>,
+struct SlopeSums<'a> {
+    labels: &'a [f64],
+    norms: &'a [f64],
+    shares: &'a [f64],
     of: ScoreLoss,
+    scales: Scales,
     profiled: [f64; LANES],
     loss: [f64; LANES],
     kept: [f64; LANES],
     kept_squares: [f64; LANES],
 }
 
-impl Slopes for SlopeSums<'_, '_> {
+impl Slopes for SlopeSums<'_> {
     // Compiled as a part of the pass, for the instruction set detected at run time.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
-        let ProfiledRecords { labels, norms, shares, .. } = self.part.records;
+        let Self { labels, norms, shares, .. } = *self;
         let (labels, norms, shares) = (&labels[first..], &norms[first..], &shares[first..]);
         let facts = labels.chunks(BLOCK).zip(norms.chunks(BLOCK)).zip(shares.chunks(BLOCK));
         for (scores, ((labels, norms), shares)) in scores.chunks_mut(BLOCK).zip(facts) {
@@ -335,7 +349,7 @@ impl Slopes for SlopeSums<'_, '_> {
     }
 }
 
-impl SlopeSums<'_, '_> {
+impl SlopeSums<'_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn block(
@@ -346,7 +360,7 @@ impl SlopeSums<'_, '_> {
         norms: &[f64],
         weights: &[f64],
     ) {
-        let SidePart { weight, penalty, kappa, influence, gain, .. } = *self.part;
+        let Scales { weight, penalty, kappa, influence, gain } = self.scales;
         // If persons are clipped, their records are not.
         let (factor, influence) = gain.map_or((1.0, influence), |gain| (gain, f64::INFINITY));
         let [mut values, mut losses, mut shares, mut squares, mut slopes] = [[0.0; BLOCK]; 5];
@@ -386,7 +400,7 @@ fn add(sums: &mut [f64; LANES], terms: &[f64; BLOCK]) {
     }
 }
 
-impl SidePart<'_> {
+impl<F: ExampleColumns> SidePart<'_, F> {
     /// A record that is not finite is ignored in the gradient.
     pub fn pass(&self, w: &Vector) -> ObjectivePass {
         let of = match self.loss {
@@ -394,17 +408,22 @@ impl SidePart<'_> {
             RecordLoss::Softmax { classes } => return self.softmax_pass(classes, w),
         };
         let zero = [0.0; LANES];
+        let ProfiledRecords { data, labels, norms, shares } = self.records;
+        let Self { weight, penalty, kappa, influence, gain, .. } = *self;
         let sums = || SlopeSums {
-            part: self,
+            labels,
+            norms,
+            shares,
             of,
+            scales: Scales { weight, penalty, kappa, influence, gain },
             profiled: zero,
             loss: zero,
             kept: zero,
             kept_squares: zero,
         };
-        let features = &self.records.data.features;
+        let features = &data.features;
         let threads = parallel::threads();
-        let persons = self.records.data.persons.as_ref().filter(|_| self.gain.is_some());
+        let persons = data.persons.as_ref().filter(|_| gain.is_some());
         let (gradient, parts) = match persons {
             None => fused::with_slopes(features, w, threads, sums),
             Some(persons) => {
@@ -412,9 +431,8 @@ impl SidePart<'_> {
                 fused::by_group(features, w, threads, sums, (&own, self.influence))
             }
         };
-        let total = |of: &dyn Fn(&SlopeSums<'_, '_>) -> [f64; LANES]| {
-            parts.iter().flat_map(of).sum::<f64>()
-        };
+        let total =
+            |of: &dyn Fn(&SlopeSums<'_>) -> [f64; LANES]| parts.iter().flat_map(of).sum::<f64>();
         let kept = total(&|sums| sums.kept);
         ObjectivePass {
             gradient,
@@ -456,17 +474,18 @@ impl SidePart<'_> {
     /// qᵢ = cᵢφ′(aᵢ)
     pub fn weights(&self, w: &Vector) -> Vec<f64> {
         let ProfiledRecords { data, labels, .. } = self.records;
-        let records = data.features.column_iter().zip(labels);
-        let weights = records.map(|(x, y)| {
+        let mut weights = Vec::with_capacity(labels.len());
+        data.features.each(|at, x| {
+            let y = labels[at];
             let loss = match self.loss {
-                RecordLoss::Score(loss) => loss.value(x.dot(w), *y),
+                RecordLoss::Score(loss) => loss.value(x.iter().zip(w).map(|(x, w)| x * w).sum(), y),
                 RecordLoss::Softmax { classes } => {
-                    let (class, slopes) = (*y as usize, &mut vec![0.0; classes]);
-                    softmax::loss_and_slopes(x.as_slice(), class, w.as_slice(), slopes)
+                    let (class, slopes) = (y as usize, &mut vec![0.0; classes]);
+                    softmax::loss_and_slopes(x, class, w.as_slice(), slopes)
                 }
             };
-            self.weight * profiled(loss + self.penalty, self.kappa).1
+            weights.push(self.weight * profiled(loss + self.penalty, self.kappa).1);
         });
-        weights.collect()
+        weights
     }
 }

@@ -25,7 +25,7 @@ pub const RIDGES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
 const SOFTMAX_ITERATIONS: usize = 200;
 
 impl Labels {
-    pub fn of(data: &Dataset) -> Result<Self> {
+    pub fn of<F>(data: &Dataset<F>) -> Result<Self> {
         if let Some(classes) = &data.classes {
             let second = || classes.of.iter().map(|class| f64::from(*class)).collect();
             return Ok(match classes.names.len() {

@@ -57,7 +57,7 @@ impl Adaptation {
         let shape = &ground.shape;
         let private = private.map_usable(|data| {
             let labels = Labels::of(data).map_err(|_| UNLABELLED)?;
-            let (seen, persons) = (shape.see(&data.features), data.persons.clone());
+            let (seen, persons) = (shape.see_in_parts(&data.features), data.persons.clone());
             Ok(Asked { seen, labels, persons })
         })?;
         let persons =

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::model::Model;
 use crate::numeric::Vector;
+use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::rounding::summation_error;
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, Gaussian, PlannedRelease, Private, Reach, Release, Released,
@@ -67,7 +68,7 @@ pub struct WeightedDescent {
     pub steps: u64,
     pub returned: ReturnedModel,
     pub public: LabelledRecords,
-    pub private: Private<LabelledRecords>,
+    pub private: Private<LabelledRecords<Singles>>,
     pub weights: Weights,
     /// Public datasets with one weight for all records; none if every record has its own.
     pub sources: Vec<WeightedSource>,
@@ -174,7 +175,7 @@ impl WeightedDescent {
         }
     }
 
-    fn private_part(&self, records: &LabelledRecords) -> PartialObjective {
+    fn private_part<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> PartialObjective {
         let (_, penalty) = self.source.split(self.penalty);
         PartialObjective {
             value: records
@@ -188,13 +189,13 @@ impl WeightedDescent {
         }
     }
 
-    fn private_gradient(&self, records: &LabelledRecords) -> Vector {
+    fn private_gradient<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> Vector {
         let unclipped = if planted(Fault::UnclippedWeights) { 6.0 } else { 1.0 };
         let weights = self.weights.private().map(|q| unclipped * q);
         records.gradient(self.learner, self.theta(), weights, self.largest.gradient)
     }
 
-    fn private_slopes(&self, records: &LabelledRecords) -> Vec<f64> {
+    fn private_slopes<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> Vec<f64> {
         let first = self.weights.caps.public_records;
         let (_, penalty) = self.source.split(self.penalty);
         let losses = records.losses(self.learner, self.theta(), self.largest.loss);
@@ -291,7 +292,7 @@ impl Run for WeightedDescent {
             told(Series::EffectiveSample, effective_sample(self.weights.public())),
             told(Series::PublicWeight, on_public / total),
         ];
-        let look = |records: &LabelledRecords| {
+        let look = |records: &LabelledRecords<Singles>| {
             let part = self.private_part(records);
             let (model, weights) = self.slopes(&public, part.model.as_slice(), &part.weights);
             (seen + part.value, self.mapping(&model, &weights))
@@ -380,7 +381,7 @@ mod tests {
             steps: 4,
             returned: ReturnedModel::Tail(0.0),
             public,
-            private: Private::new(private.clone()),
+            private: Private::new(private.clone().in_singles()),
             weights: Weights { caps, v },
             sources: Vec::new(),
             iterates: vec![golden.vector("common.w")],

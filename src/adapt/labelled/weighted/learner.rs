@@ -8,8 +8,9 @@ use crate::adapt::problem::UNLABELLED;
 use crate::data::{Bounded, Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model, Network, logistic, network, softmax};
-use crate::numeric::Vector;
+use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::projection::shrink_factor;
+use crate::numeric::{Matrix, Vector};
 use crate::privacy::PrivateFault;
 
 /// A predictor and its loss.
@@ -83,7 +84,7 @@ impl Learner {
     }
 
     /// The predicted value of every record: a label, or the sign or the number of its class.
-    pub fn labels(self, data: &Dataset) -> Result<Vec<f64>> {
+    pub fn labels<F>(self, data: &Dataset<F>) -> Result<Vec<f64>> {
         match self {
             Self::Squared => data.target.clone().ok_or_else(|| {
                 Error::failed(format!("dataset '{}' has no labels to fit", data.name))
@@ -145,7 +146,7 @@ impl Learner {
 }
 
 /// The number of the class of every record, of which there must be so many.
-pub fn class_numbers(data: &Dataset, count: usize) -> Result<Vec<f64>> {
+pub fn class_numbers<F>(data: &Dataset<F>, count: usize) -> Result<Vec<f64>> {
     match &data.classes {
         Some(classes) if classes.names.len() == count => {
             Ok(classes.of.iter().map(|class| f64::from(*class)).collect())
@@ -156,7 +157,7 @@ pub fn class_numbers(data: &Dataset, count: usize) -> Result<Vec<f64>> {
 }
 
 /// ±1 for the second and the first of two classes.
-pub fn signs(data: &Dataset) -> Result<Vec<f64>> {
+pub fn signs<F>(data: &Dataset<F>) -> Result<Vec<f64>> {
     let classes = data.classes.as_ref().ok_or_else(|| {
         Error::failed(format!("dataset '{}' has no classes to tell apart", data.name))
             .cure("choose a label column with two classes, or a method for numbers")
@@ -200,31 +201,27 @@ pub fn several_classes(public: &Dataset) -> Result<usize> {
 /// over their records. If every record's loss lies in \[0, B\] and no gradient is longer than G,
 /// the same holds of these means, because both sets are convex.
 #[derive(Debug, Clone)]
-pub struct LabelledRecords {
-    pub data: Arc<Dataset>,
+pub struct LabelledRecords<F = Matrix> {
+    pub data: Arc<Dataset<F>>,
     pub labels: Vec<f64>,
     /// The weight of each record in its person's mean; `None` where records are protected.
     shares: Option<Vec<f64>>,
 }
 
-impl LabelledRecords {
-    pub fn of(learner: Learner, data: Arc<Dataset>) -> Result<Self> {
-        Ok(Self::labelled(learner.labels(&data)?, data))
-    }
-
-    pub(super) fn labelled(labels: Vec<f64>, data: Arc<Dataset>) -> Self {
-        Self { labels, shares: data.shares(), data }
-    }
-
+impl LabelledRecords<Singles> {
     /// Private records; errors do not say what is wrong with them.
     pub fn private(learner: Learner, data: &Bounded) -> std::result::Result<Self, PrivateFault> {
         Self::of(learner, data.shared()).map_err(|_| UNLABELLED)
     }
+}
 
-    fn examples(&self) -> impl Iterator<Item = (&[f64], f64)> {
-        let dimension = self.data.dimension().max(1);
-        let rows = self.data.features.as_slice().chunks_exact(dimension);
-        rows.zip(self.labels.iter().copied())
+impl<F: ExampleColumns> LabelledRecords<F> {
+    pub fn of(learner: Learner, data: Arc<Dataset<F>>) -> Result<Self> {
+        Ok(Self::labelled(learner.labels(&data)?, data))
+    }
+
+    pub(super) fn labelled(labels: Vec<f64>, data: Arc<Dataset<F>>) -> Self {
+        Self { labels, shares: data.shares(), data }
     }
 
     /// Every person with the shares of their records, where persons are protected.
@@ -236,11 +233,11 @@ impl LabelledRecords {
     /// ℓᵢ of every record, or of every person, at most `largest`; 0 for a record that is not
     /// finite.
     pub fn losses(&self, learner: Learner, theta: &Vector, largest: f64) -> Vec<f64> {
-        let loss = |(x, y): (&[f64], f64)| {
-            let loss = learner.loss(x, y, theta);
-            if loss.is_nan() { 0.0 } else { loss.clamp(0.0, largest) }
-        };
-        let of_records: Vec<f64> = self.examples().map(loss).collect();
+        let mut of_records = Vec::with_capacity(self.labels.len());
+        self.data.features.each(|at, x| {
+            let loss = learner.loss(x, self.labels[at], theta);
+            of_records.push(if loss.is_nan() { 0.0 } else { loss.clamp(0.0, largest) });
+        });
         let Some(persons) = self.persons() else { return of_records };
         persons.map(|(own, shares)| dot(&of_records[own], shares)).collect()
     }
@@ -263,19 +260,29 @@ impl LabelledRecords {
                 .flat_map(|((_, shares), q)| shares.iter().map(move |share| q * share))
                 .collect(),
         };
-        for ((x, y), q) in self.examples().zip(of_records) {
-            learner.gradient(x, y, theta, one.as_mut_slice());
+        self.data.features.each(|at, x| {
+            learner.gradient(x, self.labels[at], theta, one.as_mut_slice());
             let shrink = shrink_factor(one.norm(), largest);
             if shrink > 0.0 {
-                sum.axpy(q * shrink, &one, 1.0);
+                sum.axpy(of_records[at] * shrink, &one, 1.0);
             }
-        }
+        });
         sum
     }
 }
 
 fn dot(x: &[f64], w: &[f64]) -> f64 {
     x.iter().zip(w).map(|(x, w)| x * w).sum()
+}
+
+#[cfg(test)]
+impl LabelledRecords {
+    /// As private records are kept.
+    pub fn in_singles(self) -> LabelledRecords<Singles> {
+        let features = Singles::from(&self.data.features);
+        let data = Arc::new((*self.data).clone().with_features(features));
+        LabelledRecords { data, labels: self.labels, shares: self.shares }
+    }
 }
 
 #[cfg(test)]

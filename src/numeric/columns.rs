@@ -1,0 +1,248 @@
+//! Examples side by side, one in each column: as doubles in a [`Matrix`], or as [`Singles`], which
+//! take half the memory.
+//!
+//! Most steps of a method read all examples once, and then memory is what they wait for. So the
+//! examples are kept in single precision where there are many, and turned into doubles a few at a
+//! time, in the cache. All arithmetic is in double precision.
+
+use std::ops::Range;
+
+use nalgebra::DVectorView;
+use pulp::Arch;
+
+use super::Matrix;
+
+/// Numbers that are turned into doubles at once: they fit into the first-level cache.
+const STRETCH: usize = 2048;
+/// At least so many examples, as kernels take several at once.
+const FEWEST: usize = 16;
+
+/// ‖x‖
+pub fn length_of(example: &[f64]) -> f64 {
+    DVectorView::from_slice(example, example.len()).norm()
+}
+
+/// Examples that can be read as doubles.
+pub trait ExampleColumns: Clone + Send + Sync {
+    /// The numbers of an example.
+    fn dimension(&self) -> usize;
+
+    /// The number of examples.
+    fn count(&self) -> usize;
+
+    /// How many examples are best read at once.
+    fn stretch(&self) -> usize;
+
+    /// These examples, one after another. `room` holds them where they are not kept like this.
+    fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64];
+
+    /// These examples in this order; zeros for `None`.
+    fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self;
+
+    /// The examples in `range`, in stretches that are read at once.
+    fn stretches(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<Self> {
+        let (step, end) = (self.stretch().max(1), range.end);
+        range.step_by(step).map(move |start| start..end.min(start.saturating_add(step)))
+    }
+
+    /// Visits all examples in order.
+    fn each(&self, mut visit: impl FnMut(usize, &[f64])) {
+        let mut room = Vec::new();
+        for range in self.stretches(0..self.count()) {
+            let first = range.start;
+            let examples = self.read(range, &mut room).chunks_exact(self.dimension().max(1));
+            for (at, example) in examples.enumerate() {
+                visit(first + at, example);
+            }
+        }
+    }
+
+    /// Something of every example.
+    fn map_each<T>(&self, mut of: impl FnMut(&[f64]) -> T) -> Vec<T> {
+        let mut found = Vec::with_capacity(self.count());
+        self.each(|_, example| found.push(of(example)));
+        // Without features there is nothing to visit.
+        found.extend((found.len()..self.count()).map(|_| of(&[])).collect::<Vec<_>>());
+        found
+    }
+
+    /// Some examples as doubles.
+    fn doubles(&self, range: Range<usize>) -> Matrix {
+        let (mut room, count) = (Vec::new(), range.len());
+        let numbers = self.read(range, &mut room).to_vec();
+        Matrix::from_vec(self.dimension(), count, numbers)
+    }
+}
+
+impl ExampleColumns for Matrix {
+    fn dimension(&self) -> usize {
+        self.nrows()
+    }
+
+    fn count(&self) -> usize {
+        self.ncols()
+    }
+
+    fn stretch(&self) -> usize {
+        self.ncols()
+    }
+
+    fn read<'a>(&'a self, range: Range<usize>, _: &'a mut Vec<f64>) -> &'a [f64] {
+        &self.as_slice()[range.start * self.nrows()..range.end * self.nrows()]
+    }
+
+    fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
+        let (numbers, count) = picked(self.as_slice(), self.nrows(), from);
+        Self::from_vec(self.nrows(), count, numbers)
+    }
+}
+
+/// Examples in single precision. Every number is the nearest one that is not further from zero, so
+/// an example is no longer than it was in doubles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Singles {
+    dimension: usize,
+    count: usize,
+    numbers: Vec<f32>,
+}
+
+impl Singles {
+    /// No examples yet, with room for `count`.
+    pub fn with_room(dimension: usize, count: usize) -> Self {
+        Self { dimension, count: 0, numbers: Vec::with_capacity(dimension * count) }
+    }
+
+    /// All numbers, one example after another.
+    pub fn numbers(&self) -> &[f32] {
+        &self.numbers
+    }
+
+    /// Adds examples.
+    pub fn push(&mut self, examples: &Matrix) {
+        debug_assert_eq!(examples.nrows(), self.dimension);
+        self.count += examples.ncols();
+        self.numbers.extend(examples.iter().copied().map(towards_zero));
+    }
+}
+
+impl From<&Matrix> for Singles {
+    fn from(examples: &Matrix) -> Self {
+        let mut singles = Self::with_room(examples.nrows(), examples.ncols());
+        singles.push(examples);
+        singles
+    }
+}
+
+/// The single-precision number next to `x` that is not further from zero.
+fn towards_zero(x: f64) -> f32 {
+    let near = x as f32;
+    if f64::from(near).abs() > x.abs() { f32::from_bits(near.to_bits() - 1) } else { near }
+}
+
+impl ExampleColumns for Singles {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn stretch(&self) -> usize {
+        (STRETCH / self.dimension.max(1)).next_multiple_of(FEWEST).max(FEWEST)
+    }
+
+    fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64] {
+        let numbers = &self.numbers[range.start * self.dimension..range.end * self.dimension];
+        // Only a longer stretch than before needs to be filled: all of it is written below.
+        if room.len() < numbers.len() {
+            room.resize(numbers.len(), 0.0);
+        }
+        let room = &mut room[..numbers.len()];
+        Arch::new().dispatch(|| {
+            for (double, single) in room.iter_mut().zip(numbers) {
+                *double = f64::from(*single);
+            }
+        });
+        room
+    }
+
+    fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
+        let (numbers, count) = picked(&self.numbers, self.dimension, from);
+        Self { dimension: self.dimension, count, numbers }
+    }
+}
+
+/// The numbers of some examples, and how many there are.
+fn picked<T: Copy + Default>(
+    numbers: &[T],
+    dimension: usize,
+    from: impl Iterator<Item = Option<usize>>,
+) -> (Vec<T>, usize) {
+    let mut found = Vec::with_capacity(dimension * from.size_hint().0);
+    let mut count = 0;
+    for at in from {
+        count += 1;
+        match at {
+            Some(at) => found.extend_from_slice(&numbers[at * dimension..][..dimension]),
+            None => found.resize(found.len() + dimension, T::default()),
+        }
+    }
+    (found, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_number_grows_and_none_loses_more_than_single_precision_does(x in any::<f64>()) {
+            let near = f64::from(towards_zero(x));
+            prop_assert!(x.is_nan() || near.abs() <= x.abs());
+            if x.abs() < f64::from(f32::MAX) && x.abs() > f64::from(f32::MIN_POSITIVE) {
+                prop_assert!((near - x).abs() <= x.abs() * f64::from(f32::EPSILON));
+            }
+        }
+
+        #[test]
+        fn stretches_cover_all_examples_once(dimension in 1..3000_usize, count in 0..100_usize) {
+            let singles = Singles { dimension, count, numbers: vec![0.0; dimension * count] };
+            let covered: Vec<usize> = singles.stretches(3.min(count)..count).flatten().collect();
+            prop_assert_eq!(covered, (3.min(count)..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_largest_and_smallest_numbers_stay_numbers() {
+        let least = f64::from(f32::from_bits(1));
+        for (x, expected) in [
+            (1e300, f64::from(f32::MAX)),
+            (-1e300, f64::from(f32::MIN)),
+            (0.9 * least, 0.0),
+            (1.5 * least, least),
+            (0.5, 0.5),
+        ] {
+            assert_eq!(f64::from(towards_zero(x)), expected, "{x:e}");
+        }
+        assert!(towards_zero(f64::NAN).is_nan() && towards_zero(f64::INFINITY).is_infinite());
+    }
+
+    #[test]
+    fn examples_are_read_visited_and_picked_alike_in_both_forms() {
+        let matrix = Matrix::from_fn(5, 1000, |i, j| f64::from(i as u8) - (j % 7) as f64);
+        let singles = Singles::from(&matrix);
+        let mut room = Vec::new();
+        assert_eq!(singles.read(17..900, &mut room), matrix.read(17..900, &mut Vec::new()));
+        assert_eq!(singles.doubles(3..9), matrix.doubles(3..9));
+        assert_eq!(singles.map_each(<[f64]>::to_vec), matrix.map_each(<[f64]>::to_vec));
+        let from = [Some(999), None, Some(0)];
+        let picked = singles.pick(from.into_iter());
+        assert_eq!(picked.doubles(0..3), matrix.pick(from.into_iter()));
+        assert_eq!(picked.doubles(1..2).norm(), 0.0);
+        let empty = Singles::from(&Matrix::zeros(0, 3));
+        assert_eq!((empty.count(), empty.map_each(<[f64]>::len)), (3, vec![0, 0, 0]));
+    }
+}
