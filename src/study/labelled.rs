@@ -13,6 +13,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::grid::{Grid, GridTask, Harvest};
+use super::shown::ShownScore;
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::adapt::baselines::kernel_mean_matching::{KernelMeans, Limits};
@@ -377,48 +378,6 @@ pub struct LabelledScores {
     entries: Vec<Option<Vec<Measured>>>,
     /// Of the exact model of the private records.
     exact: Measured,
-}
-
-/// One score in a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ShownScore {
-    /// Mean squared error, or wrong answers; relative.
-    Main,
-    /// Mean absolute error; relative.
-    Absolute,
-    /// Balanced accuracy in %.
-    Balanced,
-    Auc,
-}
-
-impl ShownScore {
-    const ALL: [Self; 4] = [Self::Main, Self::Absolute, Self::Balanced, Self::Auc];
-
-    fn words(self, task: Task) -> &'static str {
-        match (self, task) {
-            (Self::Main, Task::Regression) => {
-                "mean squared error, private data without privacy = 1"
-            }
-            (Self::Main, Task::Classification) => {
-                "wrong answers, as a share, private data without privacy = 1"
-            }
-            (Self::Absolute, _) => "mean absolute error, private data without privacy = 1",
-            (Self::Balanced, _) => "balanced accuracy, %",
-            (Self::Auc, _) => "AUC",
-        }
-    }
-
-    fn of(self, measured: &Measured, exact: &Measured, task: Task) -> Option<f64> {
-        let share = measured.error / exact.error;
-        let [absolute, balanced, auc] = measured.further.drawn();
-        match self {
-            Self::Main if task == Task::Regression => Some(share.powi(2)),
-            Self::Main => Some(share),
-            Self::Absolute => Some(absolute? / exact.further.mean_absolute_error?),
-            Self::Balanced => balanced,
-            Self::Auc => auc,
-        }
-    }
 }
 
 impl LabelledProblem {

@@ -13,6 +13,7 @@
 //! | [`record_counts`] | errors over the numbers of private and public records |
 //! | [`rehearsal`] | the advice of rehearsals on public data, and the best choice in hindsight |
 //! | [`reviews`] | reviews of one kind of goods, with those of another as public records |
+//! | `shown` | AUC, balanced accuracy and mean absolute error beside a study's own error |
 //! | [`table`] | the results: mean ± sd, with the expected values; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated, and the
@@ -31,6 +32,7 @@ pub mod record_counts;
 pub mod rehearsal;
 pub mod reviews;
 pub mod scores;
+mod shown;
 pub mod table;
 
 pub use grid::{Grid, GridTask, Harvest};
