@@ -544,7 +544,9 @@ impl RankingCommand {
         let trained =
             conduct("trainings", trials.grid(), &interrupted, |place| trials.measure(place))?;
         tables.splice(1..1, trials.tables(&harvest, &trained));
-        let networks = study.of_networks(repeats)?;
+        // Convolutions take long.
+        let few = if self.manner.quick { repeats.min(2) } else { repeats };
+        let networks = study.of_networks(few)?;
         let others = conduct("networks", networks.grid(), &interrupted, |it| networks.measure(it))?;
         let training = TrainingStudy::new(&study, self.manner.quick, seeds);
         let courses = conduct("courses", training.grid(), &interrupted, |it| training.measure(it))?;
@@ -552,7 +554,7 @@ impl RankingCommand {
         let tasks = harvest.tasks() + trained.tasks() + others.tasks() + courses.tasks();
         if done == tasks {
             tables.insert(1, study.selections(repeats.min(5))?);
-            tables.push(study.all_pairs(repeats)?);
+            tables.push(study.all_pairs(few)?);
         }
         tables.push(networks.transfer(&others));
         tables.extend(training.tables(&courses));

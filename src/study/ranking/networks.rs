@@ -98,9 +98,14 @@ impl RankingStudy {
             let spans: Vec<Option<&Subspace>> = std::iter::once(Some(&private))
                 .chain(round.spans.iter().map(Option::as_ref))
                 .collect();
-            for (one, of_one) in spans.iter().zip(&mut samples) {
-                for (other, sample) in spans.iter().zip(of_one) {
-                    sample.extend(one.zip(*other).map(|(one, other)| one.distance(other)));
+            for (at, of_one) in samples.iter_mut().enumerate() {
+                for (with, sample) in of_one.iter_mut().enumerate() {
+                    let both = spans[at].zip(spans[with]);
+                    // Rounding would leave a little.
+                    let distance = |(one, other): (&Subspace, &Subspace)| {
+                        if at == with { 0.0 } else { one.distance(other) }
+                    };
+                    sample.extend(both.map(distance));
                 }
             }
         }

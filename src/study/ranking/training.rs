@@ -116,7 +116,7 @@ impl<'a> TrainingStudy<'a> {
 
     /// Distances over the steps, and the energy of the first directions.
     pub fn tables(&self, harvest: &Harvest<TrainingCourse>) -> [StudyTable; 2] {
-        [self.distances(harvest), self.energies(harvest)]
+        [self.distances(harvest), Self::energies(harvest)]
     }
 
     fn distances(&self, harvest: &Harvest<TrainingCourse>) -> StudyTable {
@@ -151,7 +151,7 @@ impl<'a> TrainingStudy<'a> {
         }
     }
 
-    fn energies(&self, harvest: &Harvest<TrainingCourse>) -> StudyTable {
+    fn energies(harvest: &Harvest<TrainingCourse>) -> StudyTable {
         let courses: Vec<&TrainingCourse> = harvest.of(0, 0).collect();
         let share = |spectrum: &[f64], rank: usize| {
             let energy = |part: &[f64]| part.iter().map(|s| s * s).sum::<f64>();
