@@ -74,6 +74,11 @@ pub const WORDS: &[Word] = &[
         "What the file of another trainer says that it drew from the same private records. It counts against the budget as if it were true, but is listed apart, because nobody here saw it. `halflight ledger claim` charges it; `--mended`, `--instead` and `withdraw` change it.",
     ),
     word(
+        "class separation",
+        &["ξ", "1 − ξ", "eigengap"],
+        "How much of what tells the public classes apart lies in the first k public directions. ξ is the part that they miss, so less is better: few directions need little noise, and miss more. The margin says how far records are on their own side, and the eigengap how clearly direction k stands out from the next. All of this comes from labelled public data.",
+    ),
+    word(
         "classes",
         &["class"],
         "The answers that a classification chooses from. Without a list, those of the public data are used. They must not depend on private labels, so a list of your own has to come from outside the data.",

@@ -57,6 +57,7 @@ pub mod sources;
 pub mod spec;
 pub mod unlabelled;
 
+pub use classes::separation::Separation;
 pub use contract::{Companion, MOST_FEATURES, Method, Prepared, Run, STEPS_VERSION, Start, Step};
 pub use measure::{Measure, MeasureStanding, Series};
 use measure::{effective_sample, effective_sample_of};
@@ -65,4 +66,5 @@ pub use plan::{ExplainedEnergy, Plan};
 pub use problem::{Problem, ProblemShape, StartingModel};
 pub use public_predictor::PublicPredictor;
 pub use registry::{method, methods, name_in, name_of, task_of};
+pub use sources::{SourceWeight, source_weights, source_words};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};

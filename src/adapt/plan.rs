@@ -1,5 +1,6 @@
 //! Every release that a run will make, listed before data are touched.
 
+use super::Separation;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{QueryKind, calibrate};
 use crate::privacy::{Calibrated, PlannedRelease, Target};
@@ -30,6 +31,8 @@ pub struct ExplainedEnergy {
     pub chosen: usize,
     /// The share that the first 1, 2, 3 … of them keep.
     pub shares: Vec<f64>,
+    /// What they hold of the differences between public classes, where there are any.
+    pub separation: Option<Separation>,
 }
 
 impl ExplainedEnergy {
@@ -37,6 +40,16 @@ impl ExplainedEnergy {
     pub fn kept(&self) -> f64 {
         let last = self.chosen.min(self.shares.len());
         if last == 0 { 0.0 } else { self.shares[last - 1] }
+    }
+
+    /// How far the eigenvalue of direction k is above the next one, relative to the largest.
+    pub fn gap(&self, k: usize) -> f64 {
+        let before = |k: usize| if k == 0 { 0.0 } else { self.shares[k - 1] };
+        let energy = |k: usize| {
+            if k == 0 || k > self.shares.len() { 0.0 } else { self.shares[k - 1] - before(k - 1) }
+        };
+        let largest = energy(1);
+        if largest > 0.0 { (energy(k) - energy(k + 1)) / largest } else { 0.0 }
     }
 
     /// The number of directions that keep at least this share.
@@ -175,8 +188,12 @@ mod tests {
 
     #[test]
     fn what_directions_keep_is_read_off_their_shares() {
-        let explained = ExplainedEnergy { chosen: 2, shares: vec![0.5, 0.85, 0.95, 1.0] };
+        let explained =
+            ExplainedEnergy { chosen: 2, shares: vec![0.5, 0.85, 0.95, 1.0], separation: None };
         assert_eq!(explained.kept(), 0.85);
+        for (k, gap) in [(1, 0.3), (2, 0.5), (3, 0.1), (4, 0.1), (5, 0.0)] {
+            assert!((explained.gap(k) - gap).abs() < 1e-12, "{k}");
+        }
         assert_eq!([0.1, 0.5, 0.8, 0.9, 1.0].map(|s| explained.needed(s)), [1, 1, 2, 3, 4]);
         let words = explained.words();
         assert!(

@@ -3,9 +3,13 @@
 //! The weights are functions of public records, of models that were released, and of public choices.
 //! So they change no sensitivity.
 
+use serde::{Deserialize, Serialize};
+
 use super::spec::{FieldKind, Setting, SettingKind, Value};
 use crate::data::PublicRecords;
 use crate::error::{Error, Result};
+use crate::plot::number::{compact, percent};
+use crate::privacy::Released;
 
 /// The most public datasets with a chosen weight.
 const MOST: usize = 8;
@@ -38,6 +42,56 @@ pub struct WeightedSource {
     pub members: Vec<usize>,
     /// The chosen weight, if it is not learned.
     pub given: Option<f64>,
+}
+
+/// How much the records of a public dataset count in a model. It follows from released values and
+/// public records, so it is released.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceWeight {
+    pub dataset: String,
+    /// Its training records.
+    pub records: usize,
+    /// The mean weight of a record, relative to that of the dataset with the largest.
+    pub weight: f64,
+    /// The part of all public weight that its records have together.
+    pub share: f64,
+}
+
+/// The weights of several public datasets with these names; none of a single one.
+pub fn source_weights(
+    names: &[String],
+    public: &PublicRecords,
+    weights: &Released<Vec<f64>>,
+) -> Vec<SourceWeight> {
+    let (groups, weights) = (public.by_dataset(), weights.get());
+    if names.len() < 2 || groups.len() != names.len() || weights.len() != public.len() {
+        return Vec::new();
+    }
+    let sum = |members: &Vec<usize>| members.iter().map(|at| weights[*at]).sum::<f64>();
+    let mean = |members: &Vec<usize>| sum(members) / members.len().max(1) as f64;
+    let (largest, all) =
+        (groups.iter().map(mean).fold(0.0, f64::max), groups.iter().map(sum).sum::<f64>());
+    let part = |of: f64, whole: f64| if whole > 0.0 { of / whole } else { 0.0 };
+    names
+        .iter()
+        .zip(&groups)
+        .map(|(dataset, members)| SourceWeight {
+            dataset: dataset.clone(),
+            records: members.len(),
+            weight: part(mean(members), largest),
+            share: part(sum(members), all),
+        })
+        .collect()
+}
+
+/// The weights in one sentence; `None` if there are none.
+pub fn source_words(sources: &[SourceWeight]) -> Option<String> {
+    let words = |it: &SourceWeight| {
+        format!("{} {} a record, {} in all", it.dataset, compact(it.weight), percent(it.share))
+    };
+    let words: Vec<String> = sources.iter().map(words).collect();
+    (!words.is_empty()).then(|| format!("weights of the public data: {}", words.join("; ")))
 }
 
 impl SourceWeights {
@@ -119,6 +173,29 @@ mod tests {
         for wrong in ["", "0", "1.5", "-1", "1, 0.5", "NaN", "pooled", &"1 ".repeat(MOST + 1)] {
             assert_eq!(SourceWeights::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn weights_of_records_are_told_by_dataset() {
+        let (_, public, _) = example::shifted(2, 4, 20, 1);
+        let public = PublicRecords::from(public).of_datasets(vec![0, 1, 0, 0], 2);
+        let names = ["good", "bad"].map(str::to_owned);
+        let released = |weights: [f64; 4]| Released::made_up(weights.to_vec());
+        let found = source_weights(&names, &public, &released([0.4, 0.1, 0.4, 0.1]));
+        assert_eq!((found[0].records, found[0].weight), (3, 1.0));
+        assert!((found[1].weight - 0.1 / 0.3).abs() < 1e-12, "{found:?}");
+        assert!((found[0].share - 0.9).abs() < 1e-12, "{found:?}");
+        let words = source_words(&found).unwrap();
+        assert_eq!(
+            words,
+            "weights of the public data: good 1 a record, 90.0 % in all; bad 0.333 a record, 10.0 % \
+             in all"
+        );
+        let nothing = source_weights(&names, &public, &released([0.0; 4]));
+        assert!(nothing.iter().all(|it| it.weight == 0.0 && it.share == 0.0));
+        // One dataset is not weighed against others.
+        assert!(source_weights(&names[..1], &public, &released([1.0; 4])).is_empty());
+        assert_eq!(source_words(&[]), None);
     }
 
     #[test]

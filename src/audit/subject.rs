@@ -258,12 +258,18 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
             let mut settings = small(method.spec());
             settings.extend(given);
             let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
-            let (public, private) = made(method.spec().task)?;
+            let (public, private) = made(method.spec().task, 2)?;
             let data = (public.into(), private);
             all.push(Subject::new(&name, id, &settings, data, target)?);
         }
         let small_settings = small(method.spec());
-        let (public, private) = made(method.spec().task)?;
+        if SOFTMAX_OF_SEVERAL.contains(&id) {
+            let (public, private) = made(method.spec().task, 3)?;
+            let data = (public.into(), private);
+            let name = format!("{id}, three classes");
+            all.push(Subject::new(&name, id, &small_settings, data, target)?);
+        }
+        let (public, private) = made(method.spec().task, 2)?;
         let private = of_persons(private);
         let data = (public.clone().into(), private.clone());
         all.push(Subject::new(&format!("{id}, persons"), id, &small_settings, data, target)?);
@@ -275,7 +281,7 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
         }
         // A record in training, and one that is held out.
         for (variant, asked, end) in scores_of(id) {
-            let (public, private) = made(method.spec().task)?;
+            let (public, private) = made(method.spec().task, 2)?;
             let data = (public.into(), private);
             let subject =
                 Subject::new(&format!("{id}, {variant}"), id, &small(method.spec()), data, target)?;
@@ -284,6 +290,9 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     }
     Ok(all)
 }
+
+/// Methods with the logistic loss of two classes, and the softmax loss of more.
+const SOFTMAX_OF_SEVERAL: [&str; 2] = ["profiled_logistic", "ncnvx_adap"];
 
 /// Methods that clip persons and not records if public records also name persons.
 const CLIPS_PERSONS: [&str; 6] = [
@@ -361,8 +370,8 @@ pub fn small(spec: &adapt::Spec) -> BTreeMap<String, Value> {
     settings
 }
 
-/// Public and private data, both synthetic.
-fn made(task: Task) -> Result<(Dataset, Dataset)> {
+/// Public and private data, both synthetic, with up to three classes of equal size.
+fn made(task: Task, classes: usize) -> Result<(Dataset, Dataset)> {
     let part = |part, rows| synthetic::dataset(part, rows, FEATURES, DEFAULT_MIXTURE, 7);
     let mut both = (
         part(SyntheticPart::Source, PUBLIC_RECORDS)?,
@@ -373,9 +382,15 @@ fn made(task: Task) -> Result<(Dataset, Dataset)> {
             let of = data.target.take().unwrap_or_default();
             let mut sorted = of.clone();
             sorted.sort_by(f64::total_cmp);
-            let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
-            let of = of.iter().map(|y| u32::from(*y >= middle)).collect();
-            data.classes = Some(Classes { of, names: vec!["low".to_owned(), "high".to_owned()] });
+            let bound = |part| sorted.get(sorted.len() * part / classes).copied().unwrap_or(0.0);
+            let bounds: Vec<f64> = (1..classes).map(bound).collect();
+            let of = of.iter().map(|y| bounds.iter().filter(|bound| y >= *bound).count() as u32);
+            let names = match classes {
+                2 => vec!["low", "high"],
+                _ => vec!["low", "middle", "high"],
+            };
+            let names = names.into_iter().map(str::to_owned).collect();
+            data.classes = Some(Classes { of: of.collect(), names });
         }
     }
     Ok(both)

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::reading::Watched;
 use super::steps::StepPrinter;
 use super::{further_json, messages, print_json, print_line, signals};
+use crate::adapt::source_words;
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
 use crate::engine::resume::{self, Resumable};
@@ -272,6 +273,8 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     if let Some(told) = &summary.told {
         lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
     }
+    let weights = source_words(&summary.source_weights);
+    lines.extend(weights.map(|words| format!("  released, may be shared: {words}")));
     let scores = &summary.scores;
     let cell = |error: f64| error_cell(scores.task, error);
     let model = match summary.guarantee.epsilon {
@@ -392,6 +395,9 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
     });
     if let Some(told) = &summary.told {
         value["score"] = json!(told);
+    }
+    if !summary.source_weights.is_empty() {
+        value["source_weights"] = json!(summary.source_weights);
     }
     if let Some(watch) = curator {
         let exact = |score: &Option<CuratorOnly<Measured>>| {

@@ -10,6 +10,7 @@ use super::job::{Job, Moment, Summary, private, renamed_columns};
 use super::judge::{Judge, Scores};
 use super::steps::{StepRecorder, catch};
 use super::steward::Steward;
+use crate::adapt::{SourceWeight, source_weights};
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
@@ -89,6 +90,7 @@ struct Drawn<'a> {
     lineage: Option<Lineage>,
     taken_as_public: TakenAsPublic,
     model: Option<Released<Model>>,
+    source_weights: Vec<SourceWeight>,
     told: Option<Scored>,
     scores: Scores,
     taken: u64,
@@ -137,7 +139,9 @@ impl<'a> Drawn<'a> {
         let start = || prepared.start(private.share(), &calibrated);
         let (model, mut ended) = steps.take(start, &mut opening.spender);
         drop(steward);
-        let StepRecorder { taken, worked, mut resumable, .. } = steps;
+        let StepRecorder { taken, worked, weights, mut resumable, .. } = steps;
+        let weighed = |it| source_weights(&job.plan.public, &problem.public, &it);
+        let source_weights = weights.map_or_else(Vec::new, weighed);
 
         let comparisons = comparisons.unwrap_or_else(compare);
         let alone = comparisons.public(&job.control);
@@ -200,6 +204,7 @@ impl<'a> Drawn<'a> {
             opening,
             preparation,
             model,
+            source_weights,
             told,
             scores,
             taken,
@@ -231,6 +236,7 @@ impl<'a> Drawn<'a> {
             standing: opening.standing.clone(),
             rehearsed: self.job.expected(),
             told: self.told.clone(),
+            source_weights: self.source_weights.clone(),
             model: None,
             chosen: None,
         };
@@ -271,6 +277,7 @@ impl<'a> Drawn<'a> {
             with_start,
             scores: self.scores,
             told: self.told,
+            source_weights: self.source_weights,
             steps: self.taken,
             worked: self.worked,
             peeked: self.peeked,

@@ -10,7 +10,7 @@ use super::control::Control;
 use super::judge::Scores;
 use super::prepared::PreparedStore;
 use super::{overlap, rehearse};
-use crate::adapt::Step;
+use crate::adapt::{SourceWeight, Step};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::privacy::ledger::{RunId, RunOutcome};
@@ -76,6 +76,8 @@ pub struct Summary {
     pub scores: Scores,
     /// The released score of the model on held-out private records.
     pub told: Option<Scored>,
+    /// What the records of several public datasets weigh in the model, released.
+    pub source_weights: Vec<SourceWeight>,
     pub steps: u64,
     pub worked: Duration,
     pub peeked: bool,

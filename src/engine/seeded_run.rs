@@ -97,6 +97,7 @@ pub(crate) fn run_for_pictures(
         standing: AccountStanding::default(),
         rehearsed: None,
         told: told.clone(),
+        source_weights: Vec::new(),
         model: None,
         chosen: None,
     })?;
@@ -116,6 +117,7 @@ pub(crate) fn run_for_pictures(
         with_start: None,
         scores: judge.scores(Some(&model), &baselines),
         told,
+        source_weights: Vec::new(),
         steps,
         worked: EACH * steps as u32,
         peeked,

@@ -35,6 +35,8 @@ pub(super) struct StepRecorder<'a> {
     pub taken: u64,
     /// Time at work, without pauses and repeated steps.
     pub worked: Duration,
+    /// The weights of the public records under the model, if the method weights them.
+    pub weights: Option<Released<Vec<f64>>>,
     /// Whether another program can continue where this one ended.
     pub resumable: bool,
 }
@@ -61,6 +63,7 @@ impl<'a> StepRecorder<'a> {
             began: Instant::now(),
             taken: 0,
             worked: Duration::ZERO,
+            weights: None,
             resumable: false,
         }
     }
@@ -75,7 +78,9 @@ impl<'a> StepRecorder<'a> {
         let mut model = None;
         let ended = catch(|| {
             let mut run = start()?;
-            match run.drive_with(spender, self) {
+            let driven = run.drive_with(spender, self);
+            self.weights = run.weights();
+            match driven {
                 Ok(true) => {
                     model = Some(run.finish()?);
                     Ok(RunOutcome::Finished)

@@ -300,6 +300,11 @@ impl Conditions {
         &self.model
     }
 
+    /// The same model with other weights, such as trained ones; for studies.
+    pub(crate) fn model_mut(&mut self) -> &mut Classifier {
+        &mut self.model
+    }
+
     /// The gradients of records, one per column. Features are scaled from the ball of the declared
     /// bound to entries of about 1, for which the first weights are made; the factor is a declared
     /// constant.

@@ -18,7 +18,7 @@ use super::run_directory::{Process, RunDirectory};
 use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
 use super::workspace::Workspace;
-use crate::adapt::{self, Series};
+use crate::adapt::{self, Series, SourceWeight};
 use crate::data::{DatasetDefinition, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Scored};
@@ -70,6 +70,8 @@ pub struct ArchivedRun {
     pub guarantee: Option<Target>,
     /// The released score of its model on held-out private records.
     pub told: Option<Scored>,
+    /// What the records of several public datasets weigh in its model.
+    pub source_weights: Vec<SourceWeight>,
     pub peeked: bool,
     pub steps: u64,
     pub of: u64,
@@ -250,6 +252,7 @@ impl ArchivedRun {
             exact: None,
             errors: None,
             told: None,
+            source_weights: Vec::new(),
             trouble: None,
         }
     }
@@ -439,6 +442,8 @@ struct CertificateGist {
     #[serde(default)]
     score: Value,
     #[serde(default)]
+    source_weights: Value,
+    #[serde(default)]
     guarantee: Value,
     #[serde(default)]
     chosen: Value,
@@ -450,6 +455,8 @@ fn read_certificate(run: &mut ArchivedRun, certificate: &CertificateGist) {
     }
     run.peeked = certificate.peeked.as_bool().unwrap_or(true);
     run.told = serde_json::from_value(certificate.score.clone()).ok();
+    let weights = serde_json::from_value(certificate.source_weights.clone());
+    run.source_weights = weights.unwrap_or_default();
     let number = |name: &str| certificate.guarantee[name].as_f64();
     if let (Some(epsilon), Some(delta)) = (number("epsilon"), number("delta")) {
         run.guarantee = Some(Target { epsilon, delta });

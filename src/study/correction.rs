@@ -9,11 +9,13 @@ use std::sync::OnceLock;
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::LabelledProblem;
+use super::shown::{SplitScores, beside};
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::adapt::labelled::public_shape::{self, Ground};
 use crate::data::{PublicRecords, Task};
 use crate::error::Result;
+use crate::evaluation::Measured;
 use crate::model::{Model, Shape};
 use crate::privacy::Target;
 use crate::rehearsal::{RehearsalNoise, Split, Trial};
@@ -62,9 +64,13 @@ pub struct CorrectionStudy {
     pub chosen_on: bool,
 }
 
-/// Relative errors of one split: by entry, then by ε.
+/// The errors of one split.
 #[derive(Debug, Clone)]
-pub struct CorrectionErrors(Vec<Vec<f64>>);
+pub struct CorrectionErrors {
+    /// Relative, by entry, then by ε.
+    losses: Vec<Vec<f64>>,
+    scores: SplitScores,
+}
 
 impl CorrectionStudy {
     pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64, chosen_on: bool) -> Self {
@@ -92,43 +98,49 @@ impl CorrectionStudy {
             subject.problem.split_by(subject.problem.wide_preparation()?, place.repetition)?;
         wide.public = subject.public.get_or_init(|| wide.public).clone();
         let ground = &*public_shape::ground(&wide.problem())?;
-        let unit = plain.loss(&Split::exact(case.task, &plain.private)?)?;
-        let mut measured = Vec::new();
+        let exact = Split::exact(case.task, &plain.private)?;
+        let (unit, exact) = (plain.loss(&exact)?, plain.measured(&exact)?);
+        let (mut losses, mut entries) = (Vec::new(), Vec::new());
+        let judged = |split: &Split, model: Model| -> Result<(f64, Option<Measured>)> {
+            Ok((split.loss(&model)?, Some(split.measured(&model)?)))
+        };
         for (entry, _) in ENTRIES {
-            let mut errors: Vec<f64> = Vec::new();
+            let mut found: Vec<(f64, Option<Measured>)> = Vec::new();
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 let target = Target { epsilon: *epsilon, delta: case.delta };
                 let seed = place.seed().wrapping_add(k as u64);
-                let value = match entry {
+                found.push(match entry {
                     CorrectionRow::Linear | CorrectionRow::Trees | CorrectionRow::Base if k > 0 => {
-                        errors[0] * unit
+                        found[0]
                     }
-                    CorrectionRow::Linear => wide.loss(&alone(ground, 0))?,
-                    CorrectionRow::Trees => wide.loss(&alone(ground, 2))?,
-                    CorrectionRow::Base => wide.loss(&Model::Shape(ground.shape.clone()))?,
-                    CorrectionRow::WarmStart | CorrectionRow::Profiled if self.alone => f64::NAN,
+                    CorrectionRow::Linear => judged(&wide, alone(ground, 0))?,
+                    CorrectionRow::Trees => judged(&wide, alone(ground, 2))?,
+                    CorrectionRow::Base => judged(&wide, Model::Shape(ground.shape.clone()))?,
+                    CorrectionRow::WarmStart | CorrectionRow::Profiled if self.alone => {
+                        (f64::NAN, None)
+                    }
                     CorrectionRow::WarmStart => {
-                        plain.loss(&linear(case.task, &plain, target, seed, true)?)?
+                        judged(&plain, linear(case.task, &plain, target, seed, true)?)?
                     }
                     CorrectionRow::Profiled => {
-                        plain.loss(&linear(case.task, &plain, target, seed, false)?)?
+                        judged(&plain, linear(case.task, &plain, target, seed, false)?)?
                     }
                     CorrectionRow::Correction => {
-                        wide.loss(&correct(case.task, &wide, target, seed)?)?
+                        judged(&wide, correct(case.task, &wide, target, seed)?)?
                     }
-                };
-                errors.push(value / unit);
+                });
             }
-            measured.push(errors);
+            losses.push(found.iter().map(|(loss, _)| loss / unit).collect());
+            entries.push(found.into_iter().map(|(_, measured)| measured).collect());
         }
-        Ok(Some(CorrectionErrors(measured)))
+        Ok(Some(CorrectionErrors { losses, scores: SplitScores { entries, exact } }))
     }
 
     pub fn tables(&self, harvest: &Harvest<CorrectionErrors>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let row_of = |subject: usize, entry: usize, title: &str| {
             let cell = |k: usize| {
-                let samples = harvest.of(subject, 0).map(|measured| measured.0[entry][k]);
+                let samples = harvest.of(subject, 0).map(|measured| measured.losses[entry][k]);
                 SeedValues::of(samples.filter(|x| x.is_finite()).collect())
             };
             TableRow { label: title.to_owned(), cells: (0..columns.len()).map(cell).collect() }
@@ -175,6 +187,12 @@ impl CorrectionStudy {
             wanted.map(|(_, bound)| ExpectedMean::AtMost(*bound))
         });
         tables.push(all);
+        let entries = ENTRIES.map(|(_, title)| title.to_owned());
+        for (at, subject) in self.subjects.iter().enumerate() {
+            let case = subject.problem.case;
+            let about = (case.name, case.task);
+            tables.extend(beside(harvest, at, |one| &one.scores, about, (&entries, &columns)));
+        }
         tables
     }
 

@@ -8,18 +8,22 @@
 
 use std::collections::BTreeMap;
 
-use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 
 use super::grid::{Grid, GridTask, Harvest};
+use super::shown::ShownScore;
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::Value;
 use crate::adapt::baselines::kernel_mean_matching::{KernelMeans, Limits};
+use crate::adapt::baselines::minimum_discrepancy::minimum_discrepancy;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::weighted::learner::signs;
+use crate::adapt::unlabelled::moment::bounded_moment;
 use crate::data::column::Column;
 use crate::data::filter::Filter;
+use crate::data::table::shuffled;
 use crate::data::{
     self, Columns, Dataset, DatasetDefinition, Preparation, PreparationSettings, Role, Source, Task,
 };
@@ -27,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::Measured;
 use crate::model::{Model, logistic};
 use crate::numeric::least_squares::NormalEquations;
+use crate::numeric::principal::Principal;
 use crate::plot::{AxisSide, Figure, Mark, Panel};
 use crate::privacy::Target;
 use crate::rehearsal::{RehearsalNoise, Split, Trial};
@@ -36,8 +41,15 @@ const PLENTY: f64 = 100.0;
 
 const LOGISTIC_RIDGE: f64 = 1e-4;
 
-/// Kernel mean matching needs a kernel of all pairs, so it gets this many public records.
+/// Kernel mean matching needs a kernel of all pairs, so it gets this many public records; so does
+/// the least discrepancy.
 const MATCHED_RECORDS: usize = 500;
+/// The least discrepancy is computed in at most this many principal directions of the public records.
+const MATCHED_DIRECTIONS: usize = 50;
+/// How close it comes, relative to the private moment.
+const MATCHED_WITHIN: f64 = 0.02;
+/// Weighted classes are learned from this many copies of records.
+const COPIES: usize = 4000;
 /// Prepared records have norms up to 1.
 const KERNEL_GAMMA: f64 = 2.0;
 const LARGEST_WEIGHT: f64 = 20.0;
@@ -241,11 +253,19 @@ const fn reviews(name: &'static str, source: &'static str, target: &'static str)
     }
 }
 
+/// All reviews, whose labels are taken as numbers.
+pub static REVIEW_SCORES: Case = Case {
+    task: Task::Regression,
+    delta: 0.01,
+    ..reviews("reviews", "domain == 0", "domain == 1")
+};
+
 /// A row of the tables.
 #[derive(Debug, Clone, Copy)]
-struct LabelledRow {
-    title: &'static str,
-    task: Option<Task>,
+pub(super) struct LabelledRow {
+    pub title: &'static str,
+    /// The only task that it is for.
+    pub task: Option<Task>,
     what: RowMethod,
 }
 
@@ -253,44 +273,81 @@ struct LabelledRow {
 enum RowMethod {
     SourceOnly,
     TargetOnly,
-    /// Kernel mean matching, then weighted least squares.
+    /// Public records weighted by kernel mean matching.
     KernelMeans,
+    /// Public records weighted for the least discrepancy (DM).
+    LeastDiscrepancy,
     Method {
         id: &'static str,
-        texts: &'static [(&'static str, &'static str)],
+        settings: &'static [(&'static str, FixedSetting)],
     },
 }
 
-const PROFILED: &str = "profiled";
-const NOISY_TARGET: &str = "private data only, noisy";
+/// A setting that differs from the method's default.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FixedSetting {
+    Text(&'static str),
+    Number(f64),
+}
+
+pub(super) const PROFILED: &str = "profiled";
+pub(super) const NOISY_TARGET: &str = "private data only, noisy";
 const SOURCE: &str = "public data only";
 const PRINTED: &str = "CnvxAdap, as printed";
+const AS_PRINTED: (&str, FixedSetting) = ("mode", FixedSetting::Text("as_printed"));
+const POOLED: (&str, FixedSetting) = ("weighting", FixedSetting::Text("pooled"));
 
-static ENTRIES: [LabelledRow; 11] = [
+/// Public records with the weights of least discrepancy.
+pub(super) const LEAST_DISCREPANCY: LabelledRow = LabelledRow {
+    title: "DM (no privacy, no private labels)",
+    task: None,
+    what: RowMethod::LeastDiscrepancy,
+};
+pub(super) const CNVX_ADAP: LabelledRow =
+    method("CnvxAdap, rigorous", Task::Regression, "cnvx_adap", &[]);
+pub(super) const CNVX_ADAP_PRINTED: LabelledRow =
+    method(PRINTED, Task::Regression, "cnvx_adap", &[AS_PRINTED]);
+/// The largest α that the method takes.
+pub(super) const ALMOST_PUBLIC: LabelledRow = method(
+    "CnvxAdap, rigorous, α = 0.99",
+    Task::Regression,
+    "cnvx_adap",
+    &[("alpha", FixedSetting::Number(0.99))],
+);
+pub(super) const NCNVX_ADAP: LabelledRow =
+    method("NCnvxAdap, rigorous", Task::Classification, "ncnvx_adap", &[]);
+pub(super) const NCNVX_ADAP_PRINTED: LabelledRow =
+    method("NCnvxAdap, as printed", Task::Classification, "ncnvx_adap", &[AS_PRINTED]);
+
+static ENTRIES: [LabelledRow; 15] = [
     LabelledRow { title: SOURCE, task: None, what: RowMethod::SourceOnly },
     LabelledRow { title: "private data, no privacy", task: None, what: RowMethod::TargetOnly },
     LabelledRow {
-        title: "KMM (no privacy, no labels)",
-        task: Some(Task::Regression),
+        title: "KMM (no privacy, no private labels)",
+        task: None,
         what: RowMethod::KernelMeans,
     },
+    LEAST_DISCREPANCY,
     method(NOISY_TARGET, Task::Regression, "target_only", &[]),
     method(NOISY_TARGET, Task::Classification, "target_only_logistic", &[]),
     method(PROFILED, Task::Regression, "profiled_cnvx_adap", &[]),
     method(PROFILED, Task::Classification, "profiled_logistic", &[]),
-    method("α-pooled", Task::Regression, "profiled_cnvx_adap", &[("weighting", "pooled")]),
-    method("α-pooled", Task::Classification, "profiled_logistic", &[("weighting", "pooled")]),
-    method("CnvxAdap, rigorous", Task::Regression, "cnvx_adap", &[]),
-    method(PRINTED, Task::Regression, "cnvx_adap", &[("mode", "as_printed")]),
+    method("α-pooled", Task::Regression, "profiled_cnvx_adap", &[POOLED]),
+    method("α-pooled", Task::Classification, "profiled_logistic", &[POOLED]),
+    CNVX_ADAP,
+    CNVX_ADAP_PRINTED,
+    ALMOST_PUBLIC,
+    NCNVX_ADAP,
+    NCNVX_ADAP_PRINTED,
 ];
 
-const fn method(
+pub(super) const fn method(
     title: &'static str,
     task: Task,
     id: &'static str,
-    texts: &'static [(&'static str, &'static str)],
+    settings: &'static [(&'static str, FixedSetting)],
 ) -> LabelledRow {
-    LabelledRow { title, task: Some(task), what: RowMethod::Method { id, texts } }
+    LabelledRow { title, task: Some(task), what: RowMethod::Method { id, settings } }
 }
 
 /// A case with its records.
@@ -321,48 +378,6 @@ pub struct LabelledScores {
     entries: Vec<Option<Vec<Measured>>>,
     /// Of the exact model of the private records.
     exact: Measured,
-}
-
-/// One score in a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ShownScore {
-    /// Mean squared error, or wrong answers; relative.
-    Main,
-    /// Mean absolute error; relative.
-    Absolute,
-    /// Balanced accuracy in %.
-    Balanced,
-    Auc,
-}
-
-impl ShownScore {
-    const ALL: [Self; 4] = [Self::Main, Self::Absolute, Self::Balanced, Self::Auc];
-
-    fn words(self, task: Task) -> &'static str {
-        match (self, task) {
-            (Self::Main, Task::Regression) => {
-                "mean squared error, private data without privacy = 1"
-            }
-            (Self::Main, Task::Classification) => {
-                "wrong answers, as a share, private data without privacy = 1"
-            }
-            (Self::Absolute, _) => "mean absolute error, private data without privacy = 1",
-            (Self::Balanced, _) => "balanced accuracy, %",
-            (Self::Auc, _) => "AUC",
-        }
-    }
-
-    fn of(self, measured: &Measured, exact: &Measured, task: Task) -> Option<f64> {
-        let share = measured.error / exact.error;
-        let [absolute, balanced, auc] = measured.further.drawn();
-        match self {
-            Self::Main if task == Task::Regression => Some(share.powi(2)),
-            Self::Main => Some(share),
-            Self::Absolute => Some(absolute? / exact.further.mean_absolute_error?),
-            Self::Balanced => balanced,
-            Self::Auc => auc,
-        }
-    }
 }
 
 impl LabelledProblem {
@@ -416,7 +431,33 @@ impl LabelledProblem {
         public: data::PublicRecords,
         seed: u64,
     ) -> Result<Split> {
-        let (private, judges) = self.parts(seed);
+        let parts = self.parts(seed);
+        Self::split_of(preparation, public, parts)
+    }
+
+    /// The same with other numbers of private and public records. Of each there are the first of a
+    /// shuffle; private ones beyond those of the split are drawn with replacement.
+    pub(super) fn resized(&self, seed: u64, private: usize, public: usize) -> Result<Split> {
+        let preparation = self.preparation()?;
+        let (all, judges) = self.parts(seed);
+        let mut generator = ChaCha20Rng::seed_from_u64(seed);
+        let again = |_| generator.random_range(0..all.rows());
+        let rows: Vec<usize> = if private <= all.rows() {
+            (0..private).collect()
+        } else {
+            (0..all.rows()).chain((all.rows()..private).map(again)).collect()
+        };
+        let chosen = shuffled(self.source.rows(), seed);
+        let source = self.source.select(&chosen[..public.min(chosen.len())]);
+        let public = preparation.apply(&source, "public", true)?.into();
+        Self::split_of(preparation, public, (all.select(&rows), judges))
+    }
+
+    fn split_of(
+        preparation: Preparation,
+        public: data::PublicRecords,
+        (private, judges): (data::Table, data::Table),
+    ) -> Result<Split> {
         Ok(Split {
             public,
             private: preparation.apply(&private, "private", true)?,
@@ -431,18 +472,24 @@ impl LabelledProblem {
         self.split_with(preparation, public, seed)
     }
 
+    /// How many rows play the private ones.
+    pub(super) fn private_records(&self) -> usize {
+        let all = self.target.rows();
+        self.case.private_records.unwrap_or(all / 2).min(all)
+    }
+
     /// The rows that play the private ones, and those that judge.
     pub fn parts(&self, seed: u64) -> (data::Table, data::Table) {
         let mut rows: Vec<usize> = (0..self.target.rows()).collect();
         rows.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
-        let count = self.case.private_records.unwrap_or(rows.len() / 2).min(rows.len());
+        let count = self.private_records();
         let (private, judges) = rows.split_at(count);
         (self.target.select(private), self.target.select(judges))
     }
 }
 
 impl Split {
-    fn measured(&self, model: &Model) -> Result<Measured> {
+    pub(super) fn measured(&self, model: &Model) -> Result<Measured> {
         let label = |raw| self.preparation.label_from_prediction(raw);
         Measured::of_model(model, &self.judges, label)
             .ok_or_else(|| Error::failed("the model and the labels do not match"))
@@ -462,36 +509,86 @@ impl Split {
 }
 
 impl Split {
-    /// Source-only with the public records weighted by kernel mean matching.
-    fn kernel_means(&self) -> Result<Model> {
-        // Spread over the public records, because neighbours in a file are similar.
+    /// The places of some public records. They are spread over all, because neighbours in a file are
+    /// similar.
+    fn matched(&self) -> Vec<usize> {
         let stride = self.public.len().div_ceil(MATCHED_RECORDS).max(1);
-        let at: Vec<usize> = (0..self.public.len()).step_by(stride).collect();
-        let features = self.public.features.select_columns(&at);
-        let labels = self.public.target.as_deref().unwrap_or_default();
-        let labels: Vec<f64> = at.iter().map(|i| labels[*i]).collect();
+        (0..self.public.len()).step_by(stride).collect()
+    }
+
+    /// Their weights by kernel mean matching.
+    fn kernel_means(&self, at: &[usize]) -> Vec<f64> {
+        let features = self.public.features.select_columns(at);
         let problem = KernelMeans::new(&features, &self.private.features, KERNEL_GAMMA);
         let limits = Limits::usual(LARGEST_WEIGHT, at.len());
         let beta = problem.weights(limits, 1e-6, KERNEL_ITERATIONS);
-        let share: Vec<f64> = beta.iter().map(|b| b / beta.sum()).collect();
-        NormalEquations::weighted(&features, &labels, &share)
+        beta.iter().map(|b| b / beta.sum()).collect()
+    }
+
+    /// Their weights of least discrepancy.
+    fn least_discrepancy(&self, at: &[usize]) -> Result<Vec<f64>> {
+        let principal = Principal::of(&self.public.features, MATCHED_DIRECTIONS)
+            .ok_or_else(|| Error::failed("the public records have no principal directions"))?;
+        let public = principal.directions.tr_mul(&self.public.features.select_columns(at));
+        let private = principal.directions.tr_mul(&self.private.features);
+        let moment = bounded_moment(&private, self.public.bounds.feature_norm);
+        let within = MATCHED_WITHIN * moment.norm();
+        Ok(minimum_discrepancy(public, &moment, within)?.weights.iter().copied().collect())
+    }
+
+    /// The model of the public records at these places, with these shares of the weight.
+    fn weighted(&self, task: Task, at: &[usize], shares: &[f64]) -> Result<Model> {
+        if task == Task::Classification {
+            let copies = copies(shares, COPIES);
+            let at: Vec<usize> = copies.iter().map(|place| at[*place]).collect();
+            return Self::exact(task, &self.public.select(&at));
+        }
+        let features = self.public.features.select_columns(at);
+        let labels = self.public.target.as_deref().unwrap_or_default();
+        let labels: Vec<f64> = at.iter().map(|i| labels[*i]).collect();
+        NormalEquations::weighted(&features, &labels, shares)
             .ridge(DEFAULT_RIDGE)
             .map(Model::from)
             .ok_or_else(|| Error::failed("the matched records do not determine a linear model"))
     }
 }
 
+/// About `count` places, each as often as its share says.
+fn copies(shares: &[f64], count: usize) -> Vec<usize> {
+    let mut sum = 0.0;
+    let mut places = Vec::with_capacity(count);
+    for (place, share) in shares.iter().enumerate() {
+        sum += share * count as f64;
+        while (places.len() as f64) + 0.5 < sum {
+            places.push(place);
+        }
+    }
+    places
+}
+
 impl LabelledRow {
-    fn model(&self, case: &Case, split: &Split, epsilon: f64, seed: u64) -> Result<Model> {
-        let (id, texts) = match self.what {
+    pub fn model(&self, case: &Case, split: &Split, epsilon: f64, seed: u64) -> Result<Model> {
+        let (id, fixed) = match self.what {
             RowMethod::SourceOnly => return Split::exact(case.task, &split.public),
             RowMethod::TargetOnly => return Split::exact(case.task, &split.private),
-            RowMethod::KernelMeans => return split.kernel_means(),
-            RowMethod::Method { id, texts } => (id, texts),
+            RowMethod::KernelMeans => {
+                let at = split.matched();
+                return split.weighted(case.task, &at, &split.kernel_means(&at));
+            }
+            RowMethod::LeastDiscrepancy => {
+                let at = split.matched();
+                return split.weighted(case.task, &at, &split.least_discrepancy(&at)?);
+            }
+            RowMethod::Method { id, settings } => (id, settings),
         };
-        let text =
-            |(key, text): &(&str, &str)| ((*key).to_owned(), Value::Text((*text).to_owned()));
-        let mut settings: BTreeMap<String, Value> = texts.iter().map(text).collect();
+        let setting = |(key, fixed): &(&str, FixedSetting)| {
+            let value = match *fixed {
+                FixedSetting::Text(text) => Value::Text(text.to_owned()),
+                FixedSetting::Number(number) => Value::Number(number),
+            };
+            ((*key).to_owned(), value)
+        };
+        let mut settings: BTreeMap<String, Value> = fixed.iter().map(setting).collect();
         let noise = if epsilon.is_finite() {
             RehearsalNoise::For(Target { epsilon, delta: case.delta })
         } else {
@@ -505,17 +602,18 @@ impl LabelledRow {
             RehearsalNoise::None(Target { epsilon: PLENTY, delta: case.delta })
         };
         let trial = Trial { settings, ..split.trial(id, noise, seed) };
-        Ok(trial.run()?.model)
+        Ok(trial.run_sealed()?.model)
     }
 
-    fn depends_on_epsilon(&self) -> bool {
+    pub fn depends_on_epsilon(&self) -> bool {
         matches!(self.what, RowMethod::Method { .. })
     }
 }
 
 impl LabelledStudy {
     pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64) -> Self {
-        let epsilons = if quick { vec![1.0, 5.0] } else { vec![0.5, 1.0, 5.0, f64::INFINITY] };
+        let mut epsilons = if quick { vec![1.0, 5.0] } else { vec![0.5, 1.0, 5.0] };
+        epsilons.push(f64::INFINITY);
         Self { problems, epsilons, seeds: (0..seeds).collect() }
     }
 
@@ -682,6 +780,16 @@ impl LabelledStudy {
             "CnvxAdap takes 60 steps in a ball as wide as the public solution, and as printed in \
              one twice as wide, which holds the private solution too. Steps and radius are our \
              choice: how far the printed one fails depends on them."
+                .to_owned(),
+            format!(
+                "Tables 1 and 3 of the paper of CnvxAdap are the columns ε = ∞. Otherwise than there: \
+                 half of the target trains (of wind as many records as there) and the rest judges, \
+                 nothing is chosen on validation data, and KMM and DM weight {MATCHED_RECORDS} public \
+                 records. Its News, Slice, Accent and images are not at hand, and airline and gas are \
+                 parts of its files."
+            ),
+            "At α = 1, as in its figure 3, no private record would have any weight. The largest α that \
+             the method takes is 0.99."
                 .to_owned(),
         ];
         header.extend(super::not_found(missing));

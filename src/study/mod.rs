@@ -10,7 +10,10 @@
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`persons`] | the cost of protecting whole persons |
 //! | [`ranking`] | rankings of image sets: their order, certainty and privacy |
+//! | [`record_counts`] | errors over the numbers of private and public records |
 //! | [`rehearsal`] | the advice of rehearsals on public data, and the best choice in hindsight |
+//! | [`reviews`] | reviews of one kind of goods, with those of another as public records |
+//! | `shown` | AUC, balanced accuracy and mean absolute error beside a study's own error |
 //! | [`table`] | the results: mean ± sd, with the expected values; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated, and the
@@ -25,8 +28,11 @@ pub mod labelled;
 pub mod persons;
 pub mod predictor;
 pub mod ranking;
+pub mod record_counts;
 pub mod rehearsal;
+pub mod reviews;
 pub mod scores;
+mod shown;
 pub mod table;
 
 pub use grid::{Grid, GridTask, Harvest};

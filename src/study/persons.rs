@@ -87,9 +87,13 @@ pub struct PersonsStudy {
     seeds: Vec<u64>,
 }
 
-/// Excess errors of one split: by form, then by ε.
+/// The errors of one split, by form, then by ε.
 #[derive(Debug, Clone)]
-pub struct PersonErrors(Vec<Vec<f64>>);
+pub struct PersonErrors {
+    excess: Vec<Vec<f64>>,
+    /// Mean absolute errors relative to those of the same method without noise.
+    absolute: Vec<Vec<Option<f64>>>,
+}
 
 impl PersonsStudy {
     pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64) -> Self {
@@ -134,17 +138,21 @@ impl PersonsStudy {
         let preparation = if wide { problem.wide_preparation()? } else { problem.preparation()? };
         let split = case.split(problem, preparation, place.repetition)?;
         let (delta, seed) = (problem.case.delta, place.seed());
-        let error = |private: &Dataset, noise: RehearsalNoise, seed: u64| -> Result<f64> {
+        let absolute = |model: &Model| -> Result<Option<f64>> {
+            Ok(split.measured(model)?.further.mean_absolute_error)
+        };
+        let error = |private: &Dataset, noise: RehearsalNoise, seed: u64| {
             let mut settings = BTreeMap::new();
             if let (false, RehearsalNoise::None(_)) = (wide, noise) {
                 // A low threshold only serves against noise.
                 settings.insert("kappa_scale".to_owned(), Value::Number(1.5));
             }
             let trial = Trial { settings, private, ..split.trial(method, noise, seed) };
-            split.loss(&trial.run_sealed()?.model)
+            let model = trial.run_sealed()?.model;
+            Ok::<_, Error>((split.loss(&model)?, absolute(&model)?))
         };
         let plenty = Target { epsilon: 100.0, delta };
-        let least = error(&split.private, RehearsalNoise::None(plenty), seed)?;
+        let (least, unit) = error(&split.private, RehearsalNoise::None(plenty), seed)?;
         let public = if wide {
             Model::Shape(public_shape::ground(&split.problem())?.shape.clone())
         } else {
@@ -152,9 +160,9 @@ impl PersonsStudy {
         };
         let public = split.loss(&public)? - least;
         let records = Dataset { persons: None, ..split.private.clone() };
-        let mut measured = Vec::new();
+        let (mut excess, mut all) = (Vec::new(), Vec::new());
         for (form, _) in FORMS {
-            let mut errors = Vec::new();
+            let (mut errors, mut sizes) = (Vec::new(), Vec::new());
             for (at, epsilon) in self.epsilons.iter().enumerate() {
                 let target = Target { epsilon: *epsilon, delta };
                 let (private, target) = match form {
@@ -162,13 +170,15 @@ impl PersonsStudy {
                     Protection::Times => (&records, times(target, case.most)),
                     Protection::Group => (&records, group(target, case.most)),
                 };
-                let found =
+                let (found, size) =
                     error(private, RehearsalNoise::For(target), seed.wrapping_add(at as u64))?;
                 errors.push((found - least) / public);
+                sizes.push(size.zip(unit).map(|(size, unit)| size / unit));
             }
-            measured.push(errors);
+            excess.push(errors);
+            all.push(sizes);
         }
-        Ok(Some(PersonErrors(measured)))
+        Ok(Some(PersonErrors { excess, absolute: all }))
     }
 
     pub fn tables(&self, harvest: &Harvest<PersonErrors>) -> Vec<StudyTable> {
@@ -177,25 +187,32 @@ impl PersonsStudy {
         let mut tables = Vec::new();
         for (row, name) in grid.rows.iter().enumerate() {
             for (column, method) in grid.columns.iter().enumerate() {
-                let of_form = |form: usize| TableRow {
-                    label: FORMS[form].1.to_owned(),
-                    cells: (0..columns.len())
-                        .map(|k| {
-                            let all = harvest.of(row, column);
-                            SeedValues::of(all.map(|measured| measured.0[form][k]).collect())
-                        })
-                        .collect(),
-                };
-                let mut table = StudyTable {
-                    title: format!("{name} · {method}"),
-                    content: TableContent::Measurements,
-                    columns: columns.clone(),
-                    rows: (0..FORMS.len()).map(of_form).collect(),
-                };
+                let table =
+                    |title: String, of: &dyn Fn(&PersonErrors, usize, usize) -> Option<f64>| {
+                        let row_of = |form: usize| TableRow {
+                            label: FORMS[form].1.to_owned(),
+                            cells: (0..columns.len())
+                                .map(|k| {
+                                    let all = harvest.of(row, column);
+                                    SeedValues::of(all.filter_map(|it| of(it, form, k)).collect())
+                                })
+                                .collect(),
+                        };
+                        StudyTable {
+                            title,
+                            content: TableContent::Measurements,
+                            columns: columns.clone(),
+                            rows: (0..FORMS.len()).map(row_of).collect(),
+                        }
+                    };
+                let title = format!("{name} · {method}");
+                let absolute = format!("{title} · mean absolute error, without noise = 1");
+                let absolute = table(absolute, &|it, form, k| it.absolute[form][k]);
+                let mut table = table(title, &|it, form, k| Some(it.excess[form][k]));
                 let by_hand: Vec<Option<f64>> =
                     table.rows[2].cells.iter().map(SeedValues::mean).collect();
                 table.want(FORMS[0].1, |k| by_hand[k].map(|it| ExpectedMean::AtMost(it / WANTED)));
-                tables.push(table);
+                tables.extend([table, absolute]);
             }
         }
         tables

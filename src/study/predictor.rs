@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::LabelledProblem;
+use super::shown::{SplitScores, beside};
 use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::adapt::PublicPredictor;
 use crate::adapt::public_predictor::{self, PublicRows};
@@ -40,9 +41,13 @@ pub struct PredictorStudy {
     seeds: Vec<u64>,
 }
 
-/// Relative errors of one split: by method and predictor, then by ε.
+/// The errors of one split.
 #[derive(Debug, Clone)]
-pub struct PredictorErrors(Vec<Vec<f64>>);
+pub struct PredictorErrors {
+    /// Relative, by method and predictor, then by ε.
+    losses: Vec<Vec<f64>>,
+    scores: SplitScores,
+}
 
 impl ScoredProblem {
     /// The public records with the scores of a predictor, made once.
@@ -93,22 +98,27 @@ impl PredictorStudy {
         };
         let splits = (0..PREDICTORS.len()).map(split).collect::<Result<Vec<_>>>()?;
         let plain = splits.first().ok_or_else(|| Error::failed("there is no split"))?;
-        let unit = plain.loss(&Split::exact(case.task, &plain.private)?)?;
-        let mut measured = Vec::new();
+        let exact = Split::exact(case.task, &plain.private)?;
+        let (unit, exact) = (plain.loss(&exact)?, plain.measured(&exact)?);
+        let (mut all, mut entries) = (Vec::new(), Vec::new());
         for (_, numbers, classes) in METHODS {
             let id = if case.task == Task::Regression { numbers } else { classes };
             for split in &splits {
-                let mut errors = Vec::new();
+                let (mut losses, mut scores) = (Vec::new(), Vec::new());
                 for (k, epsilon) in self.epsilons.iter().enumerate() {
                     let target = Target { epsilon: *epsilon, delta: case.delta };
                     let seed = place.seed().wrapping_add(k as u64);
                     let trial = split.trial(id, RehearsalNoise::For(target), seed);
-                    errors.push(split.loss(&trial.run_sealed()?.model)? / unit);
+                    let model = trial.run_sealed()?.model;
+                    losses.push(split.loss(&model)? / unit);
+                    scores.push(Some(split.measured(&model)?));
                 }
-                measured.push(errors);
+                all.push(losses);
+                entries.push(scores);
             }
         }
-        Ok(Some(PredictorErrors(measured)))
+        let scores = SplitScores { entries, exact };
+        Ok(Some(PredictorErrors { losses: all, scores }))
     }
 
     /// One table for each dataset, and one of geometric means over all.
@@ -141,7 +151,7 @@ impl PredictorStudy {
             .map(|(at, subject)| {
                 let case = subject.problem.case;
                 table(format!("{} · δ = {:e}", case.name, case.delta), &|entry, k| {
-                    SeedValues::of(harvest.of(at, 0).map(|one| one.0[entry][k]).collect())
+                    SeedValues::of(harvest.of(at, 0).map(|one| one.losses[entry][k]).collect())
                 })
             })
             .collect();
@@ -154,6 +164,11 @@ impl PredictorStudy {
             SeedValues::of(mean.into_iter().collect())
         });
         tables.push(all);
+        for (at, subject) in self.subjects.iter().enumerate() {
+            let case = subject.problem.case;
+            let about = (case.name, case.task);
+            tables.extend(beside(harvest, at, |one| &one.scores, about, (&labels, &columns)));
+        }
         tables
     }
 

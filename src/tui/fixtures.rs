@@ -25,7 +25,7 @@ use super::screen::run::LOG;
 use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
-use crate::adapt::{ExplainedEnergy, Measure, Series, Step};
+use crate::adapt::{ExplainedEnergy, Measure, Separation, Series, Step};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
@@ -132,7 +132,10 @@ fn choosing_directions() -> App {
     app.screens.plan.select_field(&plan, key);
     let mut preview = preview();
     let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
-    preview.releases.explained = Some(ExplainedEnergy { chosen: 10, shares });
+    let outside = (1..=64).map(|k| (f64::from(64 - k) / 64.0).powi(3)).collect();
+    let separation = Separation { outside, margins: vec![0.1; 64], margin: 0.1 };
+    let separation = Some(separation);
+    preview.releases.explained = Some(ExplainedEnergy { chosen: 10, shares, separation });
     app.context.plan.preview = Some(Ok(Box::new(preview)));
     app
 }
@@ -289,6 +292,7 @@ pub fn summary() -> Summary {
         peeked: true,
         trouble: None,
         told: Some(told(31.25)),
+        source_weights: Vec::new(),
     }
 }
 
@@ -547,6 +551,7 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
         errors: None,
         told: (number % 2 == 1).then(|| told(28.0 + f64::from(number))),
+        source_weights: Vec::new(),
         trouble: None,
     }
 }

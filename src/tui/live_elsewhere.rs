@@ -7,7 +7,7 @@ use super::live_run::{Ended, LiveCurve, LiveRun, always_log};
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::SmoothedTrack;
-use crate::adapt::Series;
+use crate::adapt::{Series, source_words};
 use crate::engine::Control;
 use crate::engine::desk::JobId;
 pub use crate::engine::desk::TrainerSteps;
@@ -92,6 +92,9 @@ impl LiveRun {
         });
         if let Some(told) = run.told.as_ref().filter(|_| self.ended.is_none()) {
             self.say(format!("released score, may be shared: {}", told.sentence()));
+        }
+        if let Some(words) = source_words(&run.source_weights).filter(|_| self.ended.is_none()) {
+            self.say(format!("released, may be shared: {words}"));
         }
         if let Some(trouble) = &run.trouble {
             self.say(trouble.clone());

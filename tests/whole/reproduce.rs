@@ -30,7 +30,9 @@ fn tables(threads: usize) -> Vec<StudyTable> {
 fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
     let all = tables(2);
     assert_eq!(all, tables(1));
-    let [discrepancy, error, epsilon] = all.as_slice() else { panic!("{} tables", all.len()) };
+    let [discrepancy, error, absolute, epsilon] = all.as_slice() else {
+        panic!("{} tables", all.len())
+    };
     let mean = |table: &StudyTable, row: &str| {
         let row = table.row(row).unwrap_or_else(|| panic!("{row} is missing"));
         row.mean(0).unwrap_or_else(|| panic!("{} was not measured", row.label))
@@ -46,6 +48,9 @@ fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
     );
     let adapted = mean(error, "moment release, two-stage");
     assert!(oracle < adapted && adapted < 0.5 * source, "{oracle} {adapted} {source}");
+    // 10⁴ squared errors and 10² absolute ones: a mean of sizes is at most the root of squares.
+    let sizes = mean(absolute, "moment release, two-stage");
+    assert!(sizes < adapted.sqrt() && sizes > 0.5 * adapted.sqrt(), "{sizes} {adapted}");
     assert_eq!(epsilon.content, TableContent::Privacy);
     let proven = mean(epsilon, "moment release, two-stage");
     assert!(proven <= 16.0 && proven > 15.99, "{proven}");

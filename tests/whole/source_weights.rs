@@ -67,6 +67,20 @@ fn a_dataset_counts_as_much_as_its_weight_says_and_numbers_must_fit_the_datasets
     for plan in ["none", "learned", "chosen"] {
         assert!(error(plan) < 0.8 * turned, "{plan}: {turned}");
     }
+    // The weights of the datasets are told with the model, on paper, too.
+    let (done, told, err) = run(here, "chosen");
+    assert!(done, "{err}");
+    let told = &told["runs"][0];
+    let weights = told["source_weights"].as_array().unwrap();
+    assert_eq!((&weights[0]["dataset"], &weights[0]["weight"]), (&"good".into(), &1.0.into()));
+    assert!(weights[1]["weight"].as_f64().unwrap() < 0.02, "{weights:?}");
+    let share = |at: usize| weights[at]["share"].as_f64().unwrap();
+    assert!((share(0) + share(1) - 1.0).abs() < 1e-9 && share(0) > 0.95, "{weights:?}");
+    let directory = here.join(told["directory"].as_str().unwrap());
+    let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
+    let certificate: Value = serde_json::from_str(&read("certificate.json")).unwrap();
+    assert_eq!(&certificate["source_weights"], &told["source_weights"]);
+    assert!(read("report.html").contains("What the public data weigh"));
     let (done, _, err) = run(here, "short");
     assert!(!done && err.contains("(1)") && err.contains("(2) differ in number"), "{err}");
 }

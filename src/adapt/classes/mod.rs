@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`sampled`] | the parts that the methods share |
+//! | [`separation`] | how much of what separates public classes lies in few public directions |
 //! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | the methods |
 
 pub mod dp_sgd;
@@ -11,3 +12,4 @@ pub mod gep;
 pub mod pillar;
 pub mod pretraining;
 pub mod sampled;
+pub mod separation;

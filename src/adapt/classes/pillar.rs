@@ -16,7 +16,9 @@ use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, part
 use super::sampled::step_length::StepLengths;
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
 use crate::adapt::spec::{Setting, automatic_whole, choices, flag, real, settings};
-use crate::adapt::{ExplainedEnergy, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::adapt::{
+    ExplainedEnergy, Method, Plan, Problem, ProblemShape, Separation, Settings, Spec, Start,
+};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::{Dense, Layer};
@@ -126,15 +128,18 @@ impl Method for Pillar {
         };
         let head = head(components, shape, loss)?;
         let centred = f64::from(u8::from(settings.centre));
-        let shares =
-            problem.public.once("shares of the components", centred, |public, centred| {
-                Ok(directions(public, 0, centred > 0.0)?.1.shares())
+        let (shares, separation) =
+            problem.public.once("what components hold", centred, |public, centred| {
+                let shares = directions(public, 0, centred > 0.0)?.1.shares();
+                Ok((shares, Separation::of(public, centred > 0.0)?))
             })?;
-        let explained = ExplainedEnergy { chosen: components, shares };
+        let explained = ExplainedEnergy { chosen: components, shares, separation };
         let design = PlannedDesign { trained: head.parameters(), remarks: Vec::new() };
         let course = part!(settings, Course);
         let (mut plan, sum) = plan(shape, course, settings.clip, design)?;
         plan.warnings.push(explained.words());
+        let separation = explained.separation.as_ref();
+        plan.warnings.extend(separation.map(|it| it.words(components, explained.gap(components))));
         plan.explained = Some(explained);
         let start: Start = Box::new(move |private, noise| {
             let factor = match loss {

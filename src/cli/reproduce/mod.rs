@@ -24,11 +24,15 @@ use crate::session::demo;
 use crate::study::classification::{self, WhichStudy, material};
 use crate::study::correction;
 use crate::study::discrepancy::{self, Convergence, DiscrepancyStudy};
-use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEWS};
+use crate::study::labelled::{
+    self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEW_SCORES, REVIEWS,
+};
 use crate::study::persons;
 use crate::study::predictor;
-use crate::study::ranking::{self, utility::UtilityTrials};
+use crate::study::ranking::{self, training::TrainingStudy, utility::UtilityTrials};
+use crate::study::record_counts::RecordCountStudy;
 use crate::study::rehearsal;
+use crate::study::reviews::ReviewStudy;
 use crate::study::scores;
 use crate::study::{Grid, GridTask, Harvest, StudyTable};
 
@@ -391,19 +395,34 @@ impl Rehearsal {
 
 impl Labelled {
     fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = CASES.iter().collect();
-        let (problems, missing) = self.on.problems(&cases)?;
-        let study =
-            labelled::LabelledStudy::new(problems, self.on.manner.quick, self.on.manner.seeds());
+        let manner = &self.on.manner;
+        let cases: Vec<&'static Case> = CASES.iter().chain([&REVIEW_SCORES]).collect();
+        let (tables, missing) = self.on.tables(&cases)?;
+        let (reviews, tables): (Vec<_>, Vec<_>) =
+            tables.into_iter().partition(|(case, _)| case.name == REVIEW_SCORES.name);
+        let problems = tables.into_iter().map(|(case, table)| LabelledProblem::new(case, table));
+        let problems = problems.collect::<Result<_>>()?;
+        let study = labelled::LabelledStudy::new(problems, manner.quick, manner.seeds());
+        let counts = RecordCountStudy::new(&study.problems, manner.quick, manner.seeds());
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let findings = StudyFindings {
+        let found = conduct("counts", counts.grid(), &interrupted, |place| counts.measure(place))?;
+        let mut findings = StudyFindings {
             name: "labelled",
             header: study.header(&missing),
-            tables: study.tables(&harvest),
-            figures: study.figures(&harvest),
+            tables: [study.tables(&harvest), counts.tables(&found)].concat(),
+            figures: [study.figures(&harvest), counts.figures(&found)].concat(),
         };
-        self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+        findings.header.push(RecordCountStudy::header());
+        let (mut done, mut tasks) = (harvest.done + found.done, harvest.tasks() + found.tasks());
+        for (_, table) in reviews {
+            let study = ReviewStudy::new(table, manner.seeds())?;
+            let found = conduct("pairs", study.grid(), &interrupted, |place| study.measure(place))?;
+            findings.header.push(ReviewStudy::header());
+            findings.tables.push(study.table(&found));
+            (done, tasks) = (done + found.done, tasks + found.tasks());
+        }
+        manner.publish(&findings, (done, tasks), "splits")
     }
 }
 
@@ -417,24 +436,34 @@ fn check_names(only: &[String], cases: &[&'static Case]) -> Result<()> {
 }
 
 impl OnDatasets {
-    /// The requested problems, and the names of those whose data cannot be found.
+    /// The requested problems, and the files of those whose data cannot be found.
     fn problems(
         &self,
         cases: &[&'static Case],
     ) -> Result<(Vec<LabelledProblem>, Vec<&'static str>)> {
+        let (tables, missing) = self.tables(cases)?;
+        let problems = tables.into_iter().map(|(case, table)| LabelledProblem::new(case, table));
+        Ok((problems.collect::<Result<_>>()?, missing))
+    }
+
+    /// The tables of the requested cases, and the files that cannot be found.
+    fn tables(&self, cases: &[&'static Case]) -> Result<FoundTables> {
         check_names(&self.only, cases)?;
         let any = self.only.is_empty();
         let wanted = |case: &Case| any || self.only.iter().any(|name| name == case.name);
-        let (mut problems, mut missing) = (Vec::new(), Vec::new());
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
         for case in cases.iter().filter(|case| wanted(case)) {
             match table(case, self.data.as_deref())? {
-                Some(table) => problems.push(LabelledProblem::new(case, table)?),
-                None => missing.push(case.name),
+                Some(table) => found.push((*case, table)),
+                None if missing.contains(&case.file) => {}
+                None => missing.push(case.file),
             }
         }
-        Ok((problems, missing))
+        Ok((found, missing))
     }
 }
+
+type FoundTables = (Vec<(&'static Case, data::Table)>, Vec<&'static str>);
 
 /// `None` if the dataset cannot be found.
 fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
@@ -515,15 +544,25 @@ impl RankingCommand {
         let trained =
             conduct("trainings", trials.grid(), &interrupted, |place| trials.measure(place))?;
         tables.splice(1..1, trials.tables(&harvest, &trained));
-        let (done, tasks) = (harvest.done + trained.done, harvest.tasks() + trained.tasks());
+        // Convolutions take long.
+        let few = if self.manner.quick { repeats.min(2) } else { repeats };
+        let networks = study.of_networks(few)?;
+        let others = conduct("networks", networks.grid(), &interrupted, |it| networks.measure(it))?;
+        let training = TrainingStudy::new(&study, self.manner.quick, seeds);
+        let courses = conduct("courses", training.grid(), &interrupted, |it| training.measure(it))?;
+        let done = harvest.done + trained.done + others.done + courses.done;
+        let tasks = harvest.tasks() + trained.tasks() + others.tasks() + courses.tasks();
         if done == tasks {
             tables.insert(1, study.selections(repeats.min(5))?);
+            tables.push(study.all_pairs(few)?);
         }
+        tables.push(networks.transfer(&others));
+        tables.extend(training.tables(&courses));
         let findings = StudyFindings {
             name: "ranking",
             header: study.header(&missing),
             tables,
-            figures: Vec::new(),
+            figures: training.figures(&courses),
         };
         self.manner.publish(&findings, (done, tasks), "repeats and trainings")
     }

@@ -255,6 +255,9 @@ impl Lines<'_> {
         if let Some(told) = &run.told {
             value["score"] = json!(told);
         }
+        if !run.source_weights.is_empty() {
+            value["source_weights"] = json!(run.source_weights);
+        }
         say(&value.to_string())
     }
 

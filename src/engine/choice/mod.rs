@@ -504,6 +504,7 @@ impl ChoiceJob {
             standing,
             rehearsed: None,
             told: decision.as_ref().filter(|_| secret).map(|it| it.told.clone()),
+            source_weights: Vec::new(),
             // Whatever the result, all candidates were meant to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),

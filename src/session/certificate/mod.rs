@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lineage::{self, Ancestor, Lineage};
-use crate::adapt;
+use crate::adapt::{self, SourceWeight};
 use crate::data::persons::protected_words;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
@@ -57,6 +57,8 @@ pub struct Facts {
     pub rehearsed: Option<String>,
     /// The released score of the model on held-out private records.
     pub told: Option<Scored>,
+    /// What the records of several public datasets weigh in the model.
+    pub source_weights: Vec<SourceWeight>,
     /// The candidates among which the model was chosen, and how.
     pub chosen: Option<Choice>,
     /// SHA-256 of the run's `model.ron`, if there is one.
@@ -228,6 +230,9 @@ pub struct Certificate {
     /// The released score of the model on private records that were held out of training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<Scored>,
+    /// What the records of several public datasets weigh in the model: released with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_weights: Vec<SourceWeight>,
     /// The candidates among which the model was chosen, and how. The guarantee counts all of this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<CertifiedChoice>,
@@ -332,6 +337,7 @@ impl Certificate {
             assumption,
             rehearsed: facts.rehearsed,
             score: facts.told,
+            source_weights: if insecure.is_some() { Vec::new() } else { facts.source_weights },
             chosen: facts.chosen.map(|it| it.chosen),
             unit: if facts.unit.is_some() { "person".into() } else { unit() },
             person: facts.unit,
@@ -762,6 +768,7 @@ mod tests {
             rehearsed: None,
             model: None,
             told: None,
+            source_weights: Vec::new(),
             chosen: None,
         }
     }

@@ -9,7 +9,7 @@ use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::evaluation::{Scored, measured, words};
 use crate::glossary;
 use crate::plot::Figure;
-use crate::plot::number::compact;
+use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
 use crate::session::Certificate;
@@ -74,6 +74,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                     }
                     (section("What rehearsals predicted", &rehearsal::html(report)))
                     (section("How the public data were ranked", &rankings::html(report)))
+                    (section("What the public data weigh", &source_weights(report)))
                     (section("How it was made", &settings(report)))
                     (section("Data", &datasets(report)))
                     (section("Noise that was drawn", &mechanisms(report)))
@@ -293,6 +294,37 @@ fn score(report: &Report) -> Markup {
             (table(&["", "95 % interval in brackets"], &rows.collect::<Vec<_>>()))
         }
         @if !scores.is_empty() { p.note { (words::RELEASED) } }
+    }
+}
+
+/// The weights of several public datasets: released.
+fn source_weights(report: &Report) -> Markup {
+    let several = report.runs.len() > 1;
+    let weighed = report.runs.iter().filter_map(|reported| {
+        let weights = &reported.certificate.as_ref()?.source_weights;
+        (!weights.is_empty()).then_some((&reported.letter, weights))
+    });
+    let weighed: Vec<_> = weighed.collect();
+    html! {
+        @for (letter, weights) in &weighed {
+            @if several { p { "Run " (letter) "." } }
+            @let rows = weights.iter().map(|it| {
+                vec![
+                    it.dataset.clone(),
+                    it.records.to_string(),
+                    compact(it.weight),
+                    percent(it.share),
+                ]
+            });
+            @let columns = ["public data", "records", "weight of a record", "share of all weight"];
+            (table(&columns, &rows.collect::<Vec<_>>()))
+        }
+        @if !weighed.is_empty() {
+            p.note {
+                "Released with the model, so they may be passed on. The weight of a record is the mean \
+                 over a dataset, relative to the dataset with the largest."
+            }
+        }
     }
 }
 

@@ -75,6 +75,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         rehearsed: None,
         model: None,
         told: None,
+        source_weights: Vec::new(),
         chosen: None,
     })
     .unwrap();

@@ -52,15 +52,15 @@ const FASHION: [(&str, &[u8]); 4] = [
 ];
 const DIGITS: &[u8] = include_bytes!("../../../assets/optdigits/optdigits_8x8.csv.gz");
 
-/// All material that was found, and the names of the missing sets.
+/// All material that was found, and the files that are missing.
 pub fn load(directory: Option<&Path>) -> Result<(Vec<Material>, Vec<&'static str>)> {
     let place = directory.map_or(MaterialOrigin::Inside, MaterialOrigin::Directory);
     let mut missing = Vec::new();
     let mut found = Vec::new();
     let loaded = [
-        ("fashion_mnist", fashion(&place)?),
-        ("optdigits", digits(&place)?),
-        ("features_cifar10_lite0", photographs(&place)?),
+        ("fashion_mnist/train10k-images-idx3-ubyte.gz", fashion(&place)?),
+        ("optdigits/optdigits_8x8.csv.gz", digits(&place)?),
+        ("features_cifar10_lite0/cifar10_lite0.npz", photographs(&place)?),
     ];
     for (name, material) in loaded {
         match material {

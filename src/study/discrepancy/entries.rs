@@ -172,7 +172,7 @@ impl DiscrepancyRow {
                 let model = source_only(&data.public, DEFAULT_RIDGE)?;
                 Ok(DiscrepancyResult {
                     discrepancy: Some(moment_discrepancy(&moment, &data.public, &weights)),
-                    error: data.error_of(&model),
+                    scores: data.scores_of(&model),
                     epsilon: None,
                 })
             }
@@ -186,7 +186,7 @@ impl DiscrepancyRow {
                 let model = normal.in_ball(DEFAULT_RIDGE, 1.0).map(LinearModel::from);
                 Ok(DiscrepancyResult {
                     discrepancy: Some(minimum.norm),
-                    error: model.and_then(|model| data.error_of(&model)),
+                    scores: model.and_then(|model| data.scores_of(&model)),
                     epsilon: None,
                 })
             }
@@ -194,7 +194,7 @@ impl DiscrepancyRow {
                 let model = source_only(&data.private, DEFAULT_RIDGE)?;
                 Ok(DiscrepancyResult {
                     discrepancy: None,
-                    error: data.error_of(&model),
+                    scores: data.scores_of(&model),
                     epsilon: None,
                 })
             }
@@ -208,7 +208,7 @@ impl DiscrepancyRow {
                         &data.public,
                         rehearsed.weights()?,
                     )),
-                    error: predictions.and_then(|predictions| data.error(&predictions)),
+                    scores: predictions.and_then(|predictions| data.scores(&predictions)),
                     epsilon: Some(rehearsed.calibrated.guarantee.epsilon),
                 })
             }

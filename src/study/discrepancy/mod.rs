@@ -18,10 +18,11 @@ mod figures;
 
 use self::entries::{ENTRIES, EPSILONS, RowMeasure, SIZES};
 use super::grid::{Grid, GridTask, Harvest};
-use super::table::{StudyTable, TableContent, TableRow};
+use super::table::{StudyTable, TableContent};
 use crate::data::Dataset;
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
 use crate::error::Result;
+use crate::evaluation::Measured;
 use crate::model::LinearModel;
 use crate::numeric::Matrix;
 use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
@@ -55,8 +56,8 @@ pub struct DiscrepancyStudy {
 pub struct DiscrepancyResult {
     /// ‖M(q)‖₂
     pub discrepancy: Option<f64>,
-    /// Mean squared error on unseen target records.
-    pub error: Option<f64>,
+    /// Errors on unseen target records.
+    pub scores: Option<Measured>,
     /// The proven ε of methods that use the target.
     pub epsilon: Option<f64>,
 }
@@ -82,14 +83,13 @@ impl RepetitionData {
         })
     }
 
-    fn error(&self, predictions: &[f64]) -> Option<f64> {
+    fn scores(&self, predictions: &[f64]) -> Option<Measured> {
         let target = self.judges.target.as_ref()?;
-        let errors = predictions.iter().zip(target).map(|(p, y)| (p - y).powi(2));
-        Some(errors.sum::<f64>() / target.len() as f64)
+        Measured::of_numbers(predictions.iter().copied().zip(target.iter().copied()))
     }
 
-    fn error_of(&self, model: &LinearModel) -> Option<f64> {
-        self.error(&model.predict(&self.judges.features))
+    fn scores_of(&self, model: &LinearModel) -> Option<Measured> {
+        self.scores(&model.predict(&self.judges.features))
     }
 }
 
@@ -143,7 +143,10 @@ impl DiscrepancyStudy {
         let title = "‖M(q)‖₂ of the returned weights on the exact target moment";
         let discrepancy = harvest.table(title, |measured| measured.discrepancy);
         let title = "Mean squared error on unseen target records, × 10⁴";
-        let error = harvest.table(title, |measured| Some(measured.error? * 1e4));
+        let error = harvest.table(title, |measured| Some(measured.scores?.error.powi(2) * 1e4));
+        let title = "Mean absolute error on unseen target records, × 10²";
+        let absolute = harvest
+            .table(title, |measured| Some(measured.scores?.further.mean_absolute_error? * 1e2));
         let epsilon = harvest.table(
             &format!("ε that the accountant proves at δ = 1/{:.0}, replace-one", 1.0 / DELTA),
             |measured| measured.epsilon,
@@ -151,6 +154,7 @@ impl DiscrepancyStudy {
         let mut tables = vec![
             self.with_wishes(discrepancy, RowMeasure::Discrepancy),
             self.with_wishes(error, RowMeasure::Error),
+            self.on_every_epsilon(absolute),
             StudyTable { content: TableContent::Privacy, ..epsilon },
         ];
         tables.retain(|table| !table.rows.is_empty());
@@ -179,18 +183,24 @@ impl DiscrepancyStudy {
         ]
     }
 
-    /// Adds the goals, and copies rows that do not depend on ε, which were measured only for the
-    /// first, to the others.
-    fn with_wishes(&self, mut table: StudyTable, measure: RowMeasure) -> StudyTable {
-        let problems = self.problems();
-        for entry in ENTRIES {
-            let same = |row: &&mut TableRow| row.label == entry.title && !entry.has_noise();
-            for row in table.rows.iter_mut().filter(same) {
+    /// Copies rows that do not depend on ε, which were measured only for the first, to the others.
+    fn on_every_epsilon(&self, mut table: StudyTable) -> StudyTable {
+        for entry in ENTRIES.iter().filter(|entry| !entry.has_noise()) {
+            for row in table.rows.iter_mut().filter(|row| row.label == entry.title) {
                 for block in row.cells.chunks_mut(self.epsilons.len()) {
                     let first = block[0].clone();
                     block.fill(first);
                 }
             }
+        }
+        table
+    }
+
+    /// The same with the goals.
+    fn with_wishes(&self, table: StudyTable, measure: RowMeasure) -> StudyTable {
+        let mut table = self.on_every_epsilon(table);
+        let problems = self.problems();
+        for entry in ENTRIES {
             let wish = |column: usize| {
                 let (size, epsilon) = problems[column];
                 entry.wish(measure, self.dimension, size, epsilon)

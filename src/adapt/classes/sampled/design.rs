@@ -93,6 +93,7 @@ pub fn network(
             Architecture::perceptron(inputs, chosen.units as usize, outputs, Activation::Tanh)
         }
         NetworkChoice::ProbeCnn => Architecture::probe(image(chosen, inputs)?, outputs),
+        NetworkChoice::Table7a => Architecture::table_7a(image(chosen, inputs)?, outputs),
     }
 }
 

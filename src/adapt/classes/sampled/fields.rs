@@ -16,6 +16,7 @@ choices! {
         Softmax = "softmax",
         HiddenLayer = "hidden_layer",
         ProbeCnn = "probe_cnn",
+        Table7a = "table_7a",
     }
 }
 
@@ -140,8 +141,9 @@ pub const fn model(default: NetworkChoice) -> Setting<NetworkChoice> {
     Setting {
         name: "model",
         unit: "",
-        help: "Softmax regression, a network with one hidden layer of tanh units, or a small \
-               convolutional network for images.",
+        help: "softmax: softmax regression. hidden_layer: one hidden layer of tanh units. For \
+               images: probe_cnn, a small convolutional network; table_7a, the larger one of the \
+               paper of the ranking.",
         kind: NetworkChoice::or(default),
     }
 }

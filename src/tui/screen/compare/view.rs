@@ -4,7 +4,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
-use crate::adapt::Series;
+use crate::adapt::{Series, source_words};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{
@@ -382,6 +382,7 @@ fn selected<'a>(
     if let Some(told) = &run.told {
         facts.push(("released score", told.sentence()));
     }
+    facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
     if let Some(plan) = &run.plan {
         facts.push(("private", plan.private.clone()));
         facts.push(("public", plan.public.join(" + ")));

@@ -329,17 +329,29 @@ fn energy(
     let points: Vec<PlotPoint> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
     // There is nothing to see beyond 98 % and twice the choice.
     let last = explained.needed(0.98).max(2 * explained.chosen).min(points.len()).max(2);
-    let chart = Chart::new("public energy that k directions keep, %", theme, glyphs)
+    let separators: Option<Vec<PlotPoint>> = explained.separation.as_ref().map(|separation| {
+        let outside = separation.outside.iter().enumerate();
+        outside.map(|(k, outside)| ((k + 1) as f64, 100.0 * (1.0 - outside))).collect()
+    });
+    let kept = |name, points, slot| SeriesView {
+        name,
+        style: theme.series(slot),
+        curator: false,
+        points,
+        slot,
+    };
+    let (title, name) = match separators {
+        Some(_) => ("what k public directions keep, %", "energy"),
+        None => ("public energy that k directions keep, %", "kept"),
+    };
+    let mut chart = Chart::new(title, theme, glyphs)
         .x_axis("k", true)
         .window(Some((1.0, last as f64)))
         .cursor(Some(explained.chosen as f64))
-        .series(SeriesView {
-            name: "kept",
-            style: theme.series(0),
-            curator: false,
-            points: TrackView::from(&points),
-            slot: 0,
-        });
+        .series(kept(name, TrackView::from(&points), 0));
+    if let Some(points) = &separators {
+        chart = chart.series(kept("classes, 1 − ξ", TrackView::from(points), 1));
+    }
     canvas.chart(area, &chart);
     rest
 }

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::state::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
-use crate::adapt::{self, Series};
+use crate::adapt::{self, Series, source_words};
 use crate::data::Task;
 use crate::engine::Summary;
 use crate::evaluation::{FurtherScores, Measured};
@@ -132,6 +132,8 @@ pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
             parts.extend(told.alarm());
             parts.push(format!("Released score, may be shared: {}.", told.sentence()));
         }
+        let weights = source_words(&summary.source_weights);
+        parts.extend(weights.map(|words| format!("Released, may be shared: {words}.")));
         let errors = summary.scores.exact(watch);
         parts.extend(errors.map(|errors| errors.verdict(Standing::Exact).text()));
     }
@@ -149,6 +151,9 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
             let text = format!("Released score, may be shared: {}.", told.sentence());
             lines.push(Line::styled(text, bold(theme.text)));
         }
+        let weights = source_words(&summary.source_weights);
+        let weights = weights.map(|words| format!("Released, may be shared: {words}."));
+        lines.extend(weights.map(|text| Line::styled(text, theme.text)));
         if let Some(errors) = summary.scores.exact(&context.watch) {
             let verdict = errors.verdict(Standing::Exact);
             let style = match verdict.tone {

@@ -1,0 +1,132 @@
+//! How much a ranking depends on the network (table 5 of the paper), and the distances of all pairs
+//! of datasets.
+//!
+//! The paper compares a small probe with large pretrained networks. Here the networks are those
+//! that a ranking can use.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{CLASSES, CandidateScores, PIXELS, RankingStudy, kendall};
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::model::Activation;
+use crate::rank::{Lineup, ProbeModel, RankingSettings, Subspace};
+use crate::study::grid::Harvest;
+use crate::study::table::{SeedValues, StudyTable, TableContent, TableRow};
+
+/// The number of directions: a multiple of C − 1 near the paper's 16.
+const DIRECTIONS: usize = 18;
+const PRIVATE: &str = "private images";
+
+impl RankingStudy {
+    /// The same study with a row for each network instead of each k, its own network first.
+    pub fn of_networks(&self, repeats: usize) -> Result<Self> {
+        let own = self.settings.model;
+        let others = [
+            ProbeModel::Linear,
+            ProbeModel::Perceptron(128, Activation::Relu),
+            ProbeModel::Probe,
+            ProbeModel::Table7a,
+        ];
+        let networks = std::iter::once(own).chain(others.into_iter().filter(|it| *it != own));
+        let (mut rows, mut lineups) = (Vec::new(), Vec::new());
+        for model in networks {
+            rows.push((model.words(), DIRECTIONS));
+            lineups.push(Mutex::new(self.lineup(model)?));
+        }
+        Ok(Self {
+            private: self.private.clone(),
+            test: self.test.clone(),
+            candidates: self.candidates.clone(),
+            settings: self.settings.clone(),
+            repeats,
+            rows,
+            lineups,
+        })
+    }
+
+    fn lineup(&self, model: ProbeModel) -> Result<Lineup> {
+        let settings = RankingSettings { model, directions: DIRECTIONS, ..self.settings.clone() };
+        let shape = (self.private.len(), PIXELS);
+        let bounds = self.private.bounds;
+        Lineup::new(&settings, self.candidates.clone(), shape, Some(CLASSES), bounds)
+    }
+
+    /// Distances by candidate and network, and how far the order of the mean distances agrees with
+    /// that of the first network. For a study [`Self::of_networks`].
+    pub fn transfer(&self, harvest: &Harvest<CandidateScores>) -> StudyTable {
+        let distances = |network: usize, candidate: usize| {
+            harvest.of(network, 0).map(|scores| scores[candidate].1).collect()
+        };
+        let of_each = |cells: &dyn Fn(usize) -> Vec<f64>| -> Vec<SeedValues> {
+            (0..self.rows.len()).map(|network| SeedValues::of(cells(network))).collect()
+        };
+        let mut rows: Vec<TableRow> = self
+            .names()
+            .into_iter()
+            .enumerate()
+            .map(|(candidate, name)| TableRow {
+                label: name.to_owned(),
+                cells: of_each(&|network| distances(network, candidate)),
+            })
+            .collect();
+        let means = |network| self.means(harvest, network, |score| -score.1);
+        let first = means(0);
+        rows.push(TableRow {
+            label: "Kendall τ with the first network".to_owned(),
+            cells: of_each(&|network| vec![kendall(&means(network), &first)]),
+        });
+        StudyTable {
+            title: format!("Distances by network, k = {DIRECTIONS}"),
+            content: TableContent::Measurements,
+            columns: self.rows.iter().map(|(words, _)| words.clone()).collect(),
+            rows,
+        }
+    }
+
+    /// The distance of every dataset's span to every other's, the private images included.
+    pub fn all_pairs(&self, repeats: usize) -> Result<StudyTable> {
+        let mut lineup = self.lineup(self.settings.model)?;
+        let names: Vec<String> =
+            std::iter::once(PRIVATE).chain(self.names()).map(str::to_owned).collect();
+        let mut samples = vec![vec![Vec::new(); names.len()]; names.len()];
+        for repeat in 0..repeats {
+            let round = lineup.round(repeat)?;
+            let chosen = round.conditions.private_batch(self.private.len(), lineup.batch());
+            let gradients = round.conditions.gradients(&features(&self.private, &chosen))?;
+            let private = Subspace::of(&gradients, round.directions)?;
+            let spans: Vec<Option<&Subspace>> = std::iter::once(Some(&private))
+                .chain(round.spans.iter().map(Option::as_ref))
+                .collect();
+            for (at, of_one) in samples.iter_mut().enumerate() {
+                for (with, sample) in of_one.iter_mut().enumerate() {
+                    let both = spans[at].zip(spans[with]);
+                    // Rounding would leave a little.
+                    let distance = |(one, other): (&Subspace, &Subspace)| {
+                        if at == with { 0.0 } else { one.distance(other) }
+                    };
+                    sample.extend(both.map(distance));
+                }
+            }
+        }
+        let row = |(label, samples): (&String, Vec<Vec<f64>>)| TableRow {
+            label: label.clone(),
+            cells: samples.into_iter().map(SeedValues::of).collect(),
+        };
+        Ok(StudyTable {
+            title: format!("Distances of all pairs, k = {DIRECTIONS}"),
+            content: TableContent::Measurements,
+            rows: names.iter().zip(samples).map(row).collect(),
+            columns: names,
+        })
+    }
+}
+
+pub(super) fn features(data: &Dataset, chosen: &[usize]) -> crate::numeric::Matrix {
+    data.features.select_columns(chosen)
+}
+
+/// The lineup with the most directions.
+pub(super) fn last_lineup(study: &RankingStudy) -> std::sync::MutexGuard<'_, Lineup> {
+    study.lineups[study.lineups.len() - 1].lock().unwrap_or_else(PoisonError::into_inner)
+}

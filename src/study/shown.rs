@@ -1,0 +1,93 @@
+//! The scores that tables show, beside a study's own measure of error.
+
+use super::grid::Harvest;
+use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use crate::data::Task;
+use crate::evaluation::Measured;
+
+/// One score in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShownScore {
+    /// Mean squared error, or wrong answers; relative.
+    Main,
+    /// Mean absolute error; relative.
+    Absolute,
+    /// Balanced accuracy in %.
+    Balanced,
+    Auc,
+}
+
+impl ShownScore {
+    pub const ALL: [Self; 4] = [Self::Main, Self::Absolute, Self::Balanced, Self::Auc];
+    /// Those beside the main error.
+    pub const BESIDE: [Self; 3] = [Self::Absolute, Self::Balanced, Self::Auc];
+
+    pub fn words(self, task: Task) -> &'static str {
+        match (self, task) {
+            (Self::Main, Task::Regression) => {
+                "mean squared error, private data without privacy = 1"
+            }
+            (Self::Main, Task::Classification) => {
+                "wrong answers, as a share, private data without privacy = 1"
+            }
+            (Self::Absolute, _) => "mean absolute error, private data without privacy = 1",
+            (Self::Balanced, _) => "balanced accuracy, %",
+            (Self::Auc, _) => "AUC",
+        }
+    }
+
+    /// Of a model; `exact` is that of private data without privacy.
+    pub fn of(self, measured: &Measured, exact: &Measured, task: Task) -> Option<f64> {
+        let share = measured.error / exact.error;
+        let [absolute, balanced, auc] = measured.further.drawn();
+        match self {
+            Self::Main if task == Task::Regression => Some(share.powi(2)),
+            Self::Main => Some(share),
+            Self::Absolute => Some(absolute? / exact.further.mean_absolute_error?),
+            Self::Balanced => balanced,
+            Self::Auc => auc,
+        }
+    }
+}
+
+/// The scores of one split: by entry of a table, then by ε.
+#[derive(Debug, Clone)]
+pub(super) struct SplitScores {
+    /// `None` for what was not tried.
+    pub entries: Vec<Vec<Option<Measured>>>,
+    /// Of private data without privacy.
+    pub exact: Measured,
+}
+
+/// The scores beside the main error of row `row` of a grid, a table each, with these titles of
+/// entries and columns. Scores that do not fit the task have no table.
+pub(super) fn beside<T>(
+    harvest: &Harvest<T>,
+    row: usize,
+    scores: impl Fn(&T) -> &SplitScores,
+    (name, task): (&str, Task),
+    (entries, columns): (&[String], &[String]),
+) -> Vec<StudyTable> {
+    let table = |shown: ShownScore| {
+        let cell = |entry: usize, column: usize| {
+            let samples = harvest.of(row, 0).filter_map(|one| {
+                let scores = scores(one);
+                shown.of(scores.entries[entry][column].as_ref()?, &scores.exact, task)
+            });
+            SeedValues::of(samples.collect())
+        };
+        let rows = entries.iter().enumerate().map(|(entry, label)| TableRow {
+            label: label.clone(),
+            cells: (0..columns.len()).map(|column| cell(entry, column)).collect(),
+        });
+        StudyTable {
+            title: format!("{name} · {}", shown.words(task)),
+            content: TableContent::Measurements,
+            columns: columns.to_vec(),
+            rows: rows.collect(),
+        }
+    };
+    let mut tables: Vec<StudyTable> = ShownScore::BESIDE.map(table).into();
+    tables.retain(StudyTable::has_any);
+    tables
+}
