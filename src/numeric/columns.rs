@@ -14,8 +14,9 @@ use super::Matrix;
 
 /// Numbers that are turned into doubles at once: they fit into the first-level cache.
 const STRETCH: usize = 2048;
-/// At least so many examples, as kernels take several at once.
-const FEWEST: usize = 16;
+/// Kernels take so many short examples at once, and so many long ones.
+const SHORT: usize = 16;
+const LONG: usize = 4;
 
 /// ‖x‖
 pub fn length_of(example: &[f64]) -> f64 {
@@ -149,7 +150,10 @@ impl ExampleColumns for Singles {
     }
 
     fn stretch(&self) -> usize {
-        (STRETCH / self.dimension.max(1)).next_multiple_of(FEWEST).max(FEWEST)
+        match STRETCH / self.dimension.max(1) {
+            several @ SHORT.. => several / SHORT * SHORT,
+            few => (few / LONG * LONG).max(LONG),
+        }
     }
 
     fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64] {

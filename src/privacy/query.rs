@@ -218,6 +218,37 @@ mod tests {
     }
 
     #[test]
+    fn batches_add_up_to_the_same_bits_on_any_number_of_threads_and_each_record_is_clipped() {
+        let batch = |at: usize| {
+            let vector = |k: usize| vec![(at * 3 + k) as f64 * 0.37, (k as f64 - 1.0) * 0.11];
+            // One batch is missing, and one has a record too many.
+            (at != 4)
+                .then(|| (PlainVectors((0..3).map(vector).collect()), if at == 7 { 2 } else { 3 }))
+        };
+        let on = |threads| {
+            parallel::with_threads(threads, || {
+                let mut sum = ClippedSum::new(2, 0.5);
+                sum.add_batches(100, 0.4, batch);
+                (sum.has_overreached(), sum.finish())
+            })
+        };
+        let mut one_by_one = ClippedSum::new(2, 0.5);
+        for (contributions, count) in (0..100).filter_map(batch) {
+            one_by_one.add(&contributions, count, 0.4);
+        }
+        let (expected, found) = (one_by_one.finish(), on(1));
+        assert!(!found.0);
+        for (found, expected) in found.1.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} {expected}");
+        }
+        assert!(norm(&found.1) <= 0.4 * 296.0);
+        assert_eq!((on(2), on(3)), (found.clone(), found));
+        let mut over = ClippedSum::new(2, 0.1);
+        over.add_batches(3, 0.4, batch);
+        assert!(over.has_overreached());
+    }
+
+    #[test]
     fn a_method_that_forgets_to_clip_is_clipped_to_what_it_announced() {
         let records = PlainVectors(vec![vec![300.0, 400.0], vec![0.3, 0.4], vec![9.0, 9.0]]);
         let mut sum = ClippedSum::new(2, 1.0);

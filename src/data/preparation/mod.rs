@@ -650,7 +650,7 @@ fn declared_norm(norm: f64) -> Result<f64> {
         return Ok(norm);
     }
     Err(Error::usage(format!("the declared feature norm is {norm}"))
-        .cure("declare a positive number, such as 1"))
+        .cure("declare a number from 1e-25 to 1e30, such as 1"))
 }
 
 #[cfg(test)]
