@@ -152,14 +152,14 @@ impl ClippedSum {
             (first..batches.min(first + each), Self::new(self.numbers(), self.longest))
         };
         let mut parts: Vec<_> = (0..batches).step_by(each).map(of_part).collect();
-        share_out(parts.iter_mut().collect(), parallel::threads(), &|(range, part): &mut (
-            Range<usize>,
-            Self,
-        )| {
+        let add = |(range, part): &mut (Range<usize>, Self)| {
             for (contributions, count) in range.filter_map(&batch) {
                 part.add(&contributions, count, clip);
             }
-        });
+        };
+        // Each thread works alone: one that shared out its own work would wait for the others.
+        let alone = |part: &mut _| parallel::alone(|| add(part));
+        share_out(parts.iter_mut().collect(), parallel::threads(), &alone);
         for (_, part) in parts {
             self.overreached |= part.overreached;
             for (total, number) in self.sum.iter_mut().zip(part.sum) {
