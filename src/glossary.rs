@@ -76,7 +76,7 @@ pub const WORDS: &[Word] = &[
     word(
         "class separation",
         &["ξ", "1 − ξ", "eigengap"],
-        "How much of what tells the public classes apart lies in the first k public directions. ξ is the part that they miss, so less is better: few directions need little noise, and miss more. The margin says how far records are on their own side, and the eigengap how clearly direction k stands out from the next. All of this comes from labelled public data.",
+        "How much of what tells public classes apart lies in the first k public directions. ξ is the part that they miss, so less is better: few directions need little noise, and miss more. The margin says how far records are on their own side, the eigengap how clearly direction k stands out from the next.",
     ),
     word(
         "classes",
