@@ -564,7 +564,7 @@ fn rows_prepared_in_parts_are_those_prepared_at_once() {
     let judged = judged.unwrap();
     for size in [1, 3, 32, 33] {
         let parts = |prepare: &(dyn Fn(&Table) -> Result<Dataset> + Sync)| {
-            in_doubles(&table, &wanted, size, &prepare).unwrap()
+            in_doubles(&table, &wanted, size, prepare).unwrap()
         };
         assert_eq!(parts(&|part| preparation.apply(part, "x", true)), whole, "{size}");
         assert_eq!(parts(&|part| preparation.apply_for_evaluation(part, "x")), judged, "{size}");
