@@ -80,6 +80,40 @@ fn the_command_prints_tables_and_writes_plots() {
 }
 
 #[test]
+fn the_tables_of_the_other_papers_are_there_with_every_score() {
+    let directory = tempfile::tempdir().unwrap();
+    let schema = program::halflight().args(["schema", "reproduce"]).output();
+    let schema = serde_json::from_slice(&schema.unwrap().stdout).unwrap();
+    for (study, only, parts) in [
+        (
+            "labelled",
+            "german",
+            ["balanced accuracy", "AUC", "number of private records", "number of public records"],
+        ),
+        (
+            "pillar",
+            "optdigits",
+            ["energy", "differences between public classes", "fewer private", "fewer public"],
+        ),
+    ] {
+        let arguments = [study, "--only", only, "--quick", "--seeds", "1", "--json"];
+        let output = halflight(directory.path(), &arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(schema::flaw(&schema, &json), None);
+        let tables = json["tables"].as_array().unwrap();
+        for part in parts {
+            let wanted = |table: &&serde_json::Value| {
+                table["title"].as_str().is_some_and(|title| title.contains(part))
+            };
+            let table = tables.iter().find(wanted).unwrap_or_else(|| panic!("{study}: {part}"));
+            let rows = table["rows"].as_array().unwrap();
+            assert!(rows.iter().any(|row| row["cells"][0]["mean"].is_number()), "{part}: {rows:?}");
+        }
+    }
+}
+
+#[test]
 fn a_study_without_seeds_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let output = halflight(directory.path(), &["discrepancy", "--seeds", "0"]);
