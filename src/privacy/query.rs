@@ -11,18 +11,11 @@
 //! A value that is not a finite number is never released. It becomes the middle of the reach, as if
 //! no record had contributed.
 
-use std::ops::Range;
-
 use crate::faults::{Fault, planted};
-use crate::numeric::parallel::{self, share_out};
 use crate::numeric::projection::shrink_factor;
 
 /// How far, relatively, a value may be outside its reach because of rounding.
 const ROUNDING: f64 = 1e-6;
-
-/// The most parts of a sum that threads share, and about the most numbers in all of them.
-const MOST_PARTS: usize = 64;
-const MOST_NUMBERS: usize = 1 << 22;
 
 /// The set that contains the exact value of a query for any records. It must be known from public
 /// numbers alone.
@@ -138,36 +131,6 @@ impl ClippedSum {
         contributions.add_weighted(&factors, &mut self.sum);
     }
 
-    /// Adds this many batches of contributions, each as [`Self::add`] does, on several threads. The
-    /// sum is the same to the last bit for any number of threads.
-    pub(crate) fn add_batches<C: Contributions>(
-        &mut self,
-        batches: usize,
-        clip: f64,
-        batch: impl Fn(usize) -> Option<(C, usize)> + Sync,
-    ) {
-        let most = (MOST_NUMBERS / self.numbers().max(1)).clamp(1, MOST_PARTS);
-        let each = batches.div_ceil(most).max(1);
-        let of_part = |first: usize| {
-            (first..batches.min(first + each), Self::new(self.numbers(), self.longest))
-        };
-        let mut parts: Vec<_> = (0..batches).step_by(each).map(of_part).collect();
-        let add = |(range, part): &mut (Range<usize>, Self)| {
-            for (contributions, count) in range.filter_map(&batch) {
-                part.add(&contributions, count, clip);
-            }
-        };
-        // Each thread works alone: one that shared out its own work would wait for the others.
-        let alone = |part: &mut _| parallel::alone(|| add(part));
-        share_out(parts.iter_mut().collect(), parallel::threads(), &alone);
-        for (_, part) in parts {
-            self.overreached |= part.overreached;
-            for (total, number) in self.sum.iter_mut().zip(part.sum) {
-                *total += number;
-            }
-        }
-    }
-
     /// Adds a sum over `members` records that a kernel clipped inside. The sum is clipped to the
     /// largest length that these records can have together.
     pub fn add_fused(&mut self, sum: &[f64], members: usize) {
@@ -215,37 +178,6 @@ mod tests {
 
     fn norm(vector: &[f64]) -> f64 {
         vector.iter().map(|x| x * x).sum::<f64>().sqrt()
-    }
-
-    #[test]
-    fn batches_add_up_to_the_same_bits_on_any_number_of_threads_and_each_record_is_clipped() {
-        let batch = |at: usize| {
-            let vector = |k: usize| vec![(at * 3 + k) as f64 * 0.37, (k as f64 - 1.0) * 0.11];
-            // One batch is missing, and one has a record too many.
-            (at != 4)
-                .then(|| (PlainVectors((0..3).map(vector).collect()), if at == 7 { 2 } else { 3 }))
-        };
-        let on = |threads| {
-            parallel::with_threads(threads, || {
-                let mut sum = ClippedSum::new(2, 0.5);
-                sum.add_batches(100, 0.4, batch);
-                (sum.has_overreached(), sum.finish())
-            })
-        };
-        let mut one_by_one = ClippedSum::new(2, 0.5);
-        for (contributions, count) in (0..100).filter_map(batch) {
-            one_by_one.add(&contributions, count, 0.4);
-        }
-        let (expected, found) = (one_by_one.finish(), on(1));
-        assert!(!found.0);
-        for (found, expected) in found.1.iter().zip(&expected) {
-            assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} {expected}");
-        }
-        assert!(norm(&found.1) <= 0.4 * 296.0);
-        assert_eq!((on(2), on(3)), (found.clone(), found));
-        let mut over = ClippedSum::new(2, 0.1);
-        over.add_batches(3, 0.4, batch);
-        assert!(over.has_overreached());
     }
 
     #[test]

@@ -46,8 +46,6 @@ use crate::privacy::{ClippedSum, Contributions};
 /// The most numbers of gradients in memory at once, and the most members of a sample.
 const CHUNK_NUMBERS: usize = 1 << 21;
 const CHUNK: usize = 1024;
-/// The numbers of gradients that a thread works on at once: they fit into its cache.
-const NUMBERS_IN_CACHE: usize = 1 << 16;
 
 /// Batches are filled up to a multiple of this with blank examples.
 const EIGHT: usize = 8;
@@ -344,32 +342,19 @@ impl SampledObjective {
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
         let members = records.of(members);
-        for chunk in members.chunks(self.chunk(model, records, CHUNK_NUMBERS)) {
-            sum(&self.of_chunk(model, records, chunk)?, chunk.len());
+        let numbers = model.architecture().layers().iter().map(Layer::gradient_numbers);
+        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
+        let chunk = CHUNK_NUMBERS / (formed + numbers.sum::<usize>()).max(1);
+        for chunk in members.chunks(chunk.clamp(EIGHT, CHUNK) / EIGHT * EIGHT) {
+            let gradients = self.gradients_of(model, records.batch(&chunk.concat()))?;
+            if records.persons.is_some() {
+                let counts: Vec<usize> = chunk.iter().map(Vec::len).collect();
+                sum(&gradients.means(&counts), chunk.len());
+            } else {
+                sum(&gradients, chunk.len());
+            }
         }
         Ok(())
-    }
-
-    /// The number of members whose gradients have about this many numbers.
-    fn chunk(self, model: &Classifier, records: &Examples, numbers: usize) -> usize {
-        let each = model.architecture().layers().iter().map(Layer::gradient_numbers);
-        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
-        (numbers / (formed + each.sum::<usize>()).max(1)).clamp(EIGHT, CHUNK) / EIGHT * EIGHT
-    }
-
-    /// The gradients of these members, each with its records.
-    fn of_chunk(
-        self,
-        model: &Classifier,
-        records: &Examples,
-        chunk: &[Vec<usize>],
-    ) -> Result<Gradients> {
-        let gradients = self.gradients_of(model, records.batch(&chunk.concat()))?;
-        if records.persons.is_none() {
-            return Ok(gradients);
-        }
-        let counts: Vec<usize> = chunk.iter().map(Vec::len).collect();
-        Ok(gradients.means(&counts))
     }
 
     /// Adds min(1, C/‖gᵢ‖)·gᵢ of the members to the mechanism's own sum, which clips them.
@@ -381,12 +366,9 @@ impl SampledObjective {
         clip: f64,
         sum: &mut ClippedSum,
     ) {
-        let members = records.of(members);
-        let chunks: Vec<_> = members.chunks(self.chunk(model, records, NUMBERS_IN_CACHE)).collect();
-        sum.add_batches(chunks.len(), clip, |at| {
-            // Shapes were checked at the start; chunks that do not fit add nothing.
-            let gradients = self.of_chunk(model, records, chunks[at]).ok()?;
-            Some((gradients, chunks[at].len()))
+        // Shapes were checked at the start; chunks that do not fit add nothing.
+        let _ = self.over_sample(model, records, members, |gradients, count| {
+            sum.add(gradients, count, clip);
         });
     }
 
@@ -398,10 +380,10 @@ impl SampledObjective {
         members: &[usize],
         clip: f64,
     ) -> Result<Vector> {
-        // An error if the shapes do not fit.
-        self.of_chunk(model, records, &records.of(&members[..members.len().min(1)]))?;
         let mut sum = ClippedSum::new(self.parameters(model), f64::INFINITY);
-        self.add_clipped(model, records, members, clip, &mut sum);
+        self.over_sample(model, records, members, |gradients, count| {
+            sum.add(gradients, count, clip);
+        })?;
         Ok(Vector::from_vec(sum.finish()))
     }
 }
