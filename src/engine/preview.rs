@@ -18,9 +18,8 @@ use crate::adapt::{Plan, Problem, ProblemShape};
 use crate::data::Table;
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
-use crate::privacy::accountant::{PlannedRelease, Query, QueryKind};
 use crate::privacy::ledger::{Account, AccountId, Budget, Gap, TotalStanding};
-use crate::privacy::{Allotment, Calibrated, Guarantee, Watch};
+use crate::privacy::{Calibrated, Guarantee, Watch};
 use crate::rehearsal::advice::Advice;
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
@@ -122,9 +121,8 @@ pub(super) fn account_of(
     Ok(account)
 }
 
-/// About the precision of a score for a part of the budget, if training covers none and none is
-/// requested. Gaussian releases of the same shares stand for those of the plan: the noise of the
-/// score hardly differs, and to compose the plan itself once more takes too long for a preview.
+/// The precision of a score for a part of the budget, if training covers none and none is
+/// requested.
 fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Option<String> {
     if proposal.method.covers_scores() {
         return None;
@@ -134,16 +132,7 @@ fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Opti
     let classes = proposal.problem.shape.classes.len();
     let comparable = is_comparable(&proposal.problem);
     let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable).ok()?;
-    let stand_in = |release: &PlannedRelease| match release.noise {
-        Allotment::Share(_) => PlannedRelease {
-            query: Query { kind: QueryKind::Gaussian, sensitivity: 1.0, size: 1 },
-            count: 1,
-            ..release.clone()
-        },
-        _ => release.clone(),
-    };
-    let training: Vec<_> = proposal.prepared.plan().releases.iter().map(stand_in).collect();
-    let noise = scoring.calibrate(&training, plan.target).ok()?;
+    let noise = scoring.calibrate(&proposal.prepared.plan().releases, plan.target).ok()?;
     Some(format!("none; with '{asked}' of this ε, {}", scoring.expected(&noise)))
 }
 

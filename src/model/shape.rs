@@ -240,7 +240,8 @@ impl Shape {
     /// The same a part of the records after the other: not all of them are doubles at once.
     pub fn see_in_parts(&self, features: &impl ExampleColumns) -> Seen {
         let count = features.count();
-        let (mut seen, mut base) = (Vec::new(), Vec::new());
+        let mut seen = Vec::with_capacity(self.feature_count() * count);
+        let mut base = Vec::with_capacity(self.answer.outputs() * count);
         for start in (0..count).step_by(PART) {
             let part = self.see(&features.doubles(start..count.min(start + PART)));
             seen.extend_from_slice(part.features.as_slice());

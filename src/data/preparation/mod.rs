@@ -603,8 +603,10 @@ fn in_doubles(
     let (mut numbers, mut records, mut dimension) = (Vec::new(), 0, 0);
     let all = in_parts(table, rows, size, prepare, &mut |part| {
         dimension = part.dimension();
+        if records == 0 {
+            numbers.reserve_exact(dimension * rows.len());
+        }
         records += part.len();
-        numbers.reserve_exact(dimension * (rows.len() - records.min(rows.len()) + part.len()));
         numbers.extend_from_slice(part.features.as_slice());
     })?;
     Ok(all.with_features(Matrix::from_vec(dimension, records, numbers)))
