@@ -651,7 +651,7 @@ fn declared_norm(norm: f64) -> Result<f64> {
     if NORMS.contains(&norm) {
         return Ok(norm);
     }
-    Err(Error::usage(format!("the declared feature norm is {norm}"))
+    Err(Error::usage(format!("the declared feature norm is {norm:?}"))
         .cure("declare a number from 1e-25 to 1e30, such as 1"))
 }
 
