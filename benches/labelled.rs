@@ -105,7 +105,7 @@ fn main() {
             black_box(fused::gradient(black_box(features_of), &w, threads, slope));
             step = step.min(start.elapsed().as_secs_f64());
             let start = Instant::now();
-            black_box(read_once(black_box(features_of.numbers()), threads));
+            black_box(read_once(black_box(features_of.numbers().unwrap()), threads));
             reading = reading.min(start.elapsed().as_secs_f64());
             let start = Instant::now();
             black_box(fused::gradient(black_box(&doubles), &w, threads, slope));

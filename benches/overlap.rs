@@ -73,7 +73,7 @@ fn coincidences(table: &Table, splits: &[&str], keys: &[DigestKey]) {
         .collect();
     let halves = [0, 1].map(|rest| {
         let rows: Vec<usize> = (0..table.rows()).filter(|row| mix(*row) % 2 == rest).collect();
-        ("random half", table.select(&rows))
+        ("random half", table.select(&rows).unwrap())
     });
     let mut pairs = vec![(&halves[0], &halves[1])];
     for (at, one) in parts.iter().enumerate() {
@@ -126,41 +126,42 @@ fn evasions(table: &Table, keys: &[DigestKey]) {
         (0..columns).filter(|at| matches!(table.columns[*at], Column::Numbers(_))).collect();
     let evasions: Vec<Evasion> = vec![
         ("199 of 200 rows", {
-            let (all, most) = (table.select(&first200), table.select(&first200[1..]));
+            let (all, most) =
+                (table.select(&first200).unwrap(), table.select(&first200[1..]).unwrap());
             Box::new(move |_| (anew(&all), anew(&most)))
         }),
         (
             "half of the rows",
             own({
-                let t = t.select(&every(2));
+                let t = t.select(&every(2)).unwrap();
                 Box::new(move |_| anew(&t))
             }),
         ),
         (
             "10 % of the rows",
             own({
-                let t = t.select(&every(10));
+                let t = t.select(&every(10)).unwrap();
                 Box::new(move |_| anew(&t))
             }),
         ),
         (
             "5 % of the rows",
             own({
-                let t = t.select(&every(20));
+                let t = t.select(&every(20)).unwrap();
                 Box::new(move |_| anew(&t))
             }),
         ),
         (
             "1 % of the rows",
             own({
-                let t = t.select(&every(100));
+                let t = t.select(&every(100)).unwrap();
                 Box::new(move |_| anew(&t))
             }),
         ),
         (
             "rows shuffled",
             own({
-                let t = t.select(&shuffled);
+                let t = t.select(&shuffled).unwrap();
                 Box::new(move |_| anew(&t))
             }),
         ),
@@ -168,7 +169,7 @@ fn evasions(table: &Table, keys: &[DigestKey]) {
             "rows doubled",
             own({
                 let twice: Vec<usize> = (0..rows).chain(0..rows).collect();
-                let t = t.select(&twice);
+                let t = t.select(&twice).unwrap();
                 Box::new(move |_| anew(&t))
             }),
         ),
@@ -256,7 +257,7 @@ fn evasions(table: &Table, keys: &[DigestKey]) {
         (
             "one dropped, one rescaled, 10 % of rows",
             own({
-                let (t, numeric) = (t.select(&every(10)), numeric.clone());
+                let (t, numeric) = (t.select(&every(10)).unwrap(), numeric.clone());
                 Box::new(move |at| {
                     let column = numeric[at % numeric.len()];
                     dropped(&changed(&t, column, |x| x * 1.7 + 0.3), &[(column + 1) % columns])
@@ -317,7 +318,7 @@ fn more(table: &Table, name: String, cells: Vec<f64>) -> Table {
     let mut names = table.names.clone();
     let mut columns = table.columns.clone();
     names.push(name);
-    columns.push(Column::Numbers(cells));
+    columns.push(Column::Numbers(cells.into()));
     with(names, columns)
 }
 
@@ -337,9 +338,7 @@ fn numbered(table: &Table) -> Table {
 fn changed(table: &Table, at: usize, change: impl Fn(f64) -> f64) -> Table {
     let mut columns = table.columns.clone();
     if let Column::Numbers(cells) = &mut columns[at] {
-        for x in cells.iter_mut() {
-            *x = change(*x);
-        }
+        *cells = cells.iter().map(change).collect();
     }
     with(table.names.clone(), columns)
 }
@@ -347,11 +346,18 @@ fn changed(table: &Table, at: usize, change: impl Fn(f64) -> f64) -> Table {
 /// In each row another column's cell.
 fn edited(table: &Table, seed: usize) -> Table {
     let mut columns = table.columns.clone();
-    for row in 0..table.rows() {
-        let at = mix(row * 31 + seed) % columns.len();
-        match &mut columns[at] {
-            Column::Numbers(cells) => cells[row] += 1.5,
-            Column::Text(cells) => cells[row].push('x'),
+    let count = columns.len();
+    for (at, column) in columns.iter_mut().enumerate() {
+        let is_edited = |row: usize| mix(row * 31 + seed) % count == at;
+        match column {
+            Column::Numbers(cells) => {
+                let edited = cells.iter().enumerate();
+                *cells = edited.map(|(row, x)| if is_edited(row) { x + 1.5 } else { x }).collect();
+            }
+            Column::Text(cells) => {
+                let edited = cells.iter_mut().enumerate().filter(|(row, _)| is_edited(*row));
+                edited.for_each(|(_, cell)| cell.push('x'));
+            }
             Column::Vectors(_) => {}
         }
     }

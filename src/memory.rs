@@ -12,6 +12,10 @@ static ALLOWED: AtomicU64 = AtomicU64::new(0);
 /// The part of free memory that one table may take: results computed from it also need room.
 const PART: f64 = 0.8;
 
+/// Tables of numbers that would take more than this part of free memory are kept on the disk, so
+/// that there is room for the records that are prepared from them.
+const MUCH: f64 = 0.5;
+
 /// From now on tables may take this many bytes.
 pub fn allow(bytes: u64) {
     ALLOWED.store(bytes.max(1), Ordering::Relaxed);
@@ -30,6 +34,14 @@ pub fn check(bytes: u64) -> Result<()> {
         words(most)
     ))
     .cure("read fewer rows or columns, free some memory, or allow more, such as --max-memory 16G"))
+}
+
+/// A table of more bytes had better be kept on the disk.
+pub fn much() -> u64 {
+    match ALLOWED.load(Ordering::Relaxed) {
+        0 => free().map_or(u64::MAX, |free| (MUCH * free as f64) as u64),
+        allowed => allowed,
+    }
 }
 
 fn part_of(bytes: u64) -> u64 {

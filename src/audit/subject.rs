@@ -173,7 +173,7 @@ impl Subject {
                 classes: &self.problem.shape.classes,
                 label: &|raw| raw,
             };
-            let holdout = Private::new(holdout);
+            let holdout = Private::new(holdout.in_singles());
             let scored = scoring.draw(&holdout, model.get(), &scene, &mut spender)?;
             told.push(format!("{:?}", scored.get()));
         }

@@ -125,8 +125,8 @@ struct Arguments {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
     threads: Option<u16>,
 
-    /// Refuse tables that need more memory than this, such as 16G [default: four fifths of what is
-    /// free].
+    /// Memory that a table may take, such as 16G. The numbers of larger tables are kept on the disk,
+    /// and what cannot be kept there is refused [default: half of what is free, or four fifths].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "BYTES", value_parser = crate::memory::parse)]
     max_memory: Option<u64>,
 

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{further_json, look, messages, print_json, print_line, print_text};
-use crate::data::read::{self, Format, Reading};
+use crate::data::read::{self, Format, Overflow, Reader, Reading};
 use crate::data::{Column, Missing, Source, Table, write};
 use crate::error::{Error, Result};
-use crate::files;
 use crate::privacy::Watch;
 use crate::session::prediction::{PredictionScore, predict};
 use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace, dataset};
@@ -127,7 +126,7 @@ impl Predict {
         };
         Self::remark(&outcome);
         let Some(format) = format else { return self.print(&model, &outcome) };
-        files::write_private(&self.output, &write::bytes(format, &outcome.columns)?)?;
+        write::private_file(&self.output, format, &outcome.columns)?;
         if self.json {
             return print_json(&self.summary(&model, &outcome));
         }
@@ -166,7 +165,10 @@ impl Predict {
             _ => None,
         };
         let reading = sparse.map_or(Reading::Plain, Reading::Sparse);
-        let table = read::read(&self.data, &reading, &mut Watched::default())?;
+        // Rows are as private as their predictions, so they may be where these are written.
+        let folder = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let reader = Reader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
+        let table = reader.read(&self.data, &reading, &mut Watched::default())?;
         if self.score && !self.public {
             let source = |file| match sparse {
                 Some(width) => Source::Sparse { file, width },
@@ -264,7 +266,7 @@ impl Predict {
             let columns = outcome.columns.iter().map(|(name, column)| {
                 let cells = match column {
                     // JSON has no NaN: a missing value is null.
-                    Column::Numbers(numbers) => json!(numbers),
+                    Column::Numbers(numbers) => json!(numbers.whole()),
                     Column::Text(texts) => json!(texts),
                     Column::Vectors(_) => Value::Null,
                 };

@@ -246,7 +246,7 @@ mod tests {
 
     fn table(origin: &str, columns: &[(&str, char)]) -> Table {
         let column = |kind: char| match kind {
-            'n' => Column::Numbers(vec![1.0, 2.0]),
+            'n' => Column::Numbers(vec![1.0, 2.0].into()),
             't' => Column::Text(vec!["a".into(), "b".into()]),
             width => {
                 let width = width.to_digit(10).unwrap() as usize;
@@ -255,7 +255,7 @@ mod tests {
         };
         let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
         let columns = columns.iter().map(|(_, kind)| column(*kind)).collect();
-        Table::new(origin, names, columns, vec![2, 3]).ok().unwrap()
+        Table::new(origin, names, columns, vec![2, 3].into()).ok().unwrap()
     }
 
     #[test]

@@ -34,23 +34,16 @@ impl Bounded {
     /// Within these bounds.
     pub fn within(mut data: Dataset, bounds: Bounds) -> Self {
         bring_within(&mut data, bounds);
-        let features = Singles::from(&data.features);
-        Self(Arc::new(data.with_features(features)))
+        Self(Arc::new(data.in_singles()))
     }
 
-    /// The same for records of this dimension and number that come in parts: `parts` hands them
-    /// over in order, and returns what they have besides features.
+    /// The same for records that come in parts: `gather` puts them together, and calls its argument
+    /// for each part before its features are rounded.
     pub(super) fn gathered(
-        (dimension, count): (usize, usize),
         bounds: Bounds,
-        parts: impl FnOnce(&mut dyn FnMut(&mut Dataset)) -> Result<Dataset<()>>,
+        gather: impl FnOnce(&mut dyn FnMut(&mut Dataset)) -> Result<Dataset<Singles>>,
     ) -> Result<Self> {
-        let mut features = Singles::with_room(dimension, count);
-        let all = parts(&mut |part| {
-            bring_within(part, bounds);
-            features.push(&part.features);
-        })?;
-        Ok(Self(Arc::new(all.with_features(features))))
+        gather(&mut |part| bring_within(part, bounds)).map(|all| Self(Arc::new(all)))
     }
 
     /// The same records, grouped by person.

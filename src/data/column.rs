@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use super::numbers::{Numbers, Window};
 use super::vectors::{RowVector, Vectors};
+use crate::error::Result;
 
 /// One column of a file.
 #[derive(Clone)]
 pub enum Column {
     /// Finite numbers, and NaN where one is missing.
-    Numbers(Vec<f64>),
+    Numbers(Numbers),
     /// Text as in the file, trimmed.
     Text(Vec<String>),
     /// A vector of one length for every row.
@@ -22,10 +24,7 @@ pub enum Column {
 impl PartialEq for Column {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Numbers(a), Self::Numbers(b)) => {
-                a.len() == b.len()
-                    && a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()))
-            }
+            (Self::Numbers(a), Self::Numbers(b)) => a == b,
             (Self::Text(a), Self::Text(b)) => a == b,
             (Self::Vectors(a), Self::Vectors(b)) => a == b,
             _ => false,
@@ -163,7 +162,7 @@ impl Column {
     /// The cell in a row.
     pub fn cell(&self, row: usize) -> Cell<'_> {
         match self {
-            Self::Numbers(cells) => Cell::number(cells[row]),
+            Self::Numbers(cells) => Cell::number(cells.get(row)),
             Self::Text(cells) => Cell::parse(&cells[row]),
             Self::Vectors(vectors) => Cell::Vector(vectors.row(row)),
         }
@@ -171,7 +170,11 @@ impl Column {
 
     /// The cells in all rows.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
-        (0..self.len()).map(|row| self.cell(row))
+        let mut window = Window::default();
+        (0..self.len()).map(move |row| match self {
+            Self::Numbers(numbers) => Cell::number(window.get(numbers, row)),
+            _ => self.cell(row),
+        })
     }
 
     /// The distinct values in order, with how often each occurs.
@@ -188,20 +191,21 @@ impl Column {
         values
     }
 
-    pub(super) fn select(&self, rows: &[usize]) -> Self {
-        match self {
-            Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
+    pub(super) fn select(&self, rows: &[usize]) -> Result<Self> {
+        Ok(match self {
+            Self::Numbers(cells) => Self::Numbers(cells.select(rows)?),
             Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
             Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)),
-        }
+        })
     }
 
     /// These rows; a row that does not exist gives cells without a value.
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Self {
-        let number = |cells: &[f64], row: usize| cells.get(row).copied().unwrap_or(f64::NAN);
         match self {
             Self::Numbers(cells) => {
-                Self::Numbers(rows.iter().map(|&row| number(cells, row)).collect())
+                let all = cells.whole();
+                let number = |&row: &usize| all.get(row).copied().unwrap_or(f64::NAN);
+                Self::Numbers(rows.iter().map(number).collect())
             }
             Self::Text(cells) => Self::Text(
                 rows.iter().map(|&row| cells.get(row).cloned().unwrap_or_default()).collect(),
@@ -229,7 +233,7 @@ impl Column {
 
     /// The cells of all parts, one after another; `None` if vectors would meet other cells or
     /// vectors of another length.
-    pub(super) fn concat(parts: &[&Self]) -> Option<Self> {
+    pub(super) fn concat(parts: &[&Self]) -> Result<Option<Self>> {
         let vectors: Vec<&Vectors> = parts
             .iter()
             .filter_map(|part| match part {
@@ -239,17 +243,17 @@ impl Column {
             .collect();
         if !vectors.is_empty() {
             let all = vectors.len() == parts.len();
-            return Vectors::concat(&vectors).filter(|_| all).map(Self::Vectors);
+            return Ok(Vectors::concat(&vectors).filter(|_| all).map(Self::Vectors));
         }
-        let numbers: Option<Vec<&[f64]>> = parts
+        let numbers: Option<Vec<&Numbers>> = parts
             .iter()
             .map(|part| match part {
-                Self::Numbers(cells) => Some(cells.as_slice()),
+                Self::Numbers(cells) => Some(cells),
                 _ => None,
             })
             .collect();
         if let Some(numbers) = numbers {
-            return Some(Self::Numbers(numbers.concat()));
+            return Ok(Some(Self::Numbers(Numbers::concat(&numbers)?)));
         }
         let mut text = Vec::new();
         for part in parts {
@@ -258,12 +262,12 @@ impl Column {
                 _ => text.extend(part.cells().map(|cell| cell.to_string())),
             }
         }
-        Some(Self::Text(text))
+        Ok(Some(Self::Text(text)))
     }
 }
 
 /// In order, without a table of all values.
-fn values_of_numbers(cells: &[f64]) -> Vec<(Cell<'_>, usize)> {
+fn values_of_numbers(cells: &Numbers) -> Vec<(Cell<'_>, usize)> {
     let present = cells.iter().filter(|cell| !cell.is_nan());
     // −0 is 0.
     let mut present: Vec<f64> = present.map(|cell| cell + 0.0).collect();

@@ -76,7 +76,7 @@ mod tests {
 
     fn table() -> Table {
         let vectors = Vectors::new(3, Values::F32(vec![1.0, 2.0, 0.0, 3.0, 4.0, 1.0])).unwrap();
-        let columns = vec![Column::Vectors(vectors), Column::Numbers(vec![7.0, 8.0])];
+        let columns = vec![Column::Vectors(vectors), Column::Numbers(vec![7.0, 8.0].into())];
         Table::of_rows("t.npz", vec!["x".into(), "xx".into()], columns).unwrap()
     }
 
@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn the_numbers_stay_and_so_do_the_fingerprints() {
         let apart = table().apart_into(&["x[2]".to_owned()]);
-        assert!(apart.columns[2] == Column::Numbers(vec![0.0, 1.0]));
-        assert!(apart.columns[0] == Column::Numbers(vec![1.0, 3.0]));
+        assert!(apart.columns[2] == Column::Numbers(vec![0.0, 1.0].into()));
+        assert!(apart.columns[0] == Column::Numbers(vec![1.0, 3.0].into()));
         assert_eq!((apart.content, apart.view), (table().content, table().view));
     }
 

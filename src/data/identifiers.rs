@@ -67,8 +67,8 @@ impl CodedColumn {
         let rows = table.rows().min(ROWS);
         let (text, whole) = match column {
             Column::Numbers(cells) => {
-                let whole = |x: &f64| x.is_nan() || x.fract() == 0.0;
-                (false, cells[..rows].iter().all(whole))
+                let whole = |x: f64| x.is_nan() || x.fract() == 0.0;
+                (false, cells.iter().take(rows).all(whole))
             }
             Column::Text(_) => (true, true),
             Column::Vectors(_) => return None,

@@ -450,7 +450,9 @@ fn has_commas_for_points(column: &Column) -> bool {
 
 fn counts_up(column: &Column) -> bool {
     match column {
-        Column::Numbers(cells) => cells.windows(2).all(|pair| pair[1] == pair[0] + 1.0),
+        Column::Numbers(cells) => {
+            cells.iter().zip(cells.iter().skip(1)).all(|(one, next)| next == one + 1.0)
+        }
         _ => false,
     }
 }
@@ -460,7 +462,7 @@ fn candidate(name: &str, column: &Column, counts: CellCounts) -> Option<LabelCan
     let distinct = counts.distinct.filter(|&distinct| distinct >= 2)?;
     let (whole, lowest) = match column {
         Column::Numbers(cells) => {
-            let known = || cells.iter().copied().filter(|cell| !cell.is_nan());
+            let known = || cells.iter().filter(|cell| !cell.is_nan());
             (known().all(|cell| cell.fract() == 0.0), known().reduce(f64::min))
         }
         _ => (true, None),

@@ -3,6 +3,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`column`] | typed columns and their cells |
+//! | [`numbers`] | the numbers of a column, in memory or on the disk |
+//! | [`lines`] | the line of the file that each row starts on |
 //! | [`table`] | rows of named columns, as in their file, with their fingerprint |
 //! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
@@ -43,8 +45,10 @@ mod identifiers;
 pub mod images;
 pub mod inspect;
 pub mod leaking;
+pub mod lines;
 pub mod missing;
 pub(crate) mod names;
+pub mod numbers;
 pub mod overlap;
 mod person_rows;
 pub mod persons;
@@ -62,13 +66,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::numeric::Matrix;
-use crate::numeric::columns::ExampleColumns;
+use crate::numeric::columns::{ExampleColumns, Singles};
 
 pub use align::Compatibility;
 pub use bounded::Bounded;
 pub use column::Column;
 pub use definition::{Columns, DatasetDefinition, Missing, Role, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
+pub use numbers::Numbers;
 pub use person_rows::Persons;
 pub use persons::{Unit, WithoutUnit};
 pub use preparation::{Preparation, PreparationSettings};
@@ -108,6 +113,9 @@ pub struct Dataset<F = Matrix> {
     /// The persons of the records, where persons are protected.
     pub persons: Option<Arc<Persons>>,
 }
+
+/// Private records held out of training, to judge models by.
+pub type HeldOut = Dataset<Singles>;
 
 /// The class of every record.
 #[derive(Debug, Clone, PartialEq)]
@@ -227,6 +235,14 @@ impl<F: ExampleColumns> Dataset<F> {
         let first = first.min(self.len());
         let count = count.min(self.len() - first);
         self.select(&(first..first + count).collect::<Vec<_>>())
+    }
+}
+
+impl Dataset {
+    /// The same records with features in single precision, as private ones are kept.
+    pub fn in_singles(self) -> Dataset<Singles> {
+        let features = Singles::from(&self.features);
+        self.with_features(features)
     }
 }
 

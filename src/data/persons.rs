@@ -176,7 +176,7 @@ pub fn by_person(
     let mut persons = Persons::of_counts(counts);
     persons.left_out = all - rows.len();
     persons.nameless = table.rows() - all;
-    Ok(table.excerpt(&rows).of_persons(persons))
+    Ok(table.excerpt(&rows)?.of_persons(persons))
 }
 
 /// Columns of a unit that hold numbers in one table and text in the other.
@@ -219,7 +219,7 @@ mod tests {
     fn table(who: &[&str], x: &[f64]) -> Table {
         let who = Column::Text(who.iter().map(|it| (*it).to_owned()).collect());
         let names = ["who", "x"].map(str::to_owned).to_vec();
-        let columns = vec![who, Column::Numbers(x.to_vec())];
+        let columns = vec![who, Column::Numbers(x.to_vec().into())];
         Table::of_rows("t.csv", names, columns).unwrap()
     }
 
@@ -232,7 +232,7 @@ mod tests {
         let Column::Numbers(x) = table.column("x").unwrap() else { panic!() };
         let persons = table.persons.as_ref().unwrap();
         let of = |range: Range<usize>| {
-            let mut own = x[range].to_vec();
+            let mut own = x.whole()[range].to_vec();
             own.sort_by(f64::total_cmp);
             own
         };

@@ -97,8 +97,8 @@ mod tests {
 
     fn features(columns: Columns) -> Result<Vec<String>> {
         let names = ["id", "px1", "px2", "px10", "a*b", "y"].map(str::to_owned);
-        let columns_of = vec![Column::Numbers(vec![1.0]); names.len()];
-        let table = Table::new("t.csv", names.to_vec(), columns_of, vec![2])?;
+        let columns_of = vec![Column::Numbers(vec![1.0].into()); names.len()];
+        let table = Table::new("t.csv", names.to_vec(), columns_of, vec![2].into())?;
         let mut definition =
             DatasetDefinition::new("d", Role::Public, Source::File("t.csv".into()));
         definition.columns = columns;

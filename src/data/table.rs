@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::column::{Cell, Column};
 use super::fingerprint::{self, Fingerprint};
+use super::lines::RowLines;
 use super::names;
 use super::person_rows::Persons;
 use crate::error::{Error, Result};
+use crate::files::scratch::Scratch;
 
 /// The meaning of the numbers in `Table::lines`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +97,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Line of the file that each row starts on, or its number in a file
     /// without lines.
-    pub lines: Vec<u64>,
+    pub lines: RowLines,
     /// The fingerprint of the whole file, before any filter.
     pub content: Fingerprint,
     /// The fingerprint of the rows in this table.
@@ -123,8 +125,8 @@ impl Table {
         names: Vec<String>,
         columns: Vec<Column>,
     ) -> Result<Self> {
-        let rows = columns.first().map_or(0, Column::len) as u64;
-        let table = Self::new(origin, names, columns, (1..=rows).collect())?;
+        let rows = columns.first().map_or(0, Column::len);
+        let table = Self::new(origin, names, columns, RowLines::in_turn(1, rows))?;
         Ok(Self { counted: LineNumbering::Rows, ..table })
     }
 
@@ -133,7 +135,7 @@ impl Table {
         origin: impl Into<String>,
         names: Vec<String>,
         columns: Vec<Column>,
-        lines: Vec<u64>,
+        lines: RowLines,
     ) -> Result<Self> {
         let origin = origin.into();
         check(&origin, &names, &columns, &lines)?;
@@ -146,7 +148,7 @@ impl Table {
         origin: impl Into<String>,
         names: Vec<String>,
         columns: Vec<Column>,
-        lines: Vec<u64>,
+        lines: RowLines,
         content: Fingerprint,
     ) -> Result<Self> {
         let origin = origin.into();
@@ -158,7 +160,7 @@ impl Table {
         origin: String,
         names: Vec<String>,
         columns: Vec<Column>,
-        lines: Vec<u64>,
+        lines: RowLines,
         content: Fingerprint,
     ) -> Self {
         Self {
@@ -177,6 +179,14 @@ impl Table {
             file_of_row: Vec::new(),
             persons: None,
         }
+    }
+
+    /// Where its numbers are, if some are on the disk.
+    pub(crate) fn space(&self) -> Option<&Scratch> {
+        self.columns.iter().find_map(|column| match column {
+            Column::Numbers(numbers) => numbers.space().map(Arc::as_ref),
+            _ => None,
+        })
     }
 
     /// The number of its rows.
@@ -217,32 +227,39 @@ impl Table {
             None => (&self.origin, self.counted),
         };
         match counted {
-            LineNumbering::Lines => format!("{file}:{}", self.lines[row]),
-            LineNumbering::Rows => format!("{file}, row {}", self.lines[row]),
+            LineNumbering::Lines => format!("{file}:{}", self.lines.at(row)),
+            LineNumbering::Rows => format!("{file}, row {}", self.lines.at(row)),
         }
     }
 
     /// These rows, in this order.
-    pub fn select(&self, rows: &[usize]) -> Self {
-        let table = self.excerpt(rows);
-        Self { view: Fingerprint::of(&table.names, &table.columns), ..table }
+    pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        let table = self.excerpt(rows)?;
+        Ok(Self { view: Fingerprint::of(&table.names, &table.columns), ..table })
     }
 
     /// The same for temporary use: without its own fingerprint, which takes longer than all the
     /// rest.
-    pub(crate) fn excerpt(&self, rows: &[usize]) -> Self {
-        let columns: Vec<_> = self.columns.iter().map(|column| column.select(rows)).collect();
+    pub(crate) fn excerpt(&self, rows: &[usize]) -> Result<Self> {
+        let columns = self.columns.iter().map(|column| column.select(rows));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
         let file_of_row = match self.file_of_row.as_slice() {
             [] => Vec::new(),
             files => rows.iter().map(|&row| files[row]).collect(),
         };
+        let lines = rows.iter().map(|&row| self.lines.at(row)).collect();
+        Ok(self.with_rows(columns, lines, file_of_row))
+    }
+
+    /// Other rows of the same files.
+    fn with_rows(&self, columns: Vec<Column>, lines: RowLines, file_of_row: Vec<u32>) -> Self {
         Self {
             origin: self.origin.clone(),
             view: self.view,
             names: self.names.clone(),
             places: Places::default(),
             columns,
-            lines: rows.iter().map(|&row| self.lines[row]).collect(),
+            lines,
             content: self.content,
             remarks: self.remarks.clone(),
             ending: self.ending,
@@ -282,15 +299,9 @@ impl Table {
         let columns = self.columns.iter().map(|column| column.select_or_missing(&order)).collect();
         let file = |row: &usize| self.file_of_row.get(*row).copied().unwrap_or_default();
         let several = !self.file_of_row.is_empty();
-        Self {
-            columns,
-            lines: order
-                .iter()
-                .map(|&row| self.lines.get(row).copied().unwrap_or(FILLED_UP))
-                .collect(),
-            file_of_row: if several { order.iter().map(file).collect() } else { Vec::new() },
-            ..self.excerpt(&[])
-        }
+        let lines = order.iter().map(|&row| self.lines.get(row).unwrap_or(FILLED_UP)).collect();
+        let file_of_row = if several { order.iter().map(file).collect() } else { Vec::new() };
+        self.with_rows(columns, lines, file_of_row)
     }
 
     /// Like [`Self::concat`], but only for these columns, which each table has.
@@ -304,7 +315,7 @@ impl Table {
         let columns = names.iter().map(|name| {
             let parts =
                 tables.iter().map(|table| table.column(name)).collect::<Result<Vec<_>>>()?;
-            Column::concat(&parts).ok_or_else(|| first.unlike(tables, name))
+            Column::concat(&parts)?.ok_or_else(|| first.unlike(tables, name))
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
 
@@ -321,13 +332,14 @@ impl Table {
             }
         }
         let contents = tables.iter().map(|table| table.content);
+        let lines = tables.iter().flat_map(|table| table.lines.iter()).collect();
         Ok(Self {
             origin: tables.iter().map(|t| t.origin.as_str()).collect::<Vec<_>>().join(" + "),
             names: names.to_vec(),
             places: Places::default(),
             view: Fingerprint::of(names, &columns),
             columns,
-            lines: tables.iter().flat_map(|table| &table.lines).copied().collect(),
+            lines,
             content: contents.fold(Fingerprint::EMPTY, Fingerprint::plus),
             remarks: tables.iter().flat_map(|table| &table.remarks).cloned().collect(),
             ending: tables.iter().map(|table| table.ending).max().unwrap_or_default(),
@@ -372,7 +384,7 @@ impl Table {
     ) -> impl Iterator<Item = (Fingerprint, u64)> + '_ {
         rows.map(|row| {
             let file = self.file_of_row.get(row).map(|&file| &self.files[file as usize]);
-            (file.map_or(self.content, |file| file.content), self.lines[row])
+            (file.map_or(self.content, |file| file.content), self.lines.at(row))
         })
     }
 
@@ -404,7 +416,7 @@ impl Table {
     pub fn split(&self, holdout: f64, seed: u64) -> Result<(Self, Self)> {
         let split = Self::split_rows(self.rows(), holdout, seed);
         let (train, test) = split.map_err(|error| error.at(self.origin.clone()))?;
-        Ok((self.select(&train), self.select(&test)))
+        Ok((self.select(&train)?, self.select(&test)?))
     }
 
     /// The indices of the rows in the two tables of [`Self::split`], for a table with this many
@@ -466,7 +478,7 @@ impl Table {
         let mut order = shuffled(self.rows(), seed);
         order.truncate(rows);
         order.sort_unstable();
-        Ok(self.select(&order))
+        self.select(&order)
     }
 
     /// The same for persons, with all kept rows of each.
@@ -485,21 +497,21 @@ impl Table {
         order.truncate(sample.rows);
         order.sort_unstable();
         let (rows, persons) = persons.chosen(&order);
-        Ok(self.select(&rows).of_persons(persons))
+        Ok(self.select(&rows)?.of_persons(persons))
     }
 
     /// The number of rows that are exact copies of an earlier one. Copies of one person's record
     /// multiply that person's risk.
     pub fn duplicated_rows(&self) -> usize {
         let digests = fingerprint::row_digests(&self.names, &self.columns);
-        let own = digests.zip(&self.lines).filter(|(_, line)| **line != FILLED_UP);
+        let own = digests.zip(self.lines.iter()).filter(|(_, line)| *line != FILLED_UP);
         let distinct: HashSet<_> = own.map(|(digest, _)| digest).collect();
         self.rows() - self.filled_up() - distinct.len()
     }
 
     /// Rows that are in no file: [`Self::of_size`] added them to hide the number of rows.
     pub fn filled_up(&self) -> usize {
-        self.lines.iter().filter(|line| **line == FILLED_UP).count()
+        self.lines.iter().filter(|line| *line == FILLED_UP).count()
     }
 
     /// The distinct values of a column in order, with how often each occurs.
@@ -509,7 +521,7 @@ impl Table {
 }
 
 /// Refuses input that cannot be a table.
-fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> Result<()> {
+fn check(origin: &str, names: &[String], columns: &[Column], lines: &RowLines) -> Result<()> {
     let broken = |what: String| Err(Error::failed(what).at(origin));
     if names.len() != columns.len() {
         return broken(format!("{} names for {} columns", names.len(), columns.len()));
@@ -527,7 +539,7 @@ fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> R
             ));
         }
         let infinite = match column {
-            Column::Numbers(cells) => first_infinite(cells),
+            Column::Numbers(cells) => cells.first_infinite(),
             Column::Vectors(vectors) => vectors.first_infinite(),
             Column::Text(_) => None,
         };
@@ -538,14 +550,6 @@ fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> R
         }
     }
     Ok(())
-}
-
-/// Searches in pieces, without a branch after each cell.
-fn first_infinite(cells: &[f64]) -> Option<usize> {
-    const PIECE: usize = 1 << 10;
-    let has = |piece: &&[f64]| piece.iter().fold(false, |any, cell| any | cell.is_infinite());
-    let piece = cells.chunks(PIECE).position(|piece| has(&piece))? * PIECE;
-    cells[piece..].iter().position(|cell| cell.is_infinite()).map(|at| piece + at)
 }
 
 /// Fisher–Yates with our own bounded draw, because `rand` does not promise that
@@ -578,7 +582,7 @@ mod tests {
     use crate::data::vectors::{Values, Vectors};
 
     fn numbers(cells: &[f64]) -> Column {
-        Column::Numbers(cells.to_vec())
+        Column::Numbers(cells.to_vec().into())
     }
 
     fn text(cells: &[&str]) -> Column {
@@ -615,14 +619,14 @@ mod tests {
                 else {
                     panic!()
                 };
-                if number[row].is_nan() {
-                    assert!(text[row].is_empty() && sized.lines[row] == 0);
+                if number.get(row).is_nan() {
+                    assert!(text[row].is_empty() && sized.lines.at(row) == 0);
                     assert!(vectors.row(row).numbers().all(f64::is_nan));
                     return 0;
                 }
-                let number = number[row] as usize;
+                let number = number.get(row) as usize;
                 assert_eq!(
-                    (text[row].as_str(), sized.lines[row]),
+                    (text[row].as_str(), sized.lines.at(row)),
                     (number.to_string().as_str(), number as u64 + 1)
                 );
                 assert_eq!(vectors.value(row, 1), 2.0 * number as f64);
@@ -671,7 +675,7 @@ mod tests {
     fn a_table_with_uneven_or_doubled_columns_is_refused() {
         let new = |names: &[&str], columns: Vec<Column>| {
             let names = names.iter().map(|&name| name.to_owned()).collect();
-            error(Table::new("t", names, columns, vec![2, 3]))
+            error(Table::new("t", names, columns, vec![2, 3].into()))
         };
         assert!(new(&["a", "a"], vec![numbers(&[1.0, 2.0]); 2]).contains("two columns"));
         assert!(new(&["a"], vec![numbers(&[1.0])]).contains("1 cells for 2 rows"));
@@ -683,14 +687,14 @@ mod tests {
     fn a_selection_remembers_the_file_and_its_lines() {
         let whole =
             table("a.csv", &[("x", numbers(&[1.0, 2.0, 3.0])), ("t", text(&["a", "b", "c"]))]);
-        let part = whole.select(&[2, 0]);
+        let part = whole.select(&[2, 0]).unwrap();
         assert_eq!(part.rows(), 2);
         assert_eq!(part.place(0), "a.csv:4");
         assert!(part.columns[1] == text(&["c", "a"]));
         assert_eq!(part.content, whole.content);
         assert_ne!(part.view, whole.view);
         assert_eq!(part.view.rows, 2);
-        assert_eq!(whole.select(&[2, 1, 0]).view, whole.view);
+        assert_eq!(whole.select(&[2, 1, 0]).unwrap().view, whole.view);
     }
 
     #[test]
@@ -703,7 +707,7 @@ mod tests {
         assert_eq!(both.view, Fingerprint::of(&both.names, &both.columns));
         assert_eq!(both.origin, "a.csv + b.csv");
         assert_eq!((both.place(0), both.place(1)), ("a.csv:2".into(), "b.csv:2".into()));
-        let three = Table::concat(&[&a, &both.select(&[1])]).ok().unwrap();
+        let three = Table::concat(&[&a, &both.select(&[1]).unwrap()]).ok().unwrap();
         assert_eq!(three.place(1), "b.csv:2");
     }
 
@@ -738,7 +742,7 @@ mod tests {
         assert!(both.columns == [vectors(2, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])]);
         assert_eq!(both.view, Fingerprint::of(&both.names, &both.columns));
         assert_eq!((both.place(1), both.place(2)), ("a.npy, row 2".into(), "b.npy, row 1".into()));
-        assert_eq!(both.select(&[2]).view, b.view);
+        assert_eq!(both.select(&[2]).unwrap().view, b.view);
         let wide = make("w.npy", vectors(1, &[5.0, 6.0]));
         let error = error(Table::concat(&[&a, &wide]));
         assert!(
@@ -788,7 +792,7 @@ mod tests {
         let make = |cells: [f64; 5]| table("t", &[("x", numbers(&cells))]);
         let lines = |cells| make(cells).sample(3, 7).ok().unwrap().lines;
         assert_eq!(lines([1.0, 2.0, 3.0, 4.0, 5.0]), lines([9.0; 5]));
-        assert!(lines([9.0; 5]).is_sorted());
+        assert!(lines([9.0; 5]).iter().is_sorted());
         assert_eq!(make([9.0; 5]).sample(5, 1).ok().unwrap().rows(), 5);
         for rows in [0, 6] {
             assert!(error(make([9.0; 5]).sample(rows, 7)).contains("sample 1 to 5 rows"));
@@ -814,7 +818,7 @@ mod tests {
         let both = Table::concat(&[&b, &renamed]).ok().unwrap();
         let of = |table: &Table| table.provenance().collect::<Vec<_>>();
         assert_eq!(of(&both)[2..], of(&a));
-        assert_eq!(of(&both.select(&[3])), of(&a)[1..]);
+        assert_eq!(of(&both.select(&[3]).unwrap()), of(&a)[1..]);
         assert_ne!(of(&both)[0], of(&a)[0]);
     }
 
@@ -824,7 +828,7 @@ mod tests {
         for share in [1.0, -0.1, f64::NAN] {
             assert!(error(table.split(share, 0)).contains("cannot be held out"));
         }
-        assert!(error(table.select(&[0]).split(0.5, 0)).contains("cannot be split"));
+        assert!(error(table.select(&[0]).unwrap().split(0.5, 0)).contains("cannot be split"));
     }
 
     proptest! {
@@ -838,7 +842,7 @@ mod tests {
             prop_assert!(train.rows() > 0 && test.rows() > 0);
             prop_assert_eq!(train.view.plus(test.view), whole.view);
             prop_assert!((test.rows() as f64 - rows as f64 * holdout).abs() <= 1.0);
-            prop_assert!(test.lines.is_sorted());
+            prop_assert!(test.lines.iter().is_sorted());
             let again = whole.split(holdout, seed).ok().unwrap();
             prop_assert!(again == (train, test));
         }

@@ -15,8 +15,8 @@ use crate::data::preparation::{
 };
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
-    Bounded, Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
-    Unit,
+    Bounded, Columns, Compatibility, Dataset, DatasetDefinition, HeldOut, Missing, Preparation,
+    Table, Task, Unit,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -60,9 +60,9 @@ pub struct Assembly {
     pub private: Private<Bounded>,
     pub public_holdout: Arc<Dataset>,
     /// Absent if the private records have no label.
-    pub private_holdout: Option<Private<Dataset>>,
+    pub private_holdout: Option<Private<HeldOut>>,
     /// The part of it that a released score uses: one record of each person.
-    pub private_scored: Option<Private<Dataset>>,
+    pub private_scored: Option<Private<HeldOut>>,
     /// The dependencies of the model that training starts from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
@@ -400,7 +400,7 @@ impl<'a> Parts<'a> {
         if let Some(count) = plan.public_records {
             let all: Vec<usize> = (0..train.rows()).collect();
             are_there(count, all.len(), "public")?;
-            train = train.select(&Table::some_of(&all, count, stream(plan.seed, PUBLIC_PART)));
+            train = train.select(&Table::some_of(&all, count, stream(plan.seed, PUBLIC_PART)))?;
         }
         let train = match &private.definition.unit {
             Some(unit) if unit.columns().iter().all(|column| train.has(column)) => {
@@ -469,7 +469,7 @@ impl<'a> Parts<'a> {
                 )?;
             }
             let with_label = definition.label.is_some() && self.method.spec().needs_private_labels;
-            preparation.apply_to_private_rows(table, &row, "private", with_label).map(|_| ())
+            preparation.apply_private(&table.excerpt(&row)?, "private", with_label).map(|_| ())
         })?;
         Ok(())
     }

@@ -176,7 +176,7 @@ mod tests {
         );
 
         let table = |numbers: &[f64]| {
-            let column = Column::Numbers(numbers.to_vec());
+            let column = Column::Numbers(numbers.to_vec().into());
             Table::of_rows("t.csv", vec!["x".to_owned()], vec![column]).unwrap()
         };
         assert_eq!(copies(&table(&[1.0, 2.0])), None);

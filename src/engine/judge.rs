@@ -2,9 +2,10 @@
 
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
-use crate::data::{Bounded, Dataset, Preparation, Task};
+use crate::data::{Bounded, Dataset, HeldOut, Preparation, Task};
 use crate::evaluation::Measured;
 use crate::model::{Classifier, Model};
+use crate::numeric::columns::ExampleColumns;
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
 use crate::verdict::{Errors, FurtherErrors};
 
@@ -70,7 +71,7 @@ impl Scores {
 pub(super) struct Judge<'a> {
     pub preparation: &'a Preparation,
     pub public: &'a Dataset,
-    pub private: Option<&'a Private<Dataset>>,
+    pub private: Option<&'a Private<HeldOut>>,
     pub watch: &'a Watch,
 }
 
@@ -196,10 +197,10 @@ impl Judge<'_> {
             .and_then(|model| self.measured_on_private(model));
         let usual = baselines.usual.as_ref().and_then(|usual| usual.reveal(self.watch));
         scores.trivial = usual.and_then(|usual| {
-            let error = |holdout: &Dataset| self.error_of(*usual, holdout);
+            let error = |holdout: &HeldOut| self.error_of(*usual, holdout);
             self.private?.curator(self.watch, error)?.transpose()
         });
-        let held_out = self.private.and_then(|it| it.curator(self.watch, Dataset::len));
+        let held_out = self.private.and_then(|it| it.curator(self.watch, HeldOut::len));
         scores.held_out = held_out;
         scores
     }
@@ -210,7 +211,7 @@ impl Judge<'_> {
     }
 
     /// The error of always giving the same answer.
-    fn error_of(&self, usual: Usual, holdout: &Dataset) -> Option<f64> {
+    fn error_of(&self, usual: Usual, holdout: &HeldOut) -> Option<f64> {
         match usual {
             Usual::Class(class) => {
                 let classes = holdout.classes.as_ref().filter(|it| !it.of.is_empty())?;
@@ -227,7 +228,7 @@ impl Judge<'_> {
     }
 
     /// The model's scores on records with labels.
-    fn measured(&self, model: &Model, holdout: &Dataset) -> Option<Measured> {
+    fn measured<F: ExampleColumns>(&self, model: &Model, holdout: &Dataset<F>) -> Option<Measured> {
         Measured::of_model(model, holdout, |raw| self.preparation.label_from_prediction(raw))
     }
 }

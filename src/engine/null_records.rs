@@ -7,7 +7,7 @@ use super::assembly::{Assembly, assemble};
 use super::prepared::PreparedStore;
 use super::ranking::prepare;
 use crate::adapt;
-use crate::data::{Bounded, Dataset, PreparationSettings, Task};
+use crate::data::{Bounded, Dataset, HeldOut, PreparationSettings, Task};
 use crate::numeric::Matrix;
 use crate::privacy::{Spender, Target, Watch};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
@@ -103,7 +103,7 @@ fn training(assembly: &Assembly) -> Dataset {
 fn held_out(assembly: &Assembly) -> usize {
     let watch = Watch::open();
     let holdout = assembly.private_holdout.as_ref().unwrap();
-    *holdout.curator(&watch, Dataset::len).unwrap().reveal(&watch).unwrap()
+    *holdout.curator(&watch, HeldOut::len).unwrap().reveal(&watch).unwrap()
 }
 
 /// The number of records that differ; each must be null in the second dataset.

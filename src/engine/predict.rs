@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::data::read::{self, Reading, Unwatched};
+use crate::data::read::{Overflow, Reader, Reading, Unwatched};
 use crate::data::write;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::session::SavedModel;
 use crate::session::prediction::predict;
 
@@ -19,9 +18,12 @@ pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize
             .cure("choose another name"));
     }
     let model = SavedModel::open(run)?;
-    let table = read::read(data, &Reading::Plain, &mut Unwatched)?;
+    // Rows are as private as their predictions, so they may be where these are written.
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let reader = Reader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
+    let table = reader.read(data, &Reading::Plain, &mut Unwatched)?;
     let table = model.under_its_names(table, &BTreeMap::new())?;
     let predictions = predict(&model, &table, &mut |_| {})?;
-    files::write_private(output, &write::bytes(format, &predictions.columns())?)?;
+    write::private_file(output, format, &predictions.columns())?;
     Ok(predictions.rows)
 }

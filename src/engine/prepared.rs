@@ -5,7 +5,8 @@
 //! the tasks of a sweep.
 //!
 //! *Memory.* A [`PreparedStore`] holds the records of one plan and of one ranking, public and
-//! private, each number once: for either at most the size of the datasets in doubles. Old records
+//! private, each number once: for either at most the size of the datasets in doubles. Private
+//! features are on the disk if their table is. Old records
 //! are dropped before others are prepared, and when a dataset is read again
 //! ([`PreparedStore::clear`]); work that still uses them keeps them until it ends. Private records
 //! of a plan are prepared when the first run asks for them. All private records stay [`Private`].
@@ -14,7 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::adapt::PublicPredictor;
 use crate::data::{
-    Bounded, Bounds, Dataset, Persons, Preparation, PreparationSettings, PublicRecords, Table,
+    Bounded, Bounds, Dataset, HeldOut, Persons, Preparation, PreparationSettings, PublicRecords,
+    Table,
 };
 use crate::error::Result;
 use crate::privacy::Private;
@@ -60,15 +62,15 @@ pub(super) struct PreparedRecords {
 /// Private records in training, and the held-out ones if they have labels.
 pub(super) struct PrivateRecords {
     pub train: Private<Bounded>,
-    pub holdout: Option<Private<Dataset>>,
+    pub holdout: Option<Private<HeldOut>>,
     /// The held-out records that a released score uses: one record of each person.
-    pub scored: Option<Private<Dataset>>,
+    pub scored: Option<Private<HeldOut>>,
 }
 
 impl PrivateRecords {
     /// More handles on the same records.
     fn share(&self) -> Self {
-        let share = |records: &Option<Private<Dataset>>| records.as_ref().map(Private::share);
+        let share = |records: &Option<Private<HeldOut>>| records.as_ref().map(Private::share);
         Self {
             train: self.train.share(),
             holdout: share(&self.holdout),

@@ -424,7 +424,8 @@ fn prepared(
     let fits = publics.iter().map(|public| {
         let other = public.public()?;
         let resizing = alike(table, other, &features, definition.resize)?;
-        let first = resizing.map(|resizing| resizing.of(other.select(&[0])));
+        let first =
+            resizing.map(|resizing| Resizing::some(Some(resizing), other, &[0])).transpose()?;
         Compatibility::between(table, first.as_ref().unwrap_or(other))
             .check_for(|name| needed.contains(name))?;
         overlap::refuse_overlap(private, &[other], &private.definition.name)?;
@@ -446,13 +447,13 @@ fn prepared(
     let whole: Vec<&Table> = fitted.iter().map(|(table, _)| *table).collect();
     let stride = stride(&whole, &features, task);
     let some = fitted.iter().map(|(table, resizing)| match resizing {
-        None if stride == 1 => Cow::Borrowed(*table),
+        None if stride == 1 => Ok(Cow::Borrowed(*table)),
         resizing => {
             let rows: Vec<usize> = (0..table.rows()).step_by(stride).collect();
-            Cow::Owned(Resizing::some(*resizing, table, &rows))
+            Resizing::some(*resizing, table, &rows).map(Cow::Owned)
         }
     });
-    let some: Vec<Cow<'_, Table>> = some.collect();
+    let some = some.collect::<Result<Vec<Cow<'_, Table>>>>()?;
     let pooled =
         Table::concat_columns(&some.iter().map(Cow::as_ref).collect::<Vec<_>>(), &columns)?;
 
@@ -487,7 +488,7 @@ fn prepared(
             let (records, dimension) = (table.rows(), preparation.dimension());
             let public = Arc::clone(public);
             let draw =
-                move |rows: &[usize]| prepared(&Resizing::some(resizing, public.public()?, rows));
+                move |rows: &[usize]| prepared(&Resizing::some(resizing, public.public()?, rows)?);
             Ok(Supply::OnDemand { records, dimension, draw: Arc::new(draw) })
         });
         Candidate { name, data }
@@ -576,12 +577,12 @@ impl Resizing {
     }
 
     /// Some rows of a table, of the new size where there is one.
-    fn some(resizing: Option<Self>, table: &Table, rows: &[usize]) -> Table {
-        let table = table.select(rows);
-        match resizing {
+    fn some(resizing: Option<Self>, table: &Table, rows: &[usize]) -> Result<Table> {
+        let table = table.select(rows)?;
+        Ok(match resizing {
             Some(resizing) => resizing.of(table),
             None => table,
-        }
+        })
     }
 }
 
@@ -663,7 +664,7 @@ mod tests {
         assert_eq!(fitted.rows(), 4);
         // They are still the same records: their file identifies their source.
         assert!(fitted.provenance().eq(large.provenance()));
-        let some = Resizing::some(Some(resizing), &large, &[2, 1]);
+        let some = Resizing::some(Some(resizing), &large, &[2, 1]).unwrap();
         assert!(some.columns[0].cell(0) == fitted.columns[0].cell(2) && some.rows() == 2);
         assert!(matches!(alike(&small, &small, &features, true), Ok(None)));
         let other = table(100 * 7, 2);

@@ -8,7 +8,7 @@ use super::public_alone::{is_comparable, public_alone};
 use super::single_release::Order;
 use crate::adapt::Problem;
 use crate::data::persons::share_a_person;
-use crate::data::{Dataset, DatasetDefinition, Preparation, Role, Source, Table};
+use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
@@ -105,7 +105,7 @@ impl ScoredRecords<'_> {
         &self,
         private: &Loaded,
         scoring: &Scoring,
-        holdout: &Private<Dataset>,
+        holdout: &Private<HeldOut>,
         model: &SavedModel,
         scene: &ScoringNeeds,
     ) -> Result<Told> {
@@ -137,7 +137,7 @@ fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
 }
 
 /// All records of another private dataset, one of each person, in the form that the model takes.
-fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<Dataset>> {
+fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<HeldOut>> {
     private.private()?.try_map(|table| {
         let rows = table.one_of_each();
         preparation.apply_to_private_rows_for_evaluation(table, &rows, "private")

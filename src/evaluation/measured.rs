@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
 use crate::model::Model;
+use crate::numeric::columns::ExampleColumns;
 use crate::plot::number::compact;
 
 /// The main error of a model and further scores.
@@ -43,7 +44,11 @@ pub struct FurtherScores {
 impl Measured {
     /// A model's scores on records with labels; `label` turns a prediction into label units. `None`
     /// without labels, or if the model answers something else.
-    pub fn of_model(model: &Model, data: &Dataset, label: impl Fn(f64) -> f64) -> Option<Self> {
+    pub fn of_model<F: ExampleColumns>(
+        model: &Model,
+        data: &Dataset<F>,
+        label: impl Fn(f64) -> f64,
+    ) -> Option<Self> {
         if let Some(classes) = data.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
             let answers = model.class_answers(&data.features)?;
             let told: Vec<Option<u32>> = answers.classes.into_iter().map(Some).collect();

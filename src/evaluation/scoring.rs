@@ -5,9 +5,10 @@ use super::interval;
 use super::law::Law;
 use super::tally::{Answer, BINS, Kind, LABEL};
 use super::{Answers, Evaluation, Loss, Pay, Scored, Tally};
-use crate::data::{Classes, Dataset, DatasetDefinition, Missing};
+use crate::data::{Classes, Dataset, DatasetDefinition, HeldOut, Missing};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::numeric::columns::ExampleColumns;
 use crate::privacy::accountant::{QueryKind, calibrate};
 use crate::privacy::{
     Allotment, Calibrated, PlannedRelease, Private, Reach, Released, Spender, Target,
@@ -266,13 +267,13 @@ impl Scoring {
     /// released before.
     pub(crate) fn draw(
         &self,
-        holdout: &Private<Dataset>,
+        holdout: &Private<HeldOut>,
         model: &Model,
         scene: &ScoringNeeds,
         spender: &mut Spender,
     ) -> Result<Released<Scored>> {
         let judges = Judges::new(self, model, scene)?;
-        let query = |holdout: &Dataset| self.tally.count(&judges.answers(holdout));
+        let query = |holdout: &HeldOut| self.tally.count(&judges.answers(holdout));
         let reach = Reach::between(0.0, self.tally.rows as f64, self.tally.numbers());
         let (released, scale) = if self.tally.laplace {
             let release = self.tally.laplace();
@@ -348,7 +349,7 @@ impl<'a> Judges<'a> {
         ))
     }
 
-    fn errors(&self, model: &Model, holdout: &Dataset) -> Option<Vec<f64>> {
+    fn errors<F: ExampleColumns>(&self, model: &Model, holdout: &Dataset<F>) -> Option<Vec<f64>> {
         let (truth, found) = (holdout.target.as_ref()?, model.numbers(&holdout.features)?);
         let errors = found.into_iter().zip(truth);
         Some(errors.map(|(raw, label)| ((self.label)(raw) - label).abs()).collect())
@@ -363,7 +364,7 @@ impl<'a> Judges<'a> {
         self.edges.iter().position(|edge| *edge >= 0.5).map_or(BINS, |place| place + 1)
     }
 
-    fn answers(&self, holdout: &Dataset) -> Answers {
+    fn answers<F: ExampleColumns>(&self, holdout: &Dataset<F>) -> Answers {
         match self.loss {
             Some((loss, largest)) => {
                 let scaled = |model: &Model| -> Vec<f64> {
@@ -380,7 +381,7 @@ impl<'a> Judges<'a> {
     }
 
     /// Losses of the model on the usable records, in [0, 1].
-    pub fn losses(&self, holdout: &Dataset) -> Vec<f64> {
+    pub fn losses<F: ExampleColumns>(&self, holdout: &Dataset<F>) -> Vec<f64> {
         match self.answers(holdout) {
             Answers::Numbers(losses) => losses.into_iter().map(|(ours, _)| ours).collect(),
             Answers::Classes(answers) => {
@@ -389,7 +390,7 @@ impl<'a> Judges<'a> {
         }
     }
 
-    fn classes(&self, holdout: &Dataset) -> Vec<Answer> {
+    fn classes<F: ExampleColumns>(&self, holdout: &Dataset<F>) -> Vec<Answer> {
         let Some(truth) = holdout.classes.as_ref() else { return Vec::new() };
         let features = &holdout.features;
         let found = self.model.classes(features).unwrap_or_default();

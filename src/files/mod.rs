@@ -6,15 +6,16 @@
 //! | only the owner (0600, folders 0700), for any umask | [`write_private`], [`private`], [`create_private_folder`] |
 //! | everyone whom the user's umask allows: files that the user named | [`write()`], [`write_keeping_previous`] |
 //!
-//! A test can make each [`step`] fail.
+//! A test can make each [`step`] fail. What does not fit into memory goes to a [`scratch`] file.
 
 #[cfg(debug_assertions)]
 mod planted;
+pub mod scratch;
 pub mod step;
 pub mod words;
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -27,6 +28,34 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Like [`write()`]; only the owner can read the file.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes, private()).map_err(|error| Error::io("save", path, &error))
+}
+
+/// Like [`write_private`], for contents that are made while they are written.
+pub fn write_private_by(
+    path: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> Result<()> {
+    replace_by(path, private(), |file| {
+        let mut out = BufWriter::with_capacity(BLOCK, StepByStep(file));
+        write(&mut out).and_then(|()| out.flush())
+    })
+    .map_err(|error| Error::io("save", path, &error))
+}
+
+/// What is written at once.
+const BLOCK: usize = 1 << 20;
+
+/// A file that is written by steps.
+struct StepByStep<'a>(&'a File);
+
+impl Write for StepByStep<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        step::write(self.0, bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Where [`write_keeping_previous`] keeps the old file.
@@ -115,12 +144,20 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// A temporary file beside `path`, written with `options`, synced, then renamed.
-pub fn replace(path: &Path, bytes: &[u8], mut options: OpenOptions) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8], options: OpenOptions) -> io::Result<()> {
+    replace_by(path, options, |file| step::write(file, bytes))
+}
+
+fn replace_by(
+    path: &Path,
+    mut options: OpenOptions,
+    write: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let temporary = sibling(path, &format!("new-{}", std::process::id()));
     // A leftover of a program that died may have other permissions.
     let _ = step::remove(&temporary);
     let written = step::open(options.write(true).create_new(true), &temporary)
-        .and_then(|file| step::write(&file, bytes).and_then(|()| step::sync(&file)))
+        .and_then(|file| write(&file).and_then(|()| step::sync(&file)))
         .and_then(|()| step::rename(&temporary, path))
         .and_then(|()| sync_folder(path));
     if written.is_err() {

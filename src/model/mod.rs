@@ -44,6 +44,7 @@ pub use shape::{Predictor, ScoreMeaning, Shape};
 
 use serde::{Deserialize, Serialize};
 
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::exponential::exp;
 use crate::numeric::{Matrix, Vector};
 
@@ -61,6 +62,14 @@ pub enum Model {
     Classifier(Classifier),
     /// Public predictors with a private correction: any task.
     Shape(Shape),
+}
+
+/// Examples that are answered at a time, unless all of them are at hand as doubles.
+const BLOCK: usize = 4096;
+
+fn joined<T>(mut all: Vec<T>, more: Vec<T>) -> Vec<T> {
+    all.extend(more);
+    all
 }
 
 /// The answers of a model of classes.
@@ -103,7 +112,15 @@ impl Model {
     }
 
     /// Predicted prepared labels, one per column of `features`; `None` for a classifier.
-    pub fn numbers(&self, features: &Matrix) -> Option<Vec<f64>> {
+    pub fn numbers(&self, features: &impl ExampleColumns) -> Option<Vec<f64>> {
+        let mut all = Some(Vec::with_capacity(features.count()));
+        features.in_blocks(BLOCK, |block| {
+            all = all.take().zip(self.numbers_of(block)).map(|(all, more)| joined(all, more));
+        });
+        all
+    }
+
+    fn numbers_of(&self, features: &Matrix) -> Option<Vec<f64>> {
         match self {
             Self::Linear(model) => Some(model.predict(features)),
             Self::Shape(shape) => match shape.answer {
@@ -115,12 +132,26 @@ impl Model {
     }
 
     /// Predicted classes, one per column of `features`; `None` for a regression.
-    pub fn classes(&self, features: &Matrix) -> Option<Vec<u32>> {
+    pub fn classes(&self, features: &impl ExampleColumns) -> Option<Vec<u32>> {
         self.class_answers(features).map(|answers| answers.classes)
     }
 
     /// The same, and for two classes how much the model favours the second one.
-    pub fn class_answers(&self, features: &Matrix) -> Option<ClassAnswers> {
+    pub fn class_answers(&self, features: &impl ExampleColumns) -> Option<ClassAnswers> {
+        let mut all: Option<ClassAnswers> = None;
+        let mut answers = true;
+        features.in_blocks(BLOCK, |block| match (self.class_answers_of(block), all.take()) {
+            (Some(more), None) => all = Some(more),
+            (Some(more), Some(before)) => {
+                let order = before.order.zip(more.order).map(|(all, more)| joined(all, more));
+                all = Some(ClassAnswers { classes: joined(before.classes, more.classes), order });
+            }
+            (None, _) => answers = false,
+        });
+        all.filter(|_| answers)
+    }
+
+    fn class_answers_of(&self, features: &Matrix) -> Option<ClassAnswers> {
         let scores = match self {
             Self::Linear(_) => return None,
             Self::Logistic(model) => model.predict(features),
@@ -177,7 +208,18 @@ impl Model {
 
     /// The probability of each class, one row per class and one column per column of `features`;
     /// `None` for a model without probabilities.
-    pub fn probabilities(&self, features: &Matrix) -> Option<Matrix> {
+    pub fn probabilities(&self, features: &impl ExampleColumns) -> Option<Matrix> {
+        let (mut all, mut classes) = (Some(Vec::new()), 0);
+        features.in_blocks(BLOCK, |block| {
+            let found = self.probabilities_of(block);
+            classes = found.as_ref().map_or(0, Matrix::nrows);
+            let numbers = found.map(|found| found.as_slice().to_vec());
+            all = all.take().zip(numbers).map(|(all, more)| joined(all, more));
+        });
+        all.map(|all| Matrix::from_vec(classes, features.count(), all))
+    }
+
+    fn probabilities_of(&self, features: &Matrix) -> Option<Matrix> {
         let scores = match self {
             Self::Linear(_) => return None,
             Self::Logistic(model) => model.predict(features),

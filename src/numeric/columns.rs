@@ -1,19 +1,28 @@
 //! Examples side by side, one in each column: as doubles in a [`Matrix`], or as [`Singles`], which
 //! take half the memory.
 //!
+//! Singles may also be on the disk, where there are more than fit into memory.
+//!
 //! Most steps of a method read all examples once, and then memory is what they wait for. So the
 //! examples are kept in single precision where there are many, and turned into doubles a few at a
 //! time, in the cache. All arithmetic is in double precision.
 
+use std::cell::RefCell;
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use nalgebra::DVectorView;
 use pulp::Arch;
 
 use super::Matrix;
+use crate::error::Result;
+use crate::files::scratch::Scratch;
 
 /// Numbers that are turned into doubles at once: they fit into the first-level cache.
 const STRETCH: usize = 2048;
+/// Numbers that are read from the disk at once.
+const READ_AHEAD: usize = 1 << 16;
 /// Kernels take so many short examples at once, and so many long ones.
 const SHORT: usize = 16;
 const LONG: usize = 4;
@@ -58,6 +67,15 @@ pub trait ExampleColumns: Clone + Send + Sync {
         }
     }
 
+    /// All examples as doubles, at most `most` at a time unless they are kept like this. No examples
+    /// are a block, too.
+    fn in_blocks(&self, most: usize, mut see: impl FnMut(&Matrix)) {
+        let blocks = (0..self.count().max(1)).step_by(most.max(1));
+        for start in blocks {
+            see(&self.doubles(start..self.count().min(start + most)));
+        }
+    }
+
     /// Something of every example.
     fn map_each<T>(&self, mut of: impl FnMut(&[f64]) -> T) -> Vec<T> {
         let mut found = Vec::with_capacity(self.count());
@@ -92,6 +110,10 @@ impl ExampleColumns for Matrix {
         &self.as_slice()[range.start * self.nrows()..range.end * self.nrows()]
     }
 
+    fn in_blocks(&self, _: usize, mut see: impl FnMut(&Matrix)) {
+        see(self);
+    }
+
     fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
         let (numbers, count) = picked(self.as_slice(), self.nrows(), from);
         Self::from_vec(self.nrows(), count, numbers)
@@ -100,37 +122,124 @@ impl ExampleColumns for Matrix {
 
 /// Examples in single precision. Every number is the nearest one that is not further from zero, so
 /// an example is no longer than it was in doubles.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Singles {
     dimension: usize,
     count: usize,
-    numbers: Vec<f32>,
+    kept: Kept,
+}
+
+#[derive(Clone)]
+enum Kept {
+    Memory(Vec<f32>),
+    /// One example after another, in a file of their own.
+    Disk(Arc<Scratch>),
 }
 
 impl Singles {
-    /// No examples yet, with room for `count`.
-    pub fn with_room(dimension: usize, count: usize) -> Self {
-        Self { dimension, count: 0, numbers: Vec::with_capacity(dimension * count) }
+    /// No examples yet, with room for `count` in memory, or on the disk beside `other` data.
+    pub fn with_room(dimension: usize, count: usize, other: Option<&Scratch>) -> Result<Self> {
+        let kept = match other {
+            None => Kept::Memory(Vec::with_capacity(dimension * count)),
+            Some(other) => Kept::Disk(other.another()?),
+        };
+        Ok(Self { dimension, count: 0, kept })
     }
 
-    /// All numbers, one example after another.
-    pub fn numbers(&self) -> &[f32] {
-        &self.numbers
+    /// All numbers, one example after another, if they are in memory.
+    pub fn numbers(&self) -> Option<&[f32]> {
+        match &self.kept {
+            Kept::Memory(all) => Some(all),
+            Kept::Disk(_) => None,
+        }
     }
 
     /// Adds examples.
-    pub fn push(&mut self, examples: &Matrix) {
+    pub fn push(&mut self, examples: &Matrix) -> Result<()> {
         debug_assert_eq!(examples.nrows(), self.dimension);
+        let numbers = examples.iter().copied().map(towards_zero);
+        match &mut self.kept {
+            Kept::Memory(all) => all.extend(numbers),
+            Kept::Disk(space) => {
+                space.append(bytemuck::cast_slice(&numbers.collect::<Vec<f32>>()))?;
+            }
+        }
         self.count += examples.ncols();
-        self.numbers.extend(examples.iter().copied().map(towards_zero));
+        Ok(())
+    }
+
+    /// The numbers of these examples as they are kept.
+    fn singles<T>(&self, range: Range<usize>, see: impl FnOnce(&[f32]) -> T) -> T {
+        let numbers = range.start * self.dimension..range.end * self.dimension;
+        match &self.kept {
+            Kept::Memory(all) => see(&all[numbers]),
+            Kept::Disk(space) => AHEAD.with_borrow_mut(|ahead| {
+                see(ahead.read(space, numbers, self.count * self.dimension))
+            }),
+        }
+    }
+}
+
+thread_local! {
+    static AHEAD: RefCell<Ahead> = const { RefCell::new(Ahead::new()) };
+}
+
+/// Numbers that a thread has read from the disk, before they are asked for: a request for each
+/// stretch would take longer than the reading.
+struct Ahead {
+    file: Option<u64>,
+    range: Range<usize>,
+    numbers: Vec<f32>,
+}
+
+impl Ahead {
+    const fn new() -> Self {
+        Self { file: None, range: 0..0, numbers: Vec::new() }
+    }
+
+    /// The numbers in `range` among `all`. What is written is never changed, so what was read stays
+    /// true.
+    fn read(&mut self, space: &Scratch, range: Range<usize>, all: usize) -> &[f32] {
+        let same = self.file == Some(space.number());
+        if !same || range.start < self.range.start || range.end > self.range.end {
+            // Somebody who picks single examples needs none of those after them.
+            let goes_on = same && range.start == self.range.end;
+            let ahead = if goes_on { all.min(range.start + READ_AHEAD) } else { 0 };
+            let end = range.end.max(ahead);
+            self.range = range.start..end;
+            self.numbers.resize(self.range.len(), 0.0);
+            let at = (range.start * size_of::<f32>()) as u64;
+            // Nothing is known if the disk fails meanwhile.
+            self.file = None;
+            space.read(bytemuck::cast_slice_mut(&mut self.numbers), at);
+            self.file = Some(space.number());
+        }
+        &self.numbers[range.start - self.range.start..range.end - self.range.start]
+    }
+}
+
+/// The same numbers, wherever they are.
+impl PartialEq for Singles {
+    fn eq(&self, other: &Self) -> bool {
+        (self.dimension, self.count) == (other.dimension, other.count)
+            && self.stretches(0..self.count).all(|range| {
+                let one = self.singles(range.clone(), <[f32]>::to_vec);
+                other.singles(range, |other| one == other)
+            })
+    }
+}
+
+impl fmt::Debug for Singles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {} numbers", self.dimension, self.count)
     }
 }
 
 impl From<&Matrix> for Singles {
     fn from(examples: &Matrix) -> Self {
-        let mut singles = Self::with_room(examples.nrows(), examples.ncols());
-        singles.push(examples);
-        singles
+        let numbers = examples.iter().copied().map(towards_zero).collect();
+        let (dimension, count) = examples.shape();
+        Self { dimension, count, kept: Kept::Memory(numbers) }
     }
 }
 
@@ -157,23 +266,39 @@ impl ExampleColumns for Singles {
     }
 
     fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64] {
-        let numbers = &self.numbers[range.start * self.dimension..range.end * self.dimension];
+        let count = range.len() * self.dimension;
         // Only a longer stretch than before needs to be filled: all of it is written below.
-        if room.len() < numbers.len() {
-            room.resize(numbers.len(), 0.0);
+        if room.len() < count {
+            room.resize(count, 0.0);
         }
-        let room = &mut room[..numbers.len()];
-        Arch::new().dispatch(|| {
-            for (double, single) in room.iter_mut().zip(numbers) {
-                *double = f64::from(*single);
-            }
+        let room = &mut room[..count];
+        self.singles(range, |singles| {
+            Arch::new().dispatch(|| {
+                for (double, single) in room.iter_mut().zip(singles) {
+                    *double = f64::from(*single);
+                }
+            });
         });
         room
     }
 
     fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
-        let (numbers, count) = picked(&self.numbers, self.dimension, from);
-        Self { dimension: self.dimension, count, numbers }
+        let dimension = self.dimension;
+        let (numbers, count) = match &self.kept {
+            Kept::Memory(all) => picked(all, dimension, from),
+            Kept::Disk(_) => {
+                let (mut numbers, mut count) = (Vec::new(), 0);
+                for at in from {
+                    count += 1;
+                    match at {
+                        Some(at) => self.singles(at..at + 1, |one| numbers.extend_from_slice(one)),
+                        None => numbers.resize(numbers.len() + dimension, 0.0),
+                    }
+                }
+                (numbers, count)
+            }
+        };
+        Self { dimension, count, kept: Kept::Memory(numbers) }
     }
 }
 
@@ -213,7 +338,7 @@ mod tests {
 
         #[test]
         fn stretches_cover_all_examples_once(dimension in 1..3000_usize, count in 0..100_usize) {
-            let singles = Singles { dimension, count, numbers: vec![0.0; dimension * count] };
+            let singles = Singles::from(&Matrix::zeros(dimension, count));
             let covered: Vec<usize> = singles.stretches(3.min(count)..count).flatten().collect();
             prop_assert_eq!(covered, (3.min(count)..count).collect::<Vec<_>>());
         }

@@ -308,7 +308,7 @@ fn slices(
 ) -> Result<Vec<Scene>> {
     let stride = table.rows().div_ceil(COMPARED).max(1);
     let rows: Vec<usize> = (0..table.rows()).step_by(stride).collect();
-    let some = preparation.apply(&table.excerpt(&rows), "public", true)?;
+    let some = preparation.apply(&table.excerpt(&rows)?, "public", true)?;
     let answers = answers(&some);
     let mut found: Vec<(f64, Scene)> = Vec::new();
     for name in table.names.iter().filter(|name| !known.contains(&name.as_str())) {
@@ -340,7 +340,7 @@ fn declared(table: &Table, means: &BTreeMap<String, f64>, label: &str) -> Option
 /// If no column separates enough groups, as in tables of images: the third of the records that is
 /// farthest out along a principal direction of the features, and the third at its other end.
 fn ends(table: &Table, preparation: &Preparation, wanted: usize) -> Result<Vec<Scene>> {
-    let prepared = |rows: &[usize]| preparation.apply(&table.excerpt(rows), "public", true);
+    let prepared = |rows: &[usize]| preparation.apply(&table.excerpt(rows)?, "public", true);
     let stride = table.rows().div_ceil(SPANNING).max(1);
     let some: Vec<usize> = (0..table.rows()).step_by(stride).collect();
     let main = Principal::centred(&prepared(&some)?.features, wanted.div_ceil(2));
@@ -427,8 +427,8 @@ mod tests {
         let names = rows.clone().map(|row| format!("n{row}")).collect();
         let columns = vec![
             Column::Numbers(season),
-            Column::Numbers(size),
-            Column::Numbers(turn),
+            Column::Numbers(size.into()),
+            Column::Numbers(turn.into()),
             Column::Text(names),
             Column::Numbers(label),
         ];
@@ -521,8 +521,8 @@ mod tests {
         let scene =
             declared(&table, &BTreeMap::from([("size".to_owned(), 90.0)]), "label").unwrap();
         let Column::Numbers(sizes) = table.column("size").unwrap() else { panic!() };
-        let least = scene.acting.iter().map(|row| sizes[*row]).fold(f64::INFINITY, f64::min);
-        assert!(scene.public.iter().all(|row| sizes[*row] <= least));
+        let least = scene.acting.iter().map(|row| sizes.get(*row)).fold(f64::INFINITY, f64::min);
+        assert!(scene.public.iter().all(|row| sizes.get(*row) <= least));
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl Stage {
         let mut rows = some(all, count, &mut draw).concat();
         // In the order of the file, as in a run.
         rows.sort_unstable();
-        let mut table = self.table.excerpt(&rows);
+        let mut table = self.table.excerpt(&rows)?;
         let mut owners: Vec<u32> =
             rows.iter().filter_map(|row| self.owners.get(*row)).copied().collect();
         if let Some(unit) = self.unit() {
@@ -368,10 +368,10 @@ impl Stage {
             self.whose.as_ref().map(|_| Arc::new(Persons::of_counts(all.iter().map(Vec::len))))
         };
         let preparation = side.preparation.under(&self.private.definition);
-        let private = self.table.excerpt(&trained.concat());
+        let private = self.table.excerpt(&trained.concat())?;
         let mut private = preparation.apply_private(&private, "private", true)?;
         private.persons = persons(&trained);
-        let judges = self.table.excerpt(&judging.concat());
+        let judges = self.table.excerpt(&judging.concat())?;
         let mut judges = side.preparation.apply_for_evaluation(&judges, "judges")?;
         judges.persons = persons(&judging).filter(|it| it.records() == judges.len());
         let (public, preparation) = (side.public.clone(), side.preparation.clone());

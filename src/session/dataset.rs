@@ -12,7 +12,7 @@ use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
 use crate::data::overlap::Sketch;
 use crate::data::persons;
-use crate::data::read::{self, Reading, ReadingProgress, Unwatched, parts};
+use crate::data::read::{self, Overflow, Reading, ReadingProgress, Unwatched, parts};
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
 use crate::data::{Missing, missing};
 use crate::error::{Error, Result};
@@ -299,7 +299,7 @@ fn chosen_rows(
             table.rows(),
             definition.name
         ));
-        table = table.select(&complete);
+        table = table.select(&complete)?;
     }
     Ok(table)
 }
@@ -371,10 +371,11 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, path: &Path, reading: &Reading) -> Result<Table> {
-        match self.role {
-            Role::Public => read::read(path, reading, self.progress),
-            Role::Private => read::read_private(path, reading, self.progress),
-        }
+        let reader = match self.role {
+            Role::Public => read::Reader::default(),
+            Role::Private => read::Reader::private(),
+        };
+        reader.with(Overflow::to(self.workspace.folder())).read(path, reading, self.progress)
     }
 
     fn file_with(&mut self, file: &str, reading: &Reading) -> Result<(Table, String)> {

@@ -147,7 +147,7 @@ pub fn predict(
     model.preparation.refuse_others(table, &origin)?;
     let rows = table.rows();
     let complete = model.preparation.complete_rows(table, false)?;
-    let selected = complete.as_ref().map(|complete| table.select(complete));
+    let selected = complete.as_ref().map(|complete| table.select(complete)).transpose()?;
     let rows_of = selected.as_ref().unwrap_or(table);
     let mut answers = PredictedLabels::none(model, rows);
     let clipped = model.preparation.in_blocks(rows_of, BLOCK, &mut |first, features| {
@@ -166,7 +166,7 @@ impl Predictions {
     pub fn columns(&self) -> Vec<(String, Column)> {
         match &self.answers {
             PredictedLabels::Numbers(numbers) => {
-                vec![("prediction".to_owned(), Column::Numbers(numbers.clone()))]
+                vec![("prediction".to_owned(), Column::Numbers(numbers.clone().into()))]
             }
             PredictedLabels::Classes { names, of, probabilities, .. } => {
                 let name = |class: &Option<u32>| {
@@ -174,7 +174,7 @@ impl Predictions {
                 };
                 let classes = Column::Text(of.iter().map(name).collect());
                 let likely = names.iter().zip(probabilities).map(|(name, row)| {
-                    (format!("probability_{name}"), Column::Numbers(row.clone()))
+                    (format!("probability_{name}"), Column::Numbers(row.clone().into()))
                 });
                 std::iter::once(("prediction".to_owned(), classes)).chain(likely).collect()
             }
@@ -188,7 +188,7 @@ impl Predictions {
             Missing::Drop => model.preparation.complete_rows(table, true)?,
             Missing::Refuse | Missing::PublicMean => None,
         };
-        let selected = rows.as_ref().map(|rows| table.select(rows));
+        let selected = rows.as_ref().map(|rows| table.select(rows)).transpose()?;
         let truth = model.preparation.truth(selected.as_ref().unwrap_or(table))?;
         let place = |at: usize| rows.as_ref().map_or(at, |rows| rows[at]);
         let (measured, right, rows) = match (&self.answers, &truth) {
@@ -282,8 +282,8 @@ mod tests {
         let [(_, first), (_, none), (_, one)] = &columns[..] else { panic!("three columns") };
         assert!(*first == Column::Text(["0", "1", "1"].map(str::to_owned).to_vec()));
         let (Column::Numbers(none), Column::Numbers(one)) = (none, one) else { panic!("numbers") };
-        for (none, one) in none.iter().zip(one) {
-            assert!((none + one - 1.0).abs() < 1e-15 && *none > 0.0 && *one > 0.0);
+        for (none, one) in none.iter().zip(one.iter()) {
+            assert!((none + one - 1.0).abs() < 1e-15 && none > 0.0 && one > 0.0);
         }
         let score = predictions.score(&model, &rows).unwrap();
         assert_eq!((score.value, score.name()), (2.0 / 3.0, "accuracy"));

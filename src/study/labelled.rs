@@ -385,9 +385,7 @@ impl LabelledProblem {
         if case.logarithm {
             let label = table.names.iter().position(|name| name == case.label);
             if let Some(Column::Numbers(cells)) = label.map(|at| &mut table.columns[at]) {
-                for cell in cells.iter_mut() {
-                    *cell = cell.ln();
-                }
+                *cells = cells.iter().map(f64::ln).collect();
             }
         }
         let mut definition =
@@ -431,7 +429,7 @@ impl LabelledProblem {
         public: data::PublicRecords,
         seed: u64,
     ) -> Result<Split> {
-        let parts = self.parts(seed);
+        let parts = self.parts(seed)?;
         Self::split_of(preparation, public, parts)
     }
 
@@ -439,7 +437,7 @@ impl LabelledProblem {
     /// shuffle; private ones beyond those of the split are drawn with replacement.
     pub(super) fn resized(&self, seed: u64, private: usize, public: usize) -> Result<Split> {
         let preparation = self.preparation()?;
-        let (all, judges) = self.parts(seed);
+        let (all, judges) = self.parts(seed)?;
         let mut generator = ChaCha20Rng::seed_from_u64(seed);
         let again = |_| generator.random_range(0..all.rows());
         let rows: Vec<usize> = if private <= all.rows() {
@@ -448,9 +446,9 @@ impl LabelledProblem {
             (0..all.rows()).chain((all.rows()..private).map(again)).collect()
         };
         let chosen = shuffled(self.source.rows(), seed);
-        let source = self.source.select(&chosen[..public.min(chosen.len())]);
+        let source = self.source.select(&chosen[..public.min(chosen.len())])?;
         let public = preparation.apply(&source, "public", true)?.into();
-        Self::split_of(preparation, public, (all.select(&rows), judges))
+        Self::split_of(preparation, public, (all.select(&rows)?, judges))
     }
 
     fn split_of(
@@ -479,12 +477,12 @@ impl LabelledProblem {
     }
 
     /// The rows that play the private ones, and those that judge.
-    pub fn parts(&self, seed: u64) -> (data::Table, data::Table) {
+    pub fn parts(&self, seed: u64) -> Result<(data::Table, data::Table)> {
         let mut rows: Vec<usize> = (0..self.target.rows()).collect();
         rows.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
         let count = self.private_records();
         let (private, judges) = rows.split_at(count);
-        (self.target.select(private), self.target.select(judges))
+        Ok((self.target.select(private)?, self.target.select(judges)?))
     }
 }
 

@@ -254,19 +254,19 @@ impl UnitCase {
     ) -> Result<Split> {
         let unit = Unit::parse(self.unit).ok_or_else(|| Error::failed("a unit has no column"))?;
         let table = by_person(&problem.target, &unit, self.most, WithoutUnit::OwnPerson)?;
-        let table = if self.few { with_few_records(table, seed) } else { table };
+        let table = if self.few { with_few_records(table, seed)? } else { table };
         let persons =
             table.persons.clone().ok_or_else(|| Error::failed("the table names no persons"))?;
         let mut order = shuffled(persons.count(), seed);
         let judging = order.split_off(persons.count() / 2);
         order.sort_unstable();
         let (rows, own) = persons.chosen(&order);
-        let mut private = preparation.apply(&table.select(&rows), "private", true)?;
+        let mut private = preparation.apply(&table.select(&rows)?, "private", true)?;
         private.persons = Some(Arc::new(own));
         let source = by_person(&problem.source, &unit, usize::MAX, WithoutUnit::OwnPerson)?;
-        let source = if self.few { with_few_records(source, seed) } else { source };
+        let source = if self.few { with_few_records(source, seed)? } else { source };
         let public = preparation.apply(&source, "public", true)?;
-        let judges = table.select(&persons.chosen(&judging).0);
+        let judges = table.select(&persons.chosen(&judging).0)?;
         Ok(Split {
             public: crate::data::PublicRecords::from(public).by_person(source.persons),
             private,
@@ -278,8 +278,8 @@ impl UnitCase {
 
 /// The same persons with fewer records: of n persons, the j-th by chance keeps n/j at most. So
 /// half of them have one record, a quarter two or three, and some have many.
-fn with_few_records(table: Table, seed: u64) -> Table {
-    let Some(persons) = &table.persons else { return table };
+fn with_few_records(table: Table, seed: u64) -> Result<Table> {
+    let Some(persons) = &table.persons else { return Ok(table) };
     let mut most = vec![0; persons.count()];
     for (rank, person) in shuffled(persons.count(), seed).into_iter().enumerate() {
         most[person] = persons.count() / (rank + 1);
@@ -289,7 +289,7 @@ fn with_few_records(table: Table, seed: u64) -> Table {
     let kept: Vec<_> = kept.collect();
     let fewer = Persons::of_counts(kept.iter().map(ExactSizeIterator::len));
     let rows: Vec<usize> = kept.into_iter().flatten().collect();
-    table.select(&rows).of_persons(fewer)
+    Ok(table.select(&rows)?.of_persons(fewer))
 }
 
 /// If every record has this guarantee, k of them together have the one that is asked for:
@@ -320,7 +320,8 @@ mod tests {
     fn most_persons_keep_few_records() {
         let column = crate::data::Column::Numbers((0..1000).map(f64::from).collect());
         let table = Table::of_rows("t.csv", vec!["x".to_owned()], vec![column]).unwrap();
-        let fewer = with_few_records(table.of_persons(Persons::of_counts(vec![10; 100])), 3);
+        let fewer =
+            with_few_records(table.of_persons(Persons::of_counts(vec![10; 100])), 3).unwrap();
         let persons = fewer.persons.as_ref().unwrap();
         let with = |count: usize| persons.iter().filter(|own| own.len() == count).count();
         assert_eq!((persons.count(), with(0), with(1), with(2)), (100, 0, 50, 17));

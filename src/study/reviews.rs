@@ -46,7 +46,8 @@ impl ReviewStudy {
         let Some(Column::Numbers(kinds)) = kind.map(|at| &table.columns[at]) else {
             return Err(Error::failed("the reviews have no column 'domain' of numbers"));
         };
-        let of = |kind: usize| (0..kinds.len()).filter(|at| kinds[*at] == kind as f64).collect();
+        let of =
+            |kind: usize| (0..kinds.len()).filter(|at| kinds.get(*at) == kind as f64).collect();
         let rows: Vec<Vec<usize>> = (0..KINDS.len()).map(of).collect();
         if rows.iter().any(|rows| rows.len() <= COUNTS[1] + COUNTS[2] || rows.len() < COUNTS[0]) {
             return Err(Error::failed("a kind of goods has too few reviews"));
@@ -90,10 +91,10 @@ impl ReviewStudy {
         let (source, target) = (order(from), order(to));
         let (own, rest) = target.split_at(own);
         let (private, judges) = rest.split_at(private);
-        let source = self.table.select(&[&source[..others], own].concat());
+        let source = self.table.select(&[&source[..others], own].concat())?;
         let settings = PreparationSettings::default();
         let preparation = Preparation::fit(&source, &self.problem.definition, &settings)?;
-        let (private, judges) = (self.table.select(private), self.table.select(judges));
+        let (private, judges) = (self.table.select(private)?, self.table.select(judges)?);
         Ok(Split {
             public: preparation.apply(&source, "public", true)?.into(),
             private: preparation.apply(&private, "private", true)?,
@@ -175,9 +176,9 @@ mod tests {
             features.extend([label + 0.3 * noise, noise.cos(), f64::from(i % 4)]);
         }
         let columns = vec![
-            Column::Numbers(kinds),
+            Column::Numbers(kinds.into()),
             Column::Vectors(Vectors::new(3, Values::F64(features)).unwrap()),
-            Column::Numbers(labels),
+            Column::Numbers(labels.into()),
         ];
         let names = ["domain", "features", "labels"].map(str::to_owned).to_vec();
         Table::of_rows("reviews", names, columns).unwrap()
@@ -196,7 +197,7 @@ mod tests {
             let profiled = row.mean(5).unwrap();
             assert!(profiled > 0.0 && profiled < 0.9, "{}: {profiled}", row.label);
         }
-        let few = reviews().select(&(0..800).collect::<Vec<_>>());
+        let few = reviews().select(&(0..800).collect::<Vec<_>>()).unwrap();
         assert!(ReviewStudy::new(few, 1).is_err());
     }
 }

@@ -428,7 +428,7 @@ struct ChoiceScene {
 impl ChoiceScene {
     fn set(problem: &LabelledProblem, split: u64) -> Result<Self> {
         let folder = Scratch::new()?;
-        let (private, judges) = problem.parts(split);
+        let (private, judges) = problem.parts(split)?;
         let workspace = Workspace::fresh(&folder.0);
         let definition = |name: &str, role: Role, rows: &Rows| -> Result<DatasetDefinition> {
             let path = folder.0.join(format!("{name}.csv"));

@@ -144,11 +144,11 @@ impl CellComparison {
     fn holds(&self, table: &Table) -> Result<Vec<Truth>> {
         match (self.column.column(table)?, &self.value) {
             (Column::Numbers(cells), Literal::Number(number)) => {
-                let truth = |cell: &f64| {
+                let truth = |cell: f64| {
                     if cell.is_nan() {
                         Truth::Unknown
                     } else {
-                        self.operator.holds(cell, number).into()
+                        self.operator.holds(&cell, number).into()
                     }
                 };
                 Ok(cells.iter().map(truth).collect())

@@ -3,6 +3,7 @@
 use super::key::{DigestKey, GROUPS, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};
 use crate::data::column::Column;
+use crate::data::numbers::{Numbers, Window};
 use crate::data::table::Table;
 use crate::data::vectors::Vectors;
 use crate::numeric::parallel;
@@ -27,10 +28,12 @@ impl Sketch {
         let plan = HashPlan::of(table, key);
         let cells = plan.cells * rows;
         let threads = parallel::threads().min(cells / WORTH_A_THREAD).max(1);
+        // Each thread has a stretch of its own, so that columns on the disk are read once.
+        let stretch = rows.div_ceil(threads).next_multiple_of(BLOCK);
         let share = |thread: usize| {
             let mut gathered = [const { Lowest::new() }; CLASSES];
-            let mut block = RowSums::new();
-            for start in (thread * BLOCK..rows).step_by(threads * BLOCK) {
+            let mut block = RowSums::new(table.columns.len());
+            for start in (thread * stretch..rows.min((thread + 1) * stretch)).step_by(BLOCK) {
                 block.fill(table, key, &plan, start);
                 block.digest(key, &plan, &mut gathered);
             }
@@ -155,8 +158,9 @@ fn kinds(column: &Column) -> Vec<HashedKind> {
     let kind = |constant: bool| if constant { HashedKind::Constant } else { HashedKind::Varying };
     match column {
         Column::Numbers(cells) => {
-            let same = |x: &f64| word(*x) == word(cells[0]);
-            vec![if is_counter(cells) { HashedKind::Counter } else { kind(cells.iter().all(same)) }]
+            let first = word(cells.get(0));
+            let constant = || cells.iter().all(|x| word(x) == first);
+            vec![if is_counter(cells) { HashedKind::Counter } else { kind(constant()) }]
         }
         Column::Text(cells) => vec![kind(cells.iter().all(|cell| *cell == cells[0]))],
         Column::Vectors(vectors) => constants(vectors).into_iter().map(kind).collect(),
@@ -179,9 +183,9 @@ fn constants(vectors: &Vectors) -> Vec<bool> {
 }
 
 /// Whole numbers, nearly all different, nearly without gaps: the rows, numbered.
-fn is_counter(cells: &[f64]) -> bool {
+fn is_counter(cells: &Numbers) -> bool {
     let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-    for &x in cells {
+    for x in cells.iter() {
         if x.fract() != 0.0 {
             return false; // also for NaN
         }
@@ -192,7 +196,7 @@ fn is_counter(cells: &[f64]) -> bool {
         return false;
     }
     let mut seen = vec![false; range as usize];
-    for x in cells {
+    for x in cells.iter() {
         seen[(x - least) as usize] = true;
     }
     seen.iter().filter(|seen| **seen).count() as f64 >= 0.98 * rows
@@ -203,7 +207,7 @@ fn spread(column: &Column, position: usize) -> f64 {
     let rows = column.len();
     let at = (0..rows).step_by(rows.div_ceil(SAMPLE).max(1));
     let mut words: Vec<u64> = match column {
-        Column::Numbers(cells) => at.map(|row| word(cells[row])).collect(),
+        Column::Numbers(cells) => at.map(|row| word(cells.get(row))).collect(),
         Column::Vectors(vectors) => at.map(|row| word(vectors.value(row, position))).collect(),
         Column::Text(cells) => {
             let mut texts: Vec<&str> = at.map(|row| cells[row].as_str()).collect();
@@ -231,12 +235,15 @@ struct RowSums {
     /// The digest of the row's place, including columns that number the rows.
     place: [u64; BLOCK],
     cells: [u64; BLOCK],
+    /// One for each column.
+    windows: Vec<Window>,
 }
 
 impl RowSums {
-    fn new() -> Self {
+    fn new(columns: usize) -> Self {
+        let windows = (0..columns).map(|_| Window::default()).collect();
         let sums = || vec![[0; BLOCK]; GROUPS];
-        Self { rows: 0, free: sums(), bound: sums(), place: [0; BLOCK], cells: [0; BLOCK] }
+        Self { rows: 0, free: sums(), bound: sums(), place: [0; BLOCK], cells: [0; BLOCK], windows }
     }
 
     fn fill(&mut self, table: &Table, key: &DigestKey, plan: &HashPlan, start: usize) {
@@ -249,10 +256,11 @@ impl RowSums {
         for (at, (content, line)) in table.provenance_of(start..end).enumerate() {
             self.place[at] = key.place(&content.sum, line);
         }
-        for (column, places) in table.columns.iter().zip(&plan.places) {
+        for (at, (column, places)) in table.columns.iter().zip(&plan.places).enumerate() {
             match column {
                 Column::Numbers(cells) if places[0].kind != HashedKind::Constant => {
-                    for (hash, x) in self.cells.iter_mut().zip(&cells[start..end]) {
+                    let cells = self.windows[at].read(cells, start..end);
+                    for (hash, x) in self.cells.iter_mut().zip(cells) {
                         *hash = key.number(*x);
                     }
                     self.add(places[0]);

@@ -25,7 +25,7 @@ pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<
     match table.column(column)? {
         Column::Numbers(numbers) => match numbers.iter().position(|number| number.is_nan()) {
             Some(row) if gaps == Gaps::Refused => Err(flawed(row, "")),
-            _ => Ok(Cow::Borrowed(numbers)),
+            _ => Ok(numbers.whole()),
         },
         vectors @ Column::Vectors(_) => {
             Err(Error::failed(format!("expected one number in each row, found {}", vectors.kind()))

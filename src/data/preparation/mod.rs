@@ -36,8 +36,10 @@ use super::missing;
 use super::names;
 use super::selection::feature_columns;
 use super::table::Table;
-use super::{Bounded, Bounds, Classes, Dataset, Task};
+use super::{Bounded, Bounds, Classes, Dataset, HeldOut, Task};
 use crate::error::{Error, Result};
+use crate::memory;
+use crate::numeric::columns::Singles;
 use crate::numeric::{Matrix, parallel};
 
 use cells::Gaps;
@@ -205,7 +207,7 @@ impl Preparation {
         let Some(complete) = self.dropping(table, with_label)? else {
             return self.bounded(table, name, with_label, None);
         };
-        let dataset = self.bounded(&table.excerpt(&complete), name, with_label, None)?;
+        let dataset = self.bounded(&table.excerpt(&complete)?, name, with_label, None)?;
         Ok(spread(dataset, &complete, table.rows()))
     }
 
@@ -215,22 +217,12 @@ impl Preparation {
         let Some(usable) = self.usable_rows(table, with_label)? else {
             return self.bounded(table, name, with_label, None);
         };
-        let dataset = self.bounded(&table.excerpt(&usable), name, with_label, None)?;
+        let dataset = self.bounded(&table.excerpt(&usable)?, name, with_label, None)?;
         Ok(spread(dataset, &usable, table.rows()))
     }
 
-    /// The same for some rows, without copying all of them at once.
-    pub fn apply_to_private_rows(
-        &self,
-        table: &Table,
-        rows: &[usize],
-        name: &str,
-        with_label: bool,
-    ) -> Result<Dataset> {
-        in_doubles(table, rows, PART, |part| self.apply_private(part, name, with_label))
-    }
-
-    /// The same within these bounds, as methods take them.
+    /// The same for some rows within these bounds, as methods take them: in parts, so that nothing is
+    /// copied as a whole.
     pub fn bounded_private_rows(
         &self,
         table: &Table,
@@ -238,9 +230,8 @@ impl Preparation {
         (name, with_label): (&str, bool),
         bounds: Bounds,
     ) -> Result<Bounded> {
-        Bounded::gathered((self.dimension(), rows.len()), bounds, |take| {
-            in_parts(table, rows, PART, |part| self.apply_private(part, name, with_label), take)
-        })
+        let prepare = |part: &Table| self.apply_private(part, name, with_label);
+        Bounded::gathered(bounds, |finish| self.gather(table, rows, PART, prepare, finish))
     }
 
     /// [`Self::apply_for_evaluation`] of some private rows, without the unusable ones.
@@ -249,14 +240,33 @@ impl Preparation {
         table: &Table,
         rows: &[usize],
         name: &str,
-    ) -> Result<Dataset> {
-        in_doubles(table, rows, PART, |part| {
+    ) -> Result<HeldOut> {
+        let prepare = |part: &Table| {
             self.fits(part, true)?;
             match self.usable_rows(part, true)? {
-                Some(usable) => self.for_evaluation(&part.excerpt(&usable), name),
+                Some(usable) => self.for_evaluation(&part.excerpt(&usable)?, name),
                 None => self.for_evaluation(part, name),
             }
-        })
+        };
+        self.gather(table, rows, PART, prepare, &mut |_| ())
+    }
+
+    /// Prepares `size` rows at a time, finishes each part, and puts the parts together: on the disk,
+    /// if the table is there.
+    fn gather(
+        &self,
+        table: &Table,
+        rows: &[usize],
+        size: usize,
+        prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
+        finish: &mut dyn FnMut(&mut Dataset),
+    ) -> Result<Dataset<Singles>> {
+        let mut features = Singles::with_room(self.dimension(), rows.len(), table.space())?;
+        let all = in_parts(table, rows, size, prepare, &mut |part| {
+            finish(part);
+            features.push(&part.features)
+        })?;
+        Ok(all.with_features(features))
     }
 
     /// Bounded features, but labels in original units, unclipped: for evaluation. The label bound
@@ -264,7 +274,7 @@ impl Preparation {
     /// drop them. A released mean must divide the sum over these records by the number of *rows*.
     pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
         self.fits(table, true)?;
-        let complete = self.dropping(table, true)?.map(|rows| table.excerpt(&rows));
+        let complete = self.dropping(table, true)?.map(|rows| table.excerpt(&rows)).transpose()?;
         self.for_evaluation(complete.as_ref().unwrap_or(table), name)
     }
 
@@ -400,6 +410,12 @@ impl Preparation {
     /// Bounded features, one example per column, and which had to be clipped.
     fn features(&self, table: &Table, scores: Option<&Matrix>) -> Result<(Matrix, Vec<bool>)> {
         let coded = self.coded(table)?;
+        if table.space().is_some() {
+            let numbers = self.dimension() as u64 * table.rows() as u64;
+            memory::check(numbers * size_of::<f64>() as u64).map_err(|error| {
+                error.within("these records are needed all at once").at(table.origin.clone())
+            })?;
+        }
         let mut features = Matrix::zeros(self.dimension(), table.rows());
         let clipped = self.fill(&coded, 0, &mut features, scores);
         Ok((features, clipped))
@@ -565,16 +581,16 @@ fn in_parts(
     rows: &[usize],
     size: usize,
     prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
-    take: &mut dyn FnMut(&mut Dataset),
+    take: &mut dyn FnMut(&mut Dataset) -> Result<()>,
 ) -> Result<Dataset<()>> {
     // No rows are a part, too.
     let parts = if rows.is_empty() { vec![rows] } else { rows.chunks(size).collect() };
     let mut all: Option<Dataset<()>> = None;
     for several in parts.chunks(AT_ONCE) {
-        let part = |at: usize| prepare(&table.excerpt(several[at]));
+        let part = |at: usize| prepare(&table.excerpt(several[at])?);
         for part in parallel::map(several.len(), part) {
             let mut part = part?;
-            take(&mut part);
+            take(&mut part)?;
             let part = part.with_features(());
             match &mut all {
                 None => all = Some(part),
@@ -591,25 +607,6 @@ fn in_parts(
         }
     }
     all.ok_or_else(|| Error::failed("no rows were prepared").cure("please report this"))
-}
-
-/// The parts together, in doubles.
-fn in_doubles(
-    table: &Table,
-    rows: &[usize],
-    size: usize,
-    prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
-) -> Result<Dataset> {
-    let (mut numbers, mut records, mut dimension) = (Vec::new(), 0, 0);
-    let all = in_parts(table, rows, size, prepare, &mut |part| {
-        dimension = part.dimension();
-        if records == 0 {
-            numbers.reserve_exact(dimension * rows.len());
-        }
-        records += part.len();
-        numbers.extend_from_slice(part.features.as_slice());
-    })?;
-    Ok(all.with_features(Matrix::from_vec(dimension, records, numbers)))
 }
 
 fn gaps(missing: Missing) -> Gaps {

@@ -362,7 +362,7 @@ impl Preparation {
             return self.bounded(table, name, with_label, Some(scores));
         };
         let scores = scores.select_columns(&complete);
-        let some = table.excerpt(&complete);
+        let some = table.excerpt(&complete)?;
         let dataset = self.bounded(&some, name, with_label, Some(&scores))?;
         Ok(spread(dataset, &complete, table.rows()))
     }

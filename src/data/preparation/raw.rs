@@ -28,7 +28,7 @@ impl Preparation {
     /// messages.
     pub fn expected(&self, origin: &str) -> Result<Table> {
         let column = |encoding: &Encoding| match encoding {
-            Encoding::Number { .. } => Some(Column::Numbers(Vec::new())),
+            Encoding::Number { .. } => Some(Column::Numbers(Vec::new().into())),
             Encoding::Category { .. } => Some(Column::Text(Vec::new())),
             Encoding::Vector { scales, .. } => {
                 Vectors::new(scales.len(), Values::F64(Vec::new())).map(Column::Vectors)
@@ -82,12 +82,11 @@ impl Preparation {
         take: &mut dyn FnMut(usize, &Matrix) -> Result<()>,
     ) -> Result<usize> {
         self.fits(table, false)?;
-        let coded = self.coded(table)?;
         let mut clipped = 0;
-        for first in (0..table.rows()).step_by(most.max(1)) {
-            let rows = most.max(1).min(table.rows() - first);
-            let mut features = Matrix::zeros(self.dimension(), rows);
-            let shortened = self.fill(&coded, first, &mut features, None);
+        let rows: Vec<usize> = (0..table.rows()).collect();
+        for (block, rows) in rows.chunks(most.max(1)).enumerate() {
+            let first = block * most.max(1);
+            let (features, shortened) = self.features(&table.excerpt(rows)?, None)?;
             clipped += shortened.iter().filter(|&&shortened| shortened).count();
             take(first, &features)?;
         }

@@ -206,7 +206,7 @@ fn a_flawed_cell_is_named_with_line_column_and_cure() {
 #[test]
 fn a_column_whose_flawed_rows_were_filtered_out_is_numeric() {
     let whole = table("a,y\n1,2\nNA,3\n4,5\n");
-    let part = whole.select(&[0, 2]);
+    let part = whole.select(&[0, 2]).unwrap();
     let preparation = Preparation::fit(&part, &definition("y"), &raw()).unwrap();
     assert_eq!(example(&preparation.apply(&part, "d", true).unwrap(), 1), [4.0]);
 }
@@ -393,7 +393,7 @@ fn impossible_classes_are_refused_with_a_cure() {
     assert!(refused(SHOPS, &["a"]).contains("only one class"));
     assert!(refused(SHOPS, &["1", "1.0"]).contains("twice"));
     let vectors = Column::Vectors(Vectors::new(2, Values::F32(vec![0.0; 4])).unwrap());
-    let numbers = Column::Numbers(vec![1.0, 2.0]);
+    let numbers = Column::Numbers(vec![1.0, 2.0].into());
     let vectors = Table::of_rows("t.npz", strings(&["x", "y"]), vec![numbers, vectors]);
     let error = class_names(&vectors.ok().unwrap(), &classified(&[])).unwrap_err().to_string();
     assert!(error.contains("expected one value in each row, found vectors of 2"), "{error}");
@@ -556,7 +556,7 @@ fn rows_prepared_in_parts_are_those_prepared_at_once() {
     lenient.missing = Missing::Drop;
     let preparation = fit(SHOPS, &definition("y"), &raw()).under(&lenient);
     let wanted: Vec<usize> = (0..40).filter(|row| row % 5 != 1).collect();
-    let some = table.select(&wanted);
+    let some = table.select(&wanted).unwrap();
     let (whole, judged) = (
         preparation.apply(&some, "x", true).unwrap(),
         preparation.apply_for_evaluation(&some, "x"),
@@ -564,10 +564,12 @@ fn rows_prepared_in_parts_are_those_prepared_at_once() {
     let judged = judged.unwrap();
     for size in [1, 3, 32, 33] {
         let parts = |prepare: &(dyn Fn(&Table) -> Result<Dataset> + Sync)| {
-            in_doubles(&table, &wanted, size, prepare).unwrap()
+            preparation.gather(&table, &wanted, size, prepare, &mut |_| ()).unwrap()
         };
-        assert_eq!(parts(&|part| preparation.apply(part, "x", true)), whole, "{size}");
-        assert_eq!(parts(&|part| preparation.apply_for_evaluation(part, "x")), judged, "{size}");
+        let singles = |data: &Dataset| data.clone().in_singles();
+        assert_eq!(parts(&|part| preparation.apply(part, "x", true)), singles(&whole), "{size}");
+        let found = parts(&|part| preparation.apply_for_evaluation(part, "x"));
+        assert_eq!(found, singles(&judged), "{size}");
     }
     let asked = ("x", true);
     let bounds = Bounds { feature_norm: 0.7, label: 0.5 };

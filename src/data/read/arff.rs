@@ -30,17 +30,16 @@ struct Attribute {
 pub fn read(input: &Input) -> Result<Table> {
     let mut records = FileRecords::new(input, None);
     let attributes = header(input, &mut records)?;
-    let mut columns: Vec<Column> =
-        attributes
-            .iter()
-            .map(|attribute| {
-                if attribute.numeric {
-                    Column::Numbers(Vec::new())
-                } else {
-                    Column::Text(Vec::new())
-                }
-            })
-            .collect();
+    let mut columns: Vec<Column> = attributes
+        .iter()
+        .map(|attribute| {
+            if attribute.numeric {
+                Column::Numbers(Vec::new().into())
+            } else {
+                Column::Text(Vec::new())
+            }
+        })
+        .collect();
     let mut lines = Vec::new();
     while let Some(record) = records.next()? {
         let text = record.text(input).map(str::trim);
@@ -70,7 +69,7 @@ pub fn read(input: &Input) -> Result<Table> {
             .cure("at least one row is needed"));
     }
     let names = attributes.into_iter().map(|attribute| attribute.name).collect();
-    Table::new(input.origin.clone(), names, columns, lines)
+    Table::new(input.origin.clone(), names, columns, lines.into())
 }
 
 /// A cell according to its attribute's declaration.

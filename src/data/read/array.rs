@@ -447,7 +447,7 @@ impl Decoder<'_, '_> {
                 .cure("replace infinite numbers before saving, or remove such records"));
         }
         if width == 1 {
-            return Ok(Column::Numbers(values.into_f64()));
+            return Ok(Column::Numbers(values.into_f64().into()));
         }
         Vectors::new(width, values)
             .filter(|vectors| vectors.len() == rows)

@@ -64,7 +64,7 @@ pub fn read(input: &Input) -> Result<Table> {
     let mut table: Vec<_> = names
         .iter()
         .zip(columns)
-        .map(|(name, column)| ((*name).to_owned(), Column::Numbers(column)))
+        .map(|(name, column)| ((*name).to_owned(), Column::Numbers(column.into())))
         .collect();
     table.push(("pixel".to_owned(), Column::Vectors(pixels)));
     array::table(input, table)

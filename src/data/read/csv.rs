@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use memchr::memchr;
 
@@ -14,9 +15,12 @@ use super::input::{Input, Unwatched};
 use super::records::{self, FileRecord, FileRecords, RecordBlock, not_utf8};
 use crate::data::column::{Column, finite, is_missing};
 use crate::data::fingerprint::{Fingerprint, Names};
+use crate::data::lines::RowLines;
 use crate::data::missing::lacks_value;
+use crate::data::numbers::Numbers;
 use crate::data::table::{FileEnding, Table};
 use crate::error::{Error, Result};
+use crate::files::scratch::Scratch;
 
 /// The delimiters that can be detected, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -71,11 +75,16 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     let mut table = Table::with_content(input.origin.clone(), names, columns, lines, content)?;
     // In a public file such a row is an error.
     if input.forgiving {
-        let is_unusable = |row: usize| table.columns.iter().all(|it| lacks_value(it.cell(row)));
-        let mut unusable = (0..table.rows()).filter(|row| is_unusable(*row));
-        table.unusable = unusable.next().map(|first| (1 + unusable.count(), table.lines[first]));
-        table.ending = match table.rows().checked_sub(1) {
-            Some(last) if is_unusable(last) => FileEnding::Row,
+        let mut columns = table.columns.iter();
+        let first = columns.next().into_iter().flat_map(Column::cells).enumerate();
+        let mut unusable: Vec<usize> =
+            first.filter(|(_, cell)| lacks_value(*cell)).map(|(row, _)| row).collect();
+        for column in columns {
+            unusable.retain(|row| lacks_value(column.cell(*row)));
+        }
+        table.unusable = unusable.first().map(|first| (unusable.len(), table.lines.at(*first)));
+        table.ending = match unusable.last() {
+            Some(last) if last + 1 == table.rows() => FileEnding::Row,
             _ if input.ends_open() => FileEnding::Line,
             _ => FileEnding::Whole,
         };
@@ -146,7 +155,9 @@ const ROW: usize = 40;
 struct CsvPiece {
     block: RecordBlock,
     columns: Vec<Column>,
-    lines: Vec<u64>,
+    lines: RowLines,
+    /// There is room for this many rows.
+    room: usize,
     /// The fingerprint of these rows.
     content: Fingerprint,
     /// Whether some cells were read as numbers at first.
@@ -158,7 +169,8 @@ impl Default for CsvPiece {
         Self {
             block: RecordBlock::default(),
             columns: Vec::new(),
-            lines: Vec::new(),
+            lines: RowLines::default(),
+            room: 0,
             content: Fingerprint::EMPTY,
             reread: false,
         }
@@ -174,14 +186,14 @@ impl CsvPiece {
         let most = input.most_bytes() / self.columns.len().max(1) as u64;
         let more = ((rows * 1.02) as usize).min(most as usize).saturating_sub(here);
         let more = more.max(here / 16);
-        let cells = self.columns.iter().map(|column| match column {
-            Column::Text(_) => TEXT,
-            _ => size_of::<f64>(),
-        });
+        let texts = self.columns.iter().filter(|column| matches!(column, Column::Text(_))).count();
+        let numbers = (self.columns.len() - texts) * size_of::<f64>();
+        self.room = here + more;
+        let bytes = |row: usize| self.room as u64 * row as u64;
         // Every row has its line and, later, its fingerprint.
-        let row = cells.sum::<usize>() + ROW;
-        input.check_memory((here + more) as u64 * row as u64)?;
-        self.lines.reserve_exact(more);
+        if let Some(space) = input.room(bytes(numbers), bytes(texts * TEXT + ROW))? {
+            self.move_to(&space)?;
+        }
         for column in &mut self.columns {
             match column {
                 Column::Numbers(cells) => cells.reserve_exact(more),
@@ -193,9 +205,19 @@ impl CsvPiece {
     }
 }
 
+impl CsvPiece {
+    /// From now on its numbers are on the disk, if they are not yet.
+    fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
+        self.columns.iter_mut().try_for_each(|column| match column {
+            Column::Numbers(cells) => cells.move_to(space),
+            Column::Text(_) | Column::Vectors(_) => Ok(()),
+        })
+    }
+}
+
 fn clear(column: &mut Column) {
     match column {
-        Column::Numbers(cells) => cells.clear(),
+        Column::Numbers(cells) => cells.truncate(0),
         Column::Text(cells) => cells.clear(),
         Column::Vectors(_) => {}
     }
@@ -378,7 +400,7 @@ impl<'a> CsvFile<'_, 'a> {
         };
         let known = Names::of(names);
         let work = |piece: &mut CsvPiece| self.parse(piece, &known, has_header);
-        let columns = vec![Column::Numbers(Vec::new()); names.len()];
+        let columns = vec![Column::Numbers(Numbers::default()); names.len()];
         let mut all = CsvPiece { columns, ..CsvPiece::default() };
         let mut late = Vec::new();
         let add = |piece: &mut CsvPiece| self.append(piece, &mut all, &mut late);
@@ -409,9 +431,9 @@ impl<'a> CsvFile<'_, 'a> {
     fn parse(&self, piece: &mut CsvPiece, names: &Names, has_header: bool) -> Result<()> {
         let CsvPiece { block, columns, lines, content, .. } = piece;
         let width = names.count();
-        columns.resize(width, Column::Numbers(Vec::new()));
+        columns.resize(width, Column::Numbers(Numbers::default()));
         columns.iter_mut().for_each(clear);
-        lines.clear();
+        *lines = RowLines::default();
         let mut late = Vec::new();
         for record in block.records() {
             let row = lines.len();
@@ -490,17 +512,17 @@ impl<'a> CsvFile<'_, 'a> {
         late: &mut Vec<LateText>,
     ) -> Result<()> {
         let (before, rows) = (all.lines.len(), piece.lines.len());
-        if all.lines.capacity() - before < rows {
+        if all.room < before + rows {
             all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), self.input)?;
         }
         let mut turned = Vec::new();
         for (index, (part, whole)) in piece.columns.iter_mut().zip(&mut all.columns).enumerate() {
             match (part, &mut *whole) {
-                (Column::Numbers(part), Column::Numbers(whole)) => whole.extend_from_slice(part),
+                (Column::Numbers(part), Column::Numbers(whole)) => whole.append(&part.whole())?,
                 (Column::Text(part), Column::Text(whole)) => whole.append(part),
                 (Column::Text(part), _) => {
                     late.push(LateText { column: index, rows: before });
-                    let mut texts = Vec::with_capacity(all.lines.capacity());
+                    let mut texts = Vec::with_capacity(all.room);
                     texts.resize(before, String::new());
                     texts.append(part);
                     *whole = Column::Text(texts);
@@ -517,7 +539,7 @@ impl<'a> CsvFile<'_, 'a> {
         self.restore(&turned, &piece.block, before, &mut all.columns)?;
         all.reread |= !turned.is_empty() || late.iter().any(|late| late.rows > 0);
         all.content = all.content.plus(piece.content);
-        all.lines.append(&mut piece.lines);
+        all.lines.append(&piece.lines);
         Ok(())
     }
 
@@ -719,7 +741,7 @@ mod tests {
 
     fn numbers(table: &Table, name: &str) -> Vec<f64> {
         match table.column(name).ok().unwrap() {
-            Column::Numbers(cells) => cells.clone(),
+            Column::Numbers(cells) => cells.iter().collect(),
             _ => panic!("not numbers"),
         }
     }
@@ -775,7 +797,7 @@ mod tests {
             assert_eq!((a[late].as_str(), b[late].as_str()), ("x", "y"));
             assert!(numbers(&table, "c").iter().all(|&one| one == 1.0));
             assert_eq!(table.content, Fingerprint::of(&table.names, &table.columns));
-            assert!(table.lines.iter().zip(2..).all(|(&line, expected)| line == expected));
+            assert!(table.lines.iter().zip(2..).all(|(line, expected)| line == expected));
         }
     }
 
@@ -913,7 +935,7 @@ mod tests {
             .map(|(name, _)| name.as_str())
             .collect();
         assert_eq!(text, ["mnth", "weathersit"]);
-        assert_eq!(table.lines[8644], 8646);
+        assert_eq!(table.lines.at(8644), 8646);
         assert_eq!(table.duplicated_rows(), 0);
         // Made with Python's csv and hashlib.
         assert_eq!(
@@ -950,7 +972,8 @@ mod tests {
         fn any_text_near_a_table_gives_a_table_or_an_error(text in "[ab1,;\"\r\n]{0,60}") {
             if let Ok(table) = read_bytes("t", text.as_bytes()) {
                 let all = text.split(['\n', '\r']).count() as u64;
-                prop_assert!(table.lines.is_sorted() && table.lines.iter().all(|&line| line <= all));
+                prop_assert!(table.lines.iter().is_sorted());
+                prop_assert!(table.lines.iter().all(|line| line <= all));
                 prop_assert!(table.columns.iter().all(|column| column.len() == table.rows()));
             }
         }

@@ -4,13 +4,14 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
 
 use crate::error::{Error, Result};
+use crate::files::scratch::{Scratch, read_at};
 use crate::memory;
 
 /// Deflate expands a byte to at most 1032, so a header that promises more is wrong.
@@ -41,6 +42,22 @@ impl ReadingProgress for Unwatched {
     }
 }
 
+/// Where the numbers of large tables go.
+#[derive(Debug, Clone)]
+pub struct Overflow {
+    /// A folder on a disk that may hold these data.
+    pub folder: PathBuf,
+    /// Tables of more bytes go there.
+    pub above: u64,
+}
+
+impl Overflow {
+    /// For tables of which there is no room for what is computed from them.
+    pub fn to(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), above: memory::much() }
+    }
+}
+
 enum ByteSource<'a> {
     File(File),
     Memory(&'a [u8]),
@@ -57,6 +74,8 @@ pub struct Input<'a> {
     packed: bool,
     /// Whether an unreadable record becomes one without values (see [`super::read_private`]).
     pub forgiving: bool,
+    /// Where numbers go that do not fit into memory.
+    pub overflow: Option<Overflow>,
     /// Whether a text ended within a line.
     ends_open: AtomicBool,
     progress: Mutex<&'a mut dyn ReadingProgress>,
@@ -109,6 +128,7 @@ impl<'a> Input<'a> {
             start: Vec::new(),
             packed: false,
             forgiving: false,
+            overflow: None,
             ends_open: AtomicBool::new(false),
             progress: Mutex::new(progress),
             reached: AtomicU64::new(0),
@@ -165,6 +185,18 @@ impl<'a> Input<'a> {
     /// Refuses a table that would take this many bytes if there is no room for it.
     pub fn check_memory(&self, bytes: u64) -> Result<()> {
         memory::check(bytes).map_err(|error| error.at(self.origin.clone()))
+    }
+
+    /// Where the numbers of a table go that takes so many bytes, besides the bytes of what else it
+    /// holds: `None` if all of it fits into memory.
+    pub fn room(&self, numbers: u64, others: u64) -> Result<Option<Arc<Scratch>>> {
+        match &self.overflow {
+            Some(overflow) if numbers.saturating_add(others) > overflow.above => {
+                self.check_memory(others)?;
+                Scratch::create_in(&overflow.folder).map(Some)
+            }
+            _ => self.check_memory(numbers.saturating_add(others)).map(|()| None),
+        }
     }
 
     /// The share of the file read so far.
@@ -257,17 +289,6 @@ impl Read for Raw<'_, '_> {
         }
         Ok(read)
     }
-}
-
-/// Reads without a shared position in the file, over which threads would conflict.
-#[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
 impl Seek for Raw<'_, '_> {

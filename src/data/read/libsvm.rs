@@ -109,8 +109,8 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     Table::new(
         input.origin.clone(),
         vec!["label".to_owned(), "x".to_owned()],
-        vec![Column::Numbers(labels), Column::Vectors(vectors)],
-        lines,
+        vec![Column::Numbers(labels.into()), Column::Vectors(vectors)],
+        lines.into(),
     )
 }
 

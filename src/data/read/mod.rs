@@ -44,7 +44,7 @@ use self::input::Input;
 use super::table::Table;
 use crate::error::{Error, Result};
 
-pub use self::input::{ReadingProgress, Unwatched};
+pub use self::input::{Overflow, ReadingProgress, Unwatched};
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,10 +102,41 @@ pub enum Reading {
 
 /// Reads a file, or all [`parts`] of a table in several files.
 pub fn read(path: &Path, reading: &Reading, progress: &mut dyn ReadingProgress) -> Result<Table> {
-    whole(path, &mut |part| {
-        let input = Input::open(part, progress)?;
-        finish(&input, table(&input, &extension(part), reading))
-    })
+    Reader::default().read(path, reading, progress)
+}
+
+/// How files are read: those of public records by default.
+#[derive(Debug, Clone, Default)]
+pub struct Reader {
+    forgiving: bool,
+    overflow: Option<Overflow>,
+}
+
+impl Reader {
+    /// Of private records (see [`read_private`]).
+    pub fn private() -> Self {
+        Self { forgiving: true, overflow: None }
+    }
+
+    /// The same, with a place for tables that are too large for memory.
+    pub fn with(self, overflow: Overflow) -> Self {
+        Self { overflow: Some(overflow), ..self }
+    }
+
+    /// Reads a file, or all [`parts`] of a table in several files.
+    pub fn read(
+        &self,
+        path: &Path,
+        reading: &Reading,
+        progress: &mut dyn ReadingProgress,
+    ) -> Result<Table> {
+        whole(path, &mut |part| {
+            let mut input = Input::open(part, progress)?;
+            input.forgiving = self.forgiving;
+            input.overflow.clone_from(&self.overflow);
+            finish(&input, table(&input, &extension(part), reading))
+        })
+    }
 }
 
 /// Reads a file of private records.
@@ -131,11 +162,7 @@ pub fn read_private(
     reading: &Reading,
     progress: &mut dyn ReadingProgress,
 ) -> Result<Table> {
-    whole(path, &mut |part| {
-        let mut input = Input::open(part, progress)?;
-        input.forgiving = true;
-        finish(&input, table(&input, &extension(part), reading))
-    })
+    Reader::private().read(path, reading, progress)
 }
 
 /// One table of a file or of all parts.
@@ -442,5 +469,114 @@ fn foreign(start: &[u8], extension: &str) -> Option<(&'static str, &'static str)
             Some(("this is a tar archive", "unpack it and name one of its files"))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::data::overlap::{DigestKey, Sketch};
+    use crate::data::write::{WriteFormat, bytes};
+    use crate::data::{
+        Bounds, Column, DatasetDefinition, Preparation, PreparationSettings, Role, Source,
+    };
+
+    /// 50 000 rows: a byte, a single, a double with gaps, text, and a label.
+    fn columns() -> Vec<(String, Column)> {
+        let rows = 0..50_000_u32;
+        let double = |row: u32| if row % 7 == 3 { f64::NAN } else { f64::from(row).sqrt() };
+        let text = |row: u32| ["a", "b", "", "c"][row as usize / 5 % 4].to_owned();
+        [
+            ("byte", Column::Numbers(rows.clone().map(|row| f64::from(row % 256)).collect())),
+            ("single", Column::Numbers(rows.clone().map(|row| f64::from(row) / 8.0).collect())),
+            ("double", Column::Numbers(rows.clone().map(double).collect())),
+            ("text", Column::Text(rows.clone().map(text).collect())),
+            ("y", Column::Numbers(rows.map(|row| f64::from(row * 37 % 101)).collect())),
+        ]
+        .map(|(name, column)| (name.to_owned(), column))
+        .to_vec()
+    }
+
+    /// The file read into memory, and onto the disk.
+    fn both(path: &Path) -> (Table, Table) {
+        let overflow = Overflow { folder: path.parent().unwrap().to_path_buf(), above: 1 << 16 };
+        let read = |reader: Reader| reader.read(path, &Reading::Plain, &mut Unwatched).unwrap();
+        (read(Reader::private()), read(Reader::private().with(overflow)))
+    }
+
+    #[test]
+    fn a_table_on_the_disk_is_the_same_table() {
+        let folder = tempfile::tempdir().unwrap();
+        for format in [WriteFormat::Csv, WriteFormat::Parquet] {
+            let name = if format == WriteFormat::Csv { "t.csv" } else { "t.parquet" };
+            let path = folder.path().join(name);
+            fs::write(&path, bytes(format, &columns()).unwrap()).unwrap();
+            let (memory, disk) = both(&path);
+            assert!(memory.space().is_none() && disk.space().is_some(), "{name}");
+            assert!(memory == disk, "{name}");
+            let key = DigestKey::new([5; 32]);
+            assert!(Sketch::of(&memory, &key) == Sketch::of(&disk, &key), "{name}");
+            assert_eq!(memory.duplicated_rows(), disk.duplicated_rows(), "{name}");
+            let rows: Vec<usize> = (0..50_000).filter(|row| row % 3 != 1).collect();
+            assert!(memory.select(&rows).unwrap() == disk.select(&rows).unwrap(), "{name}");
+            let twice = |table: &Table| Table::concat(&[table, table]).unwrap();
+            assert!(twice(&memory) == twice(&disk), "{name}");
+            assert!(twice(&disk).space().is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_turns_out_to_be_text_leaves_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("late.csv");
+        let mut text = "x,y\n".to_owned();
+        (0..60_000).for_each(|row| text.push_str(&format!("{row},{}\n", row % 3)));
+        text.push_str("none of these,2\n");
+        fs::write(&path, text).unwrap();
+        let (memory, disk) = both(&path);
+        assert!(memory == disk && disk.space().is_some());
+        assert!(matches!(disk.columns[0], Column::Text(_)));
+    }
+
+    #[test]
+    fn prepared_records_are_beside_their_table_and_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        fs::write(&path, bytes(WriteFormat::Parquet, &columns()).unwrap()).unwrap();
+        let (memory, disk) = both(&path);
+        let mut definition =
+            DatasetDefinition::new("t", Role::Public, Source::File("t.parquet".to_owned()));
+        definition.label = Some("y".to_owned());
+        definition.missing = crate::data::Missing::PublicMean;
+        let settings = PreparationSettings::default();
+        let preparation = Preparation::fit(&memory, &definition, &settings).unwrap();
+        let rows: Vec<usize> = (0..50_000).filter(|row| row % 5 != 0).collect();
+        let bounds = Bounds { feature_norm: 0.8, label: 0.5 };
+        let of = |table: &Table| {
+            let asked = ("private", true);
+            let trained = preparation.bounded_private_rows(table, &rows, asked, bounds).unwrap();
+            let judged = preparation.apply_to_private_rows_for_evaluation(table, &rows, "judges");
+            (trained, judged.unwrap())
+        };
+        let ((train, judges), (train_on_disk, judges_on_disk)) = (of(&memory), of(&disk));
+        assert!(train.features.numbers().is_some());
+        assert!(train_on_disk.features.numbers().is_none());
+        assert!(judges_on_disk.features.numbers().is_none());
+        assert_eq!(train, train_on_disk);
+        assert_eq!(judges, judges_on_disk);
+        let chosen: Vec<usize> = (0..rows.len()).step_by(99).collect();
+        assert_eq!(train.select(&chosen), train_on_disk.select(&chosen));
+    }
+
+    #[test]
+    fn a_disk_without_a_place_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        fs::write(&path, bytes(WriteFormat::Csv, &columns()).unwrap()).unwrap();
+        let nowhere = Overflow { folder: "/proc/nowhere".into(), above: 1 << 16 };
+        let told = Reader::private().with(nowhere).read(&path, &Reading::Plain, &mut Unwatched);
+        assert!(told.err().unwrap().to_string().contains("/proc/nowhere"));
     }
 }

@@ -25,6 +25,7 @@ use super::in_turn::{self, in_turn};
 use super::input::Input;
 use super::pages::{PageTray, Pages};
 use crate::data::column::Column;
+use crate::data::numbers::Numbers;
 use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
@@ -61,6 +62,7 @@ pub fn read(input: &Input) -> Result<Table> {
             Builder::new(column, root, alone, rows, input.forgiving)
         })
         .collect();
+    make_room(input, rows, &mut builders)?;
     read_groups(input, &metadata, builders.iter_mut().enumerate().collect())?;
     // Integers too large for a double are probably identifiers, so they become text.
     let mut identifiers = Vec::new();
@@ -88,6 +90,27 @@ pub fn read(input: &Input) -> Result<Table> {
     let mut table = Table::of_rows(input.origin.clone(), names, columns)?;
     table.remarks = remarks;
     Ok(table)
+}
+
+/// The least bytes of a text in memory.
+const TEXT: u64 = 32;
+
+/// Room for the numbers, in memory or on the disk.
+fn make_room(input: &Input, rows: usize, builders: &mut [Builder]) -> Result<()> {
+    let count = |wanted: fn(&ColumnCells) -> bool| {
+        builders.iter().filter(|it| it.left_out.is_none() && wanted(&it.cells)).count() as u64
+    };
+    let numbers = count(|cells| matches!(cells, ColumnCells::Numbers(_))) * size_of::<f64>() as u64;
+    let texts = count(|cells| matches!(cells, ColumnCells::Text(_))) * TEXT;
+    let space = input.room(numbers * rows as u64, texts * rows as u64)?;
+    for builder in builders {
+        match (&mut builder.cells, &space) {
+            (ColumnCells::Numbers(cells), None) => cells.reserve_exact(rows),
+            (ColumnCells::Numbers(cells), Some(space)) => cells.move_to(space)?,
+            (ColumnCells::Text(_) | ColumnCells::Lists(_), _) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Reads all groups of rows into some columns, several at a time.
@@ -206,7 +229,7 @@ enum Meaning {
 }
 
 enum ColumnCells {
-    Numbers(Vec<f64>),
+    Numbers(Numbers),
     Text(Vec<String>),
     Lists(Lists),
 }
@@ -285,7 +308,7 @@ impl Builder {
         }
         let cells = match meaning {
             Meaning::Number | Meaning::Decimal(_) | Meaning::Half => {
-                ColumnCells::Numbers(Vec::with_capacity(rows))
+                ColumnCells::Numbers(Numbers::default())
             }
             _ => return Self { meaning, ..Self::text(name, rows, forgiving) },
         };
@@ -313,54 +336,54 @@ impl Builder {
         let mut chunk = Chunk { pages, tray, levels, input, name: self.name.clone() };
         match reader {
             ColumnReader::BoolColumnReader(mut reader) => {
-                chunk.each(&mut reader, |batch| {
-                    self.numbers(&batch, |&flag| f64::from(flag));
+                chunk.each(&mut reader, self, |it, batch| {
+                    it.numbers(&batch, |&flag| f64::from(flag));
                 })?;
             }
             ColumnReader::Int32ColumnReader(mut reader) => {
                 let unsigned = is_unsigned(&column);
                 let widened = |&i: &i32| if unsigned { i64::from(i as u32) } else { i64::from(i) };
-                chunk.each(&mut reader, |batch| match self.meaning {
-                    Meaning::Number => self.numbers(&batch, |i| widened(i) as f64),
-                    _ => batch.cells(|cell, begins| self.integer(cell.map(widened), begins)),
+                chunk.each(&mut reader, self, |it, batch| match it.meaning {
+                    Meaning::Number => it.numbers(&batch, |i| widened(i) as f64),
+                    _ => batch.cells(|cell, begins| it.integer(cell.map(widened), begins)),
                 })?;
             }
             ColumnReader::Int64ColumnReader(mut reader) => {
                 let unsigned = is_unsigned(&column);
                 let exact = |&i: &i64| i.unsigned_abs() <= LARGEST_EXACT && !(unsigned && i < 0);
-                chunk.each(&mut reader, |batch| {
-                    if self.meaning == Meaning::Number && batch.values.iter().all(exact) {
-                        return self.numbers(&batch, |&i| i as f64);
+                chunk.each(&mut reader, self, |it, batch| {
+                    if it.meaning == Meaning::Number && batch.values.iter().all(exact) {
+                        return it.numbers(&batch, |&i| i as f64);
                     }
                     batch.cells(|cell, begins| {
                         // An unsigned integer beyond i64 is also beyond a double.
-                        self.inexact |= unsigned && cell.is_some_and(|&i| i < 0);
-                        self.integer(cell.copied(), begins);
+                        it.inexact |= unsigned && cell.is_some_and(|&i| i < 0);
+                        it.integer(cell.copied(), begins);
                     });
                 })?;
             }
             ColumnReader::Int96ColumnReader(mut reader) => {
-                chunk.each(&mut reader, |batch| {
+                chunk.each(&mut reader, self, |it, batch| {
                     batch.cells(|cell, _| {
                         let text = cell.map(|moment| moment_text(i128::from(moment.to_nanos())));
-                        self.push_text(text);
+                        it.push_text(text);
                     });
                 })?;
             }
             ColumnReader::FloatColumnReader(mut reader) => {
-                chunk.each(&mut reader, |batch| self.numbers(&batch, |&x| f64::from(x)))?;
+                chunk.each(&mut reader, self, |it, batch| it.numbers(&batch, |&x| f64::from(x)))?;
             }
             ColumnReader::DoubleColumnReader(mut reader) => {
-                chunk.each(&mut reader, |batch| self.numbers(&batch, |&x| x))?;
+                chunk.each(&mut reader, self, |it, batch| it.numbers(&batch, |&x| x))?;
             }
             ColumnReader::ByteArrayColumnReader(mut reader) => {
-                chunk.each(&mut reader, |batch| {
-                    batch.cells(|cell, begins| self.bytes(cell.map(AsBytes::as_bytes), begins));
+                chunk.each(&mut reader, self, |it, batch| {
+                    batch.cells(|cell, begins| it.bytes(cell.map(AsBytes::as_bytes), begins));
                 })?;
             }
             ColumnReader::FixedLenByteArrayColumnReader(mut reader) => {
-                chunk.each(&mut reader, |batch| {
-                    batch.cells(|cell, begins| self.bytes(cell.map(AsBytes::as_bytes), begins));
+                chunk.each(&mut reader, self, |it, batch| {
+                    batch.cells(|cell, begins| it.bytes(cell.map(AsBytes::as_bytes), begins));
                 })?;
             }
         }
@@ -376,7 +399,8 @@ impl Builder {
     fn numbers<T>(&mut self, batch: &DecodedCells<'_, T>, convert: impl Fn(&T) -> f64) {
         match (&mut self.cells, batch.plain()) {
             (ColumnCells::Numbers(cells), Some(values)) if self.meaning == Meaning::Number => {
-                cells.extend(values.iter().map(convert));
+                let forgiving = self.forgiving;
+                cells.extend(values.iter().map(|value| finite(convert(value), forgiving)));
             }
             _ => batch.cells(|cell, begins| self.number(cell.map(&convert), begins)),
         }
@@ -388,7 +412,9 @@ impl Builder {
             _ => number,
         };
         match &mut self.cells {
-            ColumnCells::Numbers(cells) => cells.push(number.map_or(f64::NAN, scaled)),
+            ColumnCells::Numbers(cells) => {
+                cells.push(finite(number.map_or(f64::NAN, scaled), self.forgiving));
+            }
             ColumnCells::Lists(lists) => {
                 if begins && !lists.end_row() {
                     self.left_out = Some("lists of different lengths");
@@ -461,11 +487,6 @@ impl Builder {
             return Err(why);
         }
         match self.cells {
-            ColumnCells::Numbers(cells) if self.forgiving => {
-                let mut values = Values::F64(cells);
-                values.forget_infinite(1);
-                Ok(Column::Numbers(values.into_f64()))
-            }
             ColumnCells::Numbers(cells) => Ok(Column::Numbers(cells)),
             ColumnCells::Text(cells) => Ok(Column::Text(cells)),
             ColumnCells::Lists(Lists { values, lengths: Some(lengths), .. }) => {
@@ -489,6 +510,11 @@ impl Builder {
             }
         }
     }
+}
+
+/// A private number that is infinite counts as missing.
+fn finite(number: f64, forgiving: bool) -> f64 {
+    if forgiving && number.is_infinite() { f64::NAN } else { number }
 }
 
 impl Lists {
@@ -612,10 +638,12 @@ impl<T> DecodedCells<'_, T> {
 }
 
 impl Chunk<'_, '_> {
+    /// Decodes all cells into `builder`.
     fn each<T: DataType>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
-        mut visit: impl FnMut(DecodedCells<'_, T::T>),
+        builder: &mut Builder,
+        mut visit: impl FnMut(&mut Builder, DecodedCells<'_, T::T>),
     ) -> Result<()> {
         let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
         while !self.pages.finished() {
@@ -639,13 +667,17 @@ impl Chunk<'_, '_> {
                 if levels_read == 0 {
                     break;
                 }
-                visit(DecodedCells {
+                let cells = DecodedCells {
                     values: &values[..values_read.min(values.len())],
                     cells: levels_read,
                     definitions: &definitions,
                     repetitions: &repetitions,
                     levels: &self.levels,
-                });
+                };
+                visit(builder, cells);
+                if let ColumnCells::Numbers(cells) = &mut builder.cells {
+                    cells.settle()?;
+                }
             }
         }
         Ok(())

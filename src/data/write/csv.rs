@@ -1,15 +1,21 @@
 //! CSV according to RFC 4180, with lines that end in a line feed.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use crate::data::column::Column;
+use crate::data::numbers::Window;
 
 /// Numbers beyond this are not written out digit by digit.
 const LARGEST_PLAIN: f64 = 1e15;
 
-pub(super) fn bytes(columns: &[(String, Column)]) -> Vec<u8> {
+/// The text that is written at once.
+const BLOCK: usize = 1 << 16;
+
+pub(super) fn write(columns: &[(String, Column)], file: &mut dyn Write) -> io::Result<()> {
     let rows = columns.first().map_or(0, |(_, column)| column.len());
-    let mut out = String::new();
+    let mut out = String::with_capacity(2 * BLOCK);
+    let mut windows: Vec<Window> = columns.iter().map(|_| Window::default()).collect();
     for (at, (name, _)) in columns.iter().enumerate() {
         separate(&mut out, at);
         quoted(&mut out, name);
@@ -19,14 +25,18 @@ pub(super) fn bytes(columns: &[(String, Column)]) -> Vec<u8> {
         for (at, (_, column)) in columns.iter().enumerate() {
             separate(&mut out, at);
             match column {
-                Column::Numbers(numbers) => number(&mut out, numbers[row]),
+                Column::Numbers(numbers) => number(&mut out, windows[at].get(numbers, row)),
                 Column::Text(texts) => quoted(&mut out, &texts[row]),
                 Column::Vectors(_) => {}
             }
         }
         out.push('\n');
+        if out.len() >= BLOCK {
+            file.write_all(out.as_bytes())?;
+            out.clear();
+        }
     }
-    out.into_bytes()
+    file.write_all(out.as_bytes())
 }
 
 fn separate(out: &mut String, at: usize) {
@@ -60,9 +70,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_gaps_are_empty() {
-        let numbers = Column::Numbers(vec![1.0, f64::NAN, -0.1, 1e-300, 1e22]);
+        let numbers = Column::Numbers(vec![1.0, f64::NAN, -0.1, 1e-300, 1e22].into());
         let texts = Column::Text(["a", "", "b,c", "d\"e", "f"].map(str::to_owned).to_vec());
-        let text = bytes(&[("x".into(), numbers), ("t".into(), texts)]);
+        let mut text = Vec::new();
+        write(&[("x".into(), numbers), ("t".into(), texts)], &mut text).unwrap();
         let expected = "x,t\n1,a\n,\n-0.1,\"b,c\"\n1e-300,\"d\"\"e\"\n1e22,f\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }

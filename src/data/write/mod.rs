@@ -1,15 +1,16 @@
 //! Writes columns to files for other tools: the counterpart of [`super::read`].
 //!
-//! A missing number is an empty cell in CSV and a null in Parquet; text is written unchanged. Both
-//! formats are built in memory, so that a file is complete or not there at all.
+//! A missing number is an empty cell in CSV and a null in Parquet; text is written unchanged.
 
 mod csv;
 mod parquet;
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::column::Column;
 use crate::error::{Error, Result};
+use crate::files;
 
 /// The formats in which a table can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +35,40 @@ impl WriteFormat {
     }
 }
 
-/// Columns of one length under their names. Vectors are refused: no two tools agree on
-/// how to write them.
+/// Writes columns of one length under their names to a file that only the owner can read; it is
+/// complete or not there at all. Vectors are refused: no two tools agree on how to write them.
+pub fn private_file(path: &Path, format: WriteFormat, columns: &[(String, Column)]) -> Result<()> {
+    check(columns)?;
+    files::write_private_by(path, |out| write(format, columns, out))
+}
+
+/// The same as the bytes of a file.
 pub fn bytes(format: WriteFormat, columns: &[(String, Column)]) -> Result<Vec<u8>> {
+    check(columns)?;
+    let mut out = Vec::new();
+    let written = write(format, columns, &mut out);
+    written.map_err(|error| Error::failed(format!("cannot write the columns: {error}")))?;
+    Ok(out)
+}
+
+fn check(columns: &[(String, Column)]) -> Result<()> {
     if let Some((name, column)) =
         columns.iter().find(|(_, column)| matches!(column, Column::Vectors(_)))
     {
         return Err(Error::usage(format!("column '{name}' holds {}", column.kind()))
             .cure("keep columns of numbers or text only"));
     }
+    Ok(())
+}
+
+fn write(
+    format: WriteFormat,
+    columns: &[(String, Column)],
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
     match format {
-        WriteFormat::Csv => Ok(csv::bytes(columns)),
-        WriteFormat::Parquet => parquet::bytes(columns),
+        WriteFormat::Csv => csv::write(columns, out),
+        WriteFormat::Parquet => parquet::write(columns, out).map_err(io::Error::other),
     }
 }
 

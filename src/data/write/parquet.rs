@@ -1,5 +1,6 @@
 //! Parquet: optional doubles and strings, uncompressed, in row groups of a size that suits readers.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -10,27 +11,26 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
 use crate::data::column::Column;
-use crate::error::{Error, Result};
 
 const ROWS_IN_A_GROUP: usize = 1 << 17;
 
-pub(super) fn bytes(columns: &[(String, Column)]) -> Result<Vec<u8>> {
-    write(columns).map_err(|error| Error::failed(format!("cannot write Parquet: {error}")))
-}
+type Out<'a> = &'a mut (dyn Write + Send);
 
-fn write(columns: &[(String, Column)]) -> std::result::Result<Vec<u8>, ParquetError> {
+pub(super) fn write(columns: &[(String, Column)], out: Out<'_>) -> Result<(), ParquetError> {
     let rows = columns.first().map_or(0, |(_, column)| column.len());
-    let mut out = Vec::new();
     let properties = WriterProperties::builder()
         .set_created_by(format!("halflight {}", env!("CARGO_PKG_VERSION")))
         .build();
-    let mut file = SerializedFileWriter::new(&mut out, schema(columns)?, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(out, schema(columns)?, Arc::new(properties))?;
     for first in (0..rows).step_by(ROWS_IN_A_GROUP) {
         let last = rows.min(first + ROWS_IN_A_GROUP);
         let mut group = file.next_row_group()?;
+        let mut room = Vec::new();
         for (_, column) in columns {
             match column {
-                Column::Numbers(numbers) => write_numbers(&mut group, &numbers[first..last])?,
+                Column::Numbers(numbers) => {
+                    write_numbers(&mut group, numbers.read(first..last, &mut room))?;
+                }
                 Column::Text(texts) => write_texts(&mut group, &texts[first..last])?,
                 Column::Vectors(_) => {}
             }
@@ -38,10 +38,10 @@ fn write(columns: &[(String, Column)]) -> std::result::Result<Vec<u8>, ParquetEr
         group.close()?;
     }
     file.close()?;
-    Ok(out)
+    Ok(())
 }
 
-fn schema(columns: &[(String, Column)]) -> std::result::Result<Arc<Type>, ParquetError> {
+fn schema(columns: &[(String, Column)]) -> Result<Arc<Type>, ParquetError> {
     let field = |(name, column): &(String, Column)| {
         let field = match column {
             Column::Text(_) => Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
@@ -53,16 +53,13 @@ fn schema(columns: &[(String, Column)]) -> std::result::Result<Arc<Type>, Parque
         };
         field.with_repetition(Repetition::OPTIONAL).build().map(Arc::new)
     };
-    let fields = columns.iter().map(field).collect::<std::result::Result<Vec<_>, _>>()?;
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     Type::group_type_builder("schema").with_fields(fields).build().map(Arc::new)
 }
 
-type Group<'a, 'b> = SerializedRowGroupWriter<'a, &'b mut Vec<u8>>;
+type Group<'a, 'b> = SerializedRowGroupWriter<'a, Out<'b>>;
 
-fn write_numbers(
-    group: &mut Group<'_, '_>,
-    numbers: &[f64],
-) -> std::result::Result<(), ParquetError> {
+fn write_numbers(group: &mut Group<'_, '_>, numbers: &[f64]) -> Result<(), ParquetError> {
     let levels: Vec<i16> = numbers.iter().map(|number| i16::from(!number.is_nan())).collect();
     let present: Vec<f64> = numbers.iter().copied().filter(|number| !number.is_nan()).collect();
     if let Some(mut column) = group.next_column()? {
@@ -72,10 +69,7 @@ fn write_numbers(
     Ok(())
 }
 
-fn write_texts(
-    group: &mut Group<'_, '_>,
-    texts: &[String],
-) -> std::result::Result<(), ParquetError> {
+fn write_texts(group: &mut Group<'_, '_>, texts: &[String]) -> Result<(), ParquetError> {
     let levels = vec![1; texts.len()];
     let texts: Vec<ByteArray> = texts.iter().map(|text| text.as_str().into()).collect();
     if let Some(mut column) = group.next_column()? {

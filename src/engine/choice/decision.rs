@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::{Decision, Judging, Kept, Placed};
-use crate::data::Dataset;
+use crate::data::HeldOut;
 use crate::engine::public_alone::public_alone;
 use crate::error::Result;
 use crate::evaluation::law::Law;
@@ -64,9 +64,9 @@ pub(super) fn decide(
     let judges =
         judges.map(|(index, (model, _))| Judges::new(scoring, model, &scene(place(index))));
     let judges = judges.collect::<Result<Vec<_>>>()?;
-    let holdouts: Vec<Private<Dataset>> = all.iter().map(|(_, it)| it.holdout.share()).collect();
+    let holdouts: Vec<Private<HeldOut>> = all.iter().map(|(_, it)| it.holdout.share()).collect();
     let rows = scoring.tally.rows;
-    let total = |holdouts: &Vec<Arc<Dataset>>| -> Vec<f64> {
+    let total = |holdouts: &Vec<Arc<HeldOut>>| -> Vec<f64> {
         let losses = judges.iter().zip(holdouts).map(|(judges, holdout)| judges.losses(holdout));
         losses.map(|losses| summed(&losses, rows)).collect()
     };

@@ -37,7 +37,7 @@ use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
 use crate::adapt::{self, Companion, PublicPredictor, Run, Step};
-use crate::data::Dataset;
+use crate::data::{Dataset, HeldOut};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
 use crate::evaluation::tally::Kind;
@@ -163,7 +163,7 @@ pub struct Chosen {
 struct ReadyPlan {
     plan: PlanDefinition,
     assembly: Assembly,
-    holdout: Private<Dataset>,
+    holdout: Private<HeldOut>,
 }
 
 /// The arranged training, and the remaining parts of the candidates.
@@ -584,7 +584,7 @@ struct Kept {
     problem: adapt::Problem,
     preparation: crate::data::Preparation,
     public_holdout: Arc<Dataset>,
-    holdout: Private<Dataset>,
+    holdout: Private<HeldOut>,
     taken_as_public: TakenAsPublic,
     records: usize,
 }

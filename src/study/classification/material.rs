@@ -186,7 +186,7 @@ fn photographs(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
 /// A table with only some columns.
 fn part_of(table: &Table, columns: &[Column]) -> Result<Table> {
     let names = (0..columns.len()).map(|at| format!("c{at}")).collect();
-    Table::new(table.origin.clone(), names, columns.to_vec(), (1..=table.rows() as u64).collect())
+    Table::new(table.origin.clone(), names, columns.to_vec(), table.lines.clone())
 }
 
 /// One example per column of the result, divided by `largest`.
@@ -197,7 +197,7 @@ fn features(columns: &[Column], largest: f64) -> Result<Matrix> {
         for (row, example) in examples.iter_mut().enumerate() {
             match column {
                 Column::Vectors(vectors) => example.extend(vectors.row(row).numbers()),
-                Column::Numbers(numbers) => example.push(numbers[row]),
+                Column::Numbers(numbers) => example.push(numbers.get(row)),
                 Column::Text(_) => {
                     return Err(Error::failed("the study expects numbers, and found text"));
                 }

@@ -252,7 +252,7 @@ fn numbers(columns: &[&Column], rows: usize) -> Vec<Vec<f64>> {
         for (row, numbers) in raw.iter_mut().enumerate() {
             match column {
                 Column::Vectors(vectors) => numbers.extend(vectors.row(row).numbers()),
-                Column::Numbers(column) => numbers.push(column[row]),
+                Column::Numbers(column) => numbers.push(column.get(row)),
                 Column::Text(_) => {}
             }
         }
