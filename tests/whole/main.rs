@@ -32,6 +32,7 @@ mod guide;
 mod hidden_number;
 mod keys;
 mod kill;
+mod larger;
 mod ledger;
 mod ledger_memory;
 mod measures;

@@ -1,0 +1,91 @@
+//! Tables larger than the memory that they may take: the same results, and nothing left behind.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program;
+
+const ROWS: usize = 30_000;
+
+/// Rows with eight numbers and a label that depends on them, all of them different from those of
+/// another `shift`.
+fn table(rows: usize, shift: usize) -> String {
+    let mut text = "a,b,c,d,e,f,g,h,y\n".to_owned();
+    for row in 0..rows {
+        let number = |at: usize| ((row * 31 + at * 17 + shift) as f64).sin();
+        let label: f64 = (0..8).map(|at| number(at) / (at + 1) as f64).sum();
+        (0..8).for_each(|at| write!(text, "{},", number(at)).unwrap());
+        writeln!(text, "{label}").unwrap();
+    }
+    text
+}
+
+fn place() -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("ours.csv"), table(ROWS, 0)).unwrap();
+    fs::write(place.path().join("theirs.csv"), table(500, 1_000_003)).unwrap();
+    let session = r#"(version: 1,
+        datasets: [
+            (name: "ours", role: private, label: "y", source: file("ours.csv")),
+            (name: "theirs", role: public, label: "y", source: file("theirs.csv"))],
+        budgets: {"ours": (epsilon: 9.0, delta: 1e-6)},
+        plans: [
+            (name: "full batches", method: "cnvx_adap", private: "ours", public: ["theirs"],
+             target: (epsilon: 1.0, delta: 1e-7), settings: {"steps": 12}, seed: 3)])"#;
+    fs::write(place.path().join("s.ron"), session).unwrap();
+    place
+}
+
+fn told(place: &Path, arguments: &[&str], memory: Option<&str>) -> String {
+    let mut command = program::halflight();
+    command.args(arguments).current_dir(place);
+    command.args(memory.iter().flat_map(|most| ["--max-memory", most]));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_run_is_judged_the_same_on_the_disk_and_leaves_nothing_there() {
+    let place = place();
+    let public_alone = |memory| {
+        let told = told(place.path(), &["run", "s.ron", "--json", "--include-curator"], memory);
+        let told: Value = serde_json::from_str(&told).unwrap();
+        let exact = &told["runs"][0]["curator_only_private_measures"];
+        // The model itself is noisy, with a seed that nobody knows.
+        let rmse = |of: &str| exact[of]["rmse"].as_f64().unwrap();
+        assert!(rmse("model").is_finite());
+        (rmse("source_only").to_bits(), rmse("target_only").to_bits())
+    };
+    let in_memory = public_alone(None);
+    assert_eq!(public_alone(Some("1M")), in_memory);
+    let workspace = place.path().join(".halflight");
+    let names = fs::read_dir(&workspace).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    let known = ["ledger.jsonl", "runs", "secret", "timings.json", "lock", "ledger.lock"];
+    assert!(names.iter().all(|name| known.contains(&name.as_str())), "{names:?}");
+}
+
+#[test]
+fn predictions_of_a_table_on_the_disk_are_the_same_file() {
+    let place = place();
+    let run = told(place.path(), &["run", "s.ron", "--json"], None);
+    let run: Value = serde_json::from_str(&run).unwrap();
+    let folder = run["runs"][0]["directory"].as_str().unwrap();
+    for ending in ["csv", "parquet"] {
+        let predicted = |name: &str, memory: Option<&str>| {
+            let name = format!("{name}.{ending}");
+            told(
+                place.path(),
+                &["predict", folder, "ours.csv", "--keep", "a", "-o", &name],
+                memory,
+            );
+            fs::read(place.path().join(name)).unwrap()
+        };
+        assert_eq!(predicted("disk", Some("1M")), predicted("memory", None), "{ending}");
+    }
+}
