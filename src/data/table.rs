@@ -432,6 +432,8 @@ impl Table {
         let held = Self::holdout_rows(rows, holdout);
         let mut test = shuffled(rows, seed);
         let mut train = test.split_off(held);
+        // Of many rows, the room of all would remain.
+        test.shrink_to_fit();
         test.sort_unstable();
         train.sort_unstable();
         Ok((train, test))

@@ -128,15 +128,17 @@ impl PreparedRecords {
         if let Some(known) = &*private {
             return Ok(known.share());
         }
-        let PrivateRows { train, holdout, with_label, by_person } = rows()?;
+        let PrivateRows { train: in_training, holdout, with_label, by_person } = rows()?;
         let bounds = self.public.bounds;
         let train = table.try_map(|table| {
-            let chosen = table.persons.as_ref().map(|persons| persons.chosen(&train));
-            let rows = chosen.as_ref().map_or(&train, |(rows, _)| rows);
+            let chosen = table.persons.as_ref().map(|persons| persons.chosen(&in_training));
+            let rows = chosen.as_ref().map_or(&in_training, |(rows, _)| rows);
             let asked = ("private", with_label);
             let train = preparation.bounded_private_rows(table, rows, asked, bounds)?;
             Ok(train.by_person(chosen.map(|(_, persons)| Arc::new(persons))))
         })?;
+        // The numbers of many rows take room.
+        drop(in_training);
         let held_out = |rows_of: &(dyn Fn(&Persons, &[usize]) -> Vec<usize> + Sync)| {
             let prepared = holdout.as_ref().map(|rows| {
                 table.try_map(|table| {

@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::create_private_folder;
 use crate::error::{Error, Result};
 
+/// What fails if the disk does.
+const KEEP: &str = "keep data that do not fit into memory";
+
 /// The number of files made so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
@@ -29,8 +32,7 @@ impl Scratch {
     /// An empty file in a folder, which is created if it is missing.
     pub fn create_in(folder: &Path) -> Result<Arc<Self>> {
         let created = create_private_folder(folder).and_then(|()| tempfile::tempfile_in(folder));
-        let file =
-            created.map_err(|error| Error::io("make room on the disk in", folder, &error))?;
+        let file = created.map_err(|error| Error::io(KEEP, folder, &error))?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let (folder, end) = (folder.to_path_buf(), AtomicU64::new(0));
         Ok(Arc::new(Self { number, file, folder, end }))
@@ -50,7 +52,7 @@ impl Scratch {
     pub fn append(&self, bytes: &[u8]) -> Result<u64> {
         let at = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         write_all_at(&self.file, bytes, at).map_err(|error| {
-            Error::io("write data that do not fit into memory to a file in", &self.folder, &error)
+            Error::io(KEEP, &self.folder, &error)
                 .cure("free some space there, or allow more memory, such as --max-memory 16G")
         })?;
         Ok(at)

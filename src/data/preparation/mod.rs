@@ -574,6 +574,17 @@ fn spread(dataset: Dataset, complete: &[usize], rows: usize) -> Dataset {
     Dataset { features, target, classes, ..dataset }
 }
 
+/// With room for the labels of all records.
+fn with_room(mut part: Dataset<()>, records: usize) -> Dataset<()> {
+    if let Some(target) = &mut part.target {
+        target.reserve_exact(records.saturating_sub(target.len()));
+    }
+    if let Some(classes) = &mut part.classes {
+        classes.of.reserve_exact(records.saturating_sub(classes.of.len()));
+    }
+    part
+}
+
 /// Prepares `size` rows at a time, as all at once would take as much memory as the table, and hands
 /// over the parts in order. Returns what they have besides features.
 fn in_parts(
@@ -593,7 +604,7 @@ fn in_parts(
             take(&mut part)?;
             let part = part.with_features(());
             match &mut all {
-                None => all = Some(part),
+                None => all = Some(with_room(part, rows.len())),
                 Some(all) => {
                     if let (Some(target), Some(more)) = (&mut all.target, part.target) {
                         target.extend(more);
