@@ -20,7 +20,8 @@
 //! For a plan of Gaussians alone, μ is found by exact bisection. Otherwise the proven bound is
 //! brought close to the target from below, by linear interpolation between logarithms, in which it
 //! is nearly linear. Where the contour integral converges, it is cheap and close to the bound, so
-//! the search starts from it. Then one or two bounds are enough.
+//! the search starts from it, and for selections alone from a formula. Then one or two bounds are
+//! enough.
 //!
 //! A release of held-out records that training covers (see [`super::held_out`]) gets the least
 //! noise that adds nothing to the cost of the others.

@@ -86,8 +86,9 @@ const ROUNDING: f64 = 1e-12;
 
 /// The curves of selections are computed down to this δ.
 const LEAST_OF_SELECTIONS: f64 = 1e-15;
-/// For a guess, down to this share of the δ in question.
-const BEYOND_GUESSED: f64 = 1e-3;
+/// The converged ε of all pairs must be so much above a bound before they are not asked for a better
+/// one.
+const CLEARLY_ABOVE: f64 = 1.02;
 
 /// The bounds on δ that are computed as curves.
 struct CurveBounds {
@@ -315,6 +316,7 @@ impl Composition {
         let share = self.ideal_delta(delta);
         let curves = self.curves();
         let mut guarantee = self.running(delta)?;
+        let sums = guarantee.epsilon;
         let mut improve = |epsilon: f64, bound: &str| {
             let epsilon = self.real(epsilon);
             if epsilon < guarantee.epsilon {
@@ -327,6 +329,8 @@ impl Composition {
         let lower = if let Some((curve, epsilon)) = reached {
             improve(epsilon, "optimal composition of selections");
             curve.epsilon_below(share)
+        } else if let Some(pairs) = self.of_pairs_above(sums, delta) {
+            pairs
         } else {
             let losses = Self::interval(&curves.losses, share);
             if let Some(interval) = losses {
@@ -360,7 +364,22 @@ impl Composition {
     /// The tightest curve, if there are only selections of one size.
     fn selections(&self) -> Option<Arc<Selections>> {
         let (range, count) = self.selections_alone()?;
-        Selections::of(range, count, rdp::epsilon(&self.others, LEAST_OF_SELECTIONS))
+        Selections::of(range, count, self.farthest_of_selections())
+    }
+
+    fn farthest_of_selections(&self) -> f64 {
+        rdp::epsilon(&self.others, LEAST_OF_SELECTIONS)
+    }
+
+    /// Whether more may be proven than the pairs show.
+    fn selects(&self) -> bool {
+        self.others.iter().any(|(pair, _)| matches!(pair, Pair::BoundedRange { .. }))
+    }
+
+    /// The converged ε of the pairs, if it is clearly above this proven one.
+    fn of_pairs_above(&self, proven: f64, delta: f64) -> Option<f64> {
+        let pairs = if self.selects() { self.converged(delta).ok() } else { None };
+        pairs.filter(|pairs| *pairs > CLEARLY_ABOVE * proven)
     }
 
     /// The range of all selections and their number, where there is nothing else.
@@ -447,7 +466,7 @@ impl Composition {
         }
         let share = self.ideal_delta(delta);
         if let Some((range, count)) = self.selections_alone() {
-            let farthest = rdp::epsilon(&self.others, BEYOND_GUESSED * share);
+            let farthest = self.farthest_of_selections();
             if let Some(guess) = Selections::guess(range, count, farthest, share) {
                 return Ok(self.real(guess));
             }
@@ -459,9 +478,7 @@ impl Composition {
             }
         }
         let guess = self.real(guess);
-        // For selections more is proven than their pairs show.
-        let selects = |(pair, _): &PairDraws| matches!(pair, Pair::BoundedRange { .. });
-        if guess.is_infinite() || self.others.iter().any(selects) {
+        if guess.is_infinite() || self.selects() {
             return Ok(guess.min(self.running(delta)?.epsilon));
         }
         Ok(guess)
