@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{further_json, look, messages, print_json, print_line, print_text};
-use crate::data::read::{self, Format, Overflow, Reader, Reading};
+use crate::data::read::{self, Format, Overflow, Reading, TableReader};
 use crate::data::{Column, Missing, Source, Table, write};
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
@@ -167,7 +167,7 @@ impl Predict {
         let reading = sparse.map_or(Reading::Plain, Reading::Sparse);
         // Rows are as private as their predictions, so they may be where these are written.
         let folder = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let reader = Reader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
+        let reader = TableReader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
         let table = reader.read(&self.data, &reading, &mut Watched::default())?;
         if self.score && !self.public {
             let source = |file| match sparse {

@@ -109,7 +109,7 @@ struct Digester<'a> {
 }
 
 /// Reused for block after block.
-struct Room {
+struct DigestRoom {
     encoded: Vec<Vec<u8>>,
     /// One for each column.
     windows: Vec<Window>,
@@ -120,16 +120,16 @@ impl Digester<'_> {
         self.columns.first().map_or(0, |column| column.len())
     }
 
-    fn room(&self) -> Room {
+    fn room(&self) -> DigestRoom {
         let windows = self.columns.iter().map(|_| Window::default()).collect();
-        Room { encoded: Vec::new(), windows }
+        DigestRoom { encoded: Vec::new(), windows }
     }
 
     /// Digests of the rows from `start` on.
     fn block<'b>(
         &'b self,
         start: usize,
-        Room { encoded, windows }: &'b mut Room,
+        DigestRoom { encoded, windows }: &'b mut DigestRoom,
     ) -> impl Iterator<Item = [u8; 32]> + 'b {
         let end = self.rows().min(start + BLOCK);
         encoded.resize(end - start, Vec::new());

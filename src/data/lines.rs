@@ -5,22 +5,22 @@ use std::fmt;
 /// The lines of a table's rows, or their numbers in a file without lines. Rows without gaps between
 /// them, as in most files, take no memory.
 #[derive(Clone)]
-pub struct RowLines(Kept);
+pub struct RowLines(LineList);
 
 #[derive(Clone)]
-enum Kept {
-    Runs { runs: Vec<Run>, rows: usize },
+enum LineList {
+    Runs { runs: Vec<LineRun>, rows: usize },
     Listed(Vec<u64>),
 }
 
 /// Rows on lines that follow each other.
 #[derive(Clone, Copy)]
-struct Run {
+struct LineRun {
     row: usize,
     line: u64,
 }
 
-impl Run {
+impl LineRun {
     fn at(self, row: usize) -> u64 {
         self.line + (row - self.row) as u64
     }
@@ -32,14 +32,14 @@ const SHORT: usize = 4;
 impl RowLines {
     /// Rows that follow each other.
     pub fn in_turn(line: u64, rows: usize) -> Self {
-        Self(Kept::Runs { runs: vec![Run { row: 0, line }], rows })
+        Self(LineList::Runs { runs: vec![LineRun { row: 0, line }], rows })
     }
 
     /// The number of rows.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Kept::Runs { rows, .. } => *rows,
-            Kept::Listed(lines) => lines.len(),
+            LineList::Runs { rows, .. } => *rows,
+            LineList::Listed(lines) => lines.len(),
         }
     }
 
@@ -56,11 +56,11 @@ impl RowLines {
     /// The line of a row.
     pub fn at(&self, row: usize) -> u64 {
         match &self.0 {
-            Kept::Runs { runs, .. } => {
+            LineList::Runs { runs, .. } => {
                 let next = runs.partition_point(|run| run.row <= row);
                 runs[next - 1].at(row)
             }
-            Kept::Listed(lines) => lines[row],
+            LineList::Listed(lines) => lines[row],
         }
     }
 
@@ -72,23 +72,23 @@ impl RowLines {
     /// Adds a row.
     pub(super) fn push(&mut self, line: u64) {
         match &mut self.0 {
-            Kept::Runs { runs, rows } => {
+            LineList::Runs { runs, rows } => {
                 if runs.last().is_none_or(|run| run.at(*rows) != line) {
-                    runs.push(Run { row: *rows, line });
+                    runs.push(LineRun { row: *rows, line });
                 }
                 *rows += 1;
             }
-            Kept::Listed(lines) => lines.push(line),
+            LineList::Listed(lines) => lines.push(line),
         }
     }
 
     /// Adds the rows of another part.
     pub(super) fn append(&mut self, lines: &Self) {
         self.extend(lines.iter());
-        if let Kept::Runs { runs, rows } = &self.0
+        if let LineList::Runs { runs, rows } = &self.0
             && runs.len() > 1 + rows / SHORT
         {
-            self.0 = Kept::Listed(self.iter().collect());
+            self.0 = LineList::Listed(self.iter().collect());
         }
     }
 }
@@ -101,7 +101,7 @@ impl Extend<u64> for RowLines {
 
 impl Default for RowLines {
     fn default() -> Self {
-        Self(Kept::Runs { runs: Vec::new(), rows: 0 })
+        Self(LineList::Runs { runs: Vec::new(), rows: 0 })
     }
 }
 
@@ -168,9 +168,9 @@ mod tests {
     fn rows_without_gaps_take_no_memory() {
         let mut lines = RowLines::from(vec![2, 3, 4]);
         lines.append(&vec![5, 6].into());
-        assert!(matches!(&lines.0, Kept::Runs { runs, rows: 5 } if runs.len() == 1));
+        assert!(matches!(&lines.0, LineList::Runs { runs, rows: 5 } if runs.len() == 1));
         lines.append(&vec![8, 1, 4].into());
-        assert!(matches!(&lines.0, Kept::Listed(_)));
+        assert!(matches!(&lines.0, LineList::Listed(_)));
         assert_eq!(lines, [2, 3, 4, 5, 6, 8, 1, 4]);
     }
 }

@@ -22,10 +22,10 @@ const SPARSE: usize = 8;
 
 /// Numbers of a column: finite ones, and NaN where one is missing.
 #[derive(Clone)]
-pub struct Numbers(Kept);
+pub struct Numbers(Storage);
 
 #[derive(Clone)]
-enum Kept {
+enum Storage {
     Memory(Vec<f64>),
     Disk(OnDisk),
 }
@@ -34,14 +34,14 @@ enum Kept {
 struct OnDisk {
     /// Where the next chunk goes.
     space: Arc<Scratch>,
-    chunks: Vec<Chunk>,
+    chunks: Vec<StoredChunk>,
     /// The numbers after the last chunk.
     rest: Vec<f64>,
     first_infinite: Option<usize>,
 }
 
 #[derive(Clone)]
-struct Chunk {
+struct StoredChunk {
     space: Arc<Scratch>,
     at: u64,
     rows: Range<usize>,
@@ -77,7 +77,7 @@ impl Width {
     }
 }
 
-impl Chunk {
+impl StoredChunk {
     fn write(space: &Arc<Scratch>, first: usize, numbers: &[f64]) -> Result<Self> {
         let width = Width::of(numbers);
         let at = match width {
@@ -132,7 +132,7 @@ impl OnDisk {
                 let infinite = numbers.iter().position(|x| x.is_infinite());
                 self.first_infinite = infinite.map(|at| first + at);
             }
-            self.chunks.push(Chunk::write(&self.space, first, numbers)?);
+            self.chunks.push(StoredChunk::write(&self.space, first, numbers)?);
             done += numbers.len();
         }
         self.rest.drain(..done);
@@ -168,13 +168,13 @@ impl OnDisk {
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self(Kept::Memory(Vec::new()))
+        Self(Storage::Memory(Vec::new()))
     }
 }
 
 impl From<Vec<f64>> for Numbers {
     fn from(numbers: Vec<f64>) -> Self {
-        Self(Kept::Memory(numbers))
+        Self(Storage::Memory(numbers))
     }
 }
 
@@ -182,15 +182,15 @@ impl Extend<f64> for Numbers {
     /// After some of them, `settle` is to be called.
     fn extend<I: IntoIterator<Item = f64>>(&mut self, numbers: I) {
         match &mut self.0 {
-            Kept::Memory(all) => all.extend(numbers),
-            Kept::Disk(disk) => disk.rest.extend(numbers),
+            Storage::Memory(all) => all.extend(numbers),
+            Storage::Disk(disk) => disk.rest.extend(numbers),
         }
     }
 }
 
 impl FromIterator<f64> for Numbers {
     fn from_iter<I: IntoIterator<Item = f64>>(numbers: I) -> Self {
-        Self(Kept::Memory(numbers.into_iter().collect()))
+        Self(Storage::Memory(numbers.into_iter().collect()))
     }
 }
 
@@ -198,8 +198,8 @@ impl Numbers {
     /// How many there are.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Kept::Memory(numbers) => numbers.len(),
-            Kept::Disk(disk) => disk.written() + disk.rest.len(),
+            Storage::Memory(numbers) => numbers.len(),
+            Storage::Disk(disk) => disk.written() + disk.rest.len(),
         }
     }
 
@@ -211,16 +211,16 @@ impl Numbers {
     /// The number in a row.
     pub fn get(&self, row: usize) -> f64 {
         match &self.0 {
-            Kept::Memory(numbers) => numbers[row],
-            Kept::Disk(_) => self.read(row..row + 1, &mut Vec::new())[0],
+            Storage::Memory(numbers) => numbers[row],
+            Storage::Disk(_) => self.read(row..row + 1, &mut Vec::new())[0],
         }
     }
 
     /// The numbers in these rows. `room` holds them where they are not in memory.
     pub fn read<'a>(&'a self, rows: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64] {
         match &self.0 {
-            Kept::Memory(numbers) => &numbers[rows],
-            Kept::Disk(disk) => {
+            Storage::Memory(numbers) => &numbers[rows],
+            Storage::Disk(disk) => {
                 let count = rows.len();
                 disk.read(rows, room);
                 &room[..count]
@@ -237,8 +237,8 @@ impl Numbers {
     /// All of them in memory.
     pub fn whole(&self) -> Cow<'_, [f64]> {
         match &self.0 {
-            Kept::Memory(numbers) => Cow::Borrowed(numbers),
-            Kept::Disk(_) => {
+            Storage::Memory(numbers) => Cow::Borrowed(numbers),
+            Storage::Disk(_) => {
                 let mut room = Vec::new();
                 self.read(0..self.len(), &mut room);
                 Cow::Owned(room)
@@ -250,14 +250,14 @@ impl Numbers {
     /// these are.
     pub fn select(&self, rows: &[usize]) -> Result<Self> {
         let disk = match &self.0 {
-            Kept::Memory(numbers) => return Ok(rows.iter().map(|&row| numbers[row]).collect()),
-            Kept::Disk(disk) => disk,
+            Storage::Memory(numbers) => return Ok(rows.iter().map(|&row| numbers[row]).collect()),
+            Storage::Disk(disk) => disk,
         };
         let few = rows.len() <= FEW;
         let mut chosen = if few {
             Self::default()
         } else {
-            Self(Kept::Disk(OnDisk::new(disk.space.another()?)))
+            Self(Storage::Disk(OnDisk::new(disk.space.another()?)))
         };
         let mut room = Vec::new();
         let mut found = Vec::new();
@@ -286,11 +286,11 @@ impl Numbers {
             all.settle(true)?;
             let first = all.written();
             match &part.0 {
-                Kept::Memory(numbers) => all.rest.extend_from_slice(numbers),
-                Kept::Disk(disk) => {
+                Storage::Memory(numbers) => all.rest.extend_from_slice(numbers),
+                Storage::Disk(disk) => {
                     all.chunks.extend(disk.chunks.iter().cloned().map(|chunk| {
                         let rows = chunk.rows.start + first..chunk.rows.end + first;
-                        Chunk { rows, ..chunk }
+                        StoredChunk { rows, ..chunk }
                     }));
                     all.rest.extend_from_slice(&disk.rest);
                     let infinite = disk.first_infinite.map(|row| row + first);
@@ -299,7 +299,7 @@ impl Numbers {
             }
         }
         all.settle(false)?;
-        Ok(Self(Kept::Disk(all)))
+        Ok(Self(Storage::Disk(all)))
     }
 
     /// Adds numbers.
@@ -311,27 +311,27 @@ impl Numbers {
     /// Adds a number. After some of them, [`Self::settle`] is to be called.
     pub(super) fn push(&mut self, number: f64) {
         match &mut self.0 {
-            Kept::Memory(all) => all.push(number),
-            Kept::Disk(disk) => disk.rest.push(number),
+            Storage::Memory(all) => all.push(number),
+            Storage::Disk(disk) => disk.rest.push(number),
         }
     }
 
     /// Writes what was pushed, if this column is on the disk.
     pub(super) fn settle(&mut self) -> Result<()> {
         match &mut self.0 {
-            Kept::Memory(_) => Ok(()),
-            Kept::Disk(disk) => disk.settle(false),
+            Storage::Memory(_) => Ok(()),
+            Storage::Disk(disk) => disk.settle(false),
         }
     }
 
     /// From now on they are on the disk.
     pub(super) fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
-        if let Kept::Memory(numbers) = &mut self.0 {
+        if let Storage::Memory(numbers) = &mut self.0 {
             let rest = std::mem::take(numbers);
             let mut disk = OnDisk { rest, ..OnDisk::new(Arc::clone(space)) };
             disk.settle(false)?;
             disk.rest.shrink_to_fit();
-            self.0 = Kept::Disk(disk);
+            self.0 = Storage::Disk(disk);
         }
         Ok(())
     }
@@ -339,14 +339,14 @@ impl Numbers {
     /// Where they are, if on the disk.
     pub(super) fn space(&self) -> Option<&Arc<Scratch>> {
         match &self.0 {
-            Kept::Memory(_) => None,
-            Kept::Disk(disk) => Some(&disk.space),
+            Storage::Memory(_) => None,
+            Storage::Disk(disk) => Some(&disk.space),
         }
     }
 
     /// Room for more of them in memory.
     pub(super) fn reserve_exact(&mut self, more: usize) {
-        if let Kept::Memory(numbers) = &mut self.0 {
+        if let Storage::Memory(numbers) = &mut self.0 {
             numbers.reserve_exact(more);
         }
     }
@@ -354,8 +354,8 @@ impl Numbers {
     /// The first `rows` of them. Only for numbers in memory: what is written stays.
     pub(super) fn truncate(&mut self, rows: usize) {
         match &mut self.0 {
-            Kept::Memory(numbers) => numbers.truncate(rows),
-            Kept::Disk(disk) => disk.rest.truncate(rows.saturating_sub(disk.written())),
+            Storage::Memory(numbers) => numbers.truncate(rows),
+            Storage::Disk(disk) => disk.rest.truncate(rows.saturating_sub(disk.written())),
         }
     }
 
@@ -370,8 +370,8 @@ impl Numbers {
             numbers[piece..].iter().position(|cell| cell.is_infinite()).map(|at| piece + at)
         }
         match &self.0 {
-            Kept::Memory(numbers) => first(numbers),
-            Kept::Disk(disk) => {
+            Storage::Memory(numbers) => first(numbers),
+            Storage::Disk(disk) => {
                 disk.first_infinite.or_else(|| first(&disk.rest).map(|at| at + disk.written()))
             }
         }
@@ -396,7 +396,7 @@ pub struct Window {
 impl Window {
     /// The numbers in these rows of always the same column.
     pub fn read<'a>(&'a mut self, numbers: &'a Numbers, rows: Range<usize>) -> &'a [f64] {
-        let Kept::Disk(disk) = &numbers.0 else { return numbers.read(rows, &mut self.room) };
+        let Storage::Disk(disk) = &numbers.0 else { return numbers.read(rows, &mut self.room) };
         if rows.start < self.rows.start || rows.end > self.rows.end {
             let end = numbers.len().min(rows.start + AHEAD.max(rows.len()));
             self.rows = rows.start..end;
@@ -408,8 +408,8 @@ impl Window {
     /// The number in a row.
     pub fn get(&mut self, numbers: &Numbers, row: usize) -> f64 {
         match &numbers.0 {
-            Kept::Memory(numbers) => numbers[row],
-            Kept::Disk(_) => self.read(numbers, row..row + 1)[0],
+            Storage::Memory(numbers) => numbers[row],
+            Storage::Disk(_) => self.read(numbers, row..row + 1)[0],
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::data::read::{Overflow, Reader, Reading, Unwatched};
+use crate::data::read::{Overflow, Reading, TableReader, Unwatched};
 use crate::data::write;
 use crate::error::{Error, Result};
 use crate::session::SavedModel;
@@ -20,7 +20,7 @@ pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize
     let model = SavedModel::open(run)?;
     // Rows are as private as their predictions, so they may be where these are written.
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let reader = Reader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
+    let reader = TableReader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
     let table = reader.read(data, &Reading::Plain, &mut Unwatched)?;
     let table = model.under_its_names(table, &BTreeMap::new())?;
     let predictions = predict(&model, &table, &mut |_| {})?;

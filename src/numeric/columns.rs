@@ -126,11 +126,11 @@ impl ExampleColumns for Matrix {
 pub struct Singles {
     dimension: usize,
     count: usize,
-    kept: Kept,
+    kept: SinglesStorage,
 }
 
 #[derive(Clone)]
-enum Kept {
+enum SinglesStorage {
     Memory(Vec<f32>),
     /// One example after another, in a file of their own.
     Disk(Arc<Scratch>),
@@ -140,8 +140,8 @@ impl Singles {
     /// No examples yet, with room for `count` in memory, or on the disk beside `other` data.
     pub fn with_room(dimension: usize, count: usize, other: Option<&Scratch>) -> Result<Self> {
         let kept = match other {
-            None => Kept::Memory(Vec::with_capacity(dimension * count)),
-            Some(other) => Kept::Disk(other.another()?),
+            None => SinglesStorage::Memory(Vec::with_capacity(dimension * count)),
+            Some(other) => SinglesStorage::Disk(other.another()?),
         };
         Ok(Self { dimension, count: 0, kept })
     }
@@ -149,8 +149,8 @@ impl Singles {
     /// All numbers, one example after another, if they are in memory.
     pub fn numbers(&self) -> Option<&[f32]> {
         match &self.kept {
-            Kept::Memory(all) => Some(all),
-            Kept::Disk(_) => None,
+            SinglesStorage::Memory(all) => Some(all),
+            SinglesStorage::Disk(_) => None,
         }
     }
 
@@ -159,8 +159,8 @@ impl Singles {
         debug_assert_eq!(examples.nrows(), self.dimension);
         let numbers = examples.iter().copied().map(towards_zero);
         match &mut self.kept {
-            Kept::Memory(all) => all.extend(numbers),
-            Kept::Disk(space) => {
+            SinglesStorage::Memory(all) => all.extend(numbers),
+            SinglesStorage::Disk(space) => {
                 space.append(bytemuck::cast_slice(&numbers.collect::<Vec<f32>>()))?;
             }
         }
@@ -172,8 +172,8 @@ impl Singles {
     fn singles<T>(&self, range: Range<usize>, see: impl FnOnce(&[f32]) -> T) -> T {
         let numbers = range.start * self.dimension..range.end * self.dimension;
         match &self.kept {
-            Kept::Memory(all) => see(&all[numbers]),
-            Kept::Disk(space) => AHEAD.with_borrow_mut(|ahead| {
+            SinglesStorage::Memory(all) => see(&all[numbers]),
+            SinglesStorage::Disk(space) => AHEAD.with_borrow_mut(|ahead| {
                 see(ahead.read(space, numbers, self.count * self.dimension))
             }),
         }
@@ -239,7 +239,7 @@ impl From<&Matrix> for Singles {
     fn from(examples: &Matrix) -> Self {
         let numbers = examples.iter().copied().map(towards_zero).collect();
         let (dimension, count) = examples.shape();
-        Self { dimension, count, kept: Kept::Memory(numbers) }
+        Self { dimension, count, kept: SinglesStorage::Memory(numbers) }
     }
 }
 
@@ -285,8 +285,8 @@ impl ExampleColumns for Singles {
     fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
         let dimension = self.dimension;
         let (numbers, count) = match &self.kept {
-            Kept::Memory(all) => picked(all, dimension, from),
-            Kept::Disk(_) => {
+            SinglesStorage::Memory(all) => picked(all, dimension, from),
+            SinglesStorage::Disk(_) => {
                 let (mut numbers, mut count) = (Vec::new(), 0);
                 for at in from {
                     count += 1;
@@ -298,7 +298,7 @@ impl ExampleColumns for Singles {
                 (numbers, count)
             }
         };
-        Self { dimension, count, kept: Kept::Memory(numbers) }
+        Self { dimension, count, kept: SinglesStorage::Memory(numbers) }
     }
 }
 

@@ -372,8 +372,8 @@ impl Reader<'_> {
 
     fn file(&mut self, path: &Path, reading: &Reading) -> Result<Table> {
         let reader = match self.role {
-            Role::Public => read::Reader::default(),
-            Role::Private => read::Reader::private(),
+            Role::Public => read::TableReader::default(),
+            Role::Private => read::TableReader::private(),
         };
         reader.with(Overflow::to(self.workspace.folder())).read(path, reading, self.progress)
     }

@@ -236,7 +236,7 @@ impl ChoiceStudy {
             let advised = candidates[0].clone();
             let same = advised.method == default.method && advised.settings == default.settings;
             let of_advised = if same { exact } else { scene.run(advised, seed ^ 1, &[1.0])?[0] };
-            let folder = Scratch::new()?;
+            let folder = TemporaryFolder::new()?;
             let job = ChoiceJob {
                 session: scene.session(candidates.clone()),
                 plans: candidates,
@@ -417,7 +417,7 @@ fn least(errors: &[f64]) -> f64 {
 /// One split as a user would see it: two files and a session.
 struct ChoiceScene {
     /// The folder of the files.
-    _folder: Scratch,
+    _folder: TemporaryFolder,
     workspace: Workspace,
     definitions: Vec<DatasetDefinition>,
     datasets: Vec<Arc<Loaded>>,
@@ -427,7 +427,7 @@ struct ChoiceScene {
 
 impl ChoiceScene {
     fn set(problem: &LabelledProblem, split: u64) -> Result<Self> {
-        let folder = Scratch::new()?;
+        let folder = TemporaryFolder::new()?;
         let (private, judges) = problem.parts(split)?;
         let workspace = Workspace::fresh(&folder.0);
         let definition = |name: &str, role: Role, rows: &Rows| -> Result<DatasetDefinition> {
@@ -460,7 +460,7 @@ impl ChoiceScene {
     /// Errors of a run's model on the test records, with its correction at these strengths.
     fn run(&self, plan: PlanDefinition, noise: u64, strengths: &[f64]) -> Result<Vec<f64>> {
         // Known noise leaves an account without a total, so each run gets its own workspace.
-        let folder = Scratch::new()?;
+        let folder = TemporaryFolder::new()?;
         let job = Job {
             session: self.session(vec![plan.clone()]),
             plan,
@@ -513,9 +513,9 @@ fn with_strength(model: &Model, strength: f64) -> Model {
 }
 
 /// A folder that is removed when this value is dropped.
-struct Scratch(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Scratch {
+impl TemporaryFolder {
     fn new() -> Result<Self> {
         static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -527,7 +527,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // Any remaining files are public data, and the system clears temporary folders.
         let _ = files::step::remove_folder(&self.0);

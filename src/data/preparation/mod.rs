@@ -413,7 +413,10 @@ impl Preparation {
         if table.space().is_some() {
             let numbers = self.dimension() as u64 * table.rows() as u64;
             memory::check(numbers * size_of::<f64>() as u64).map_err(|error| {
-                error.within("these records are needed all at once").at(table.origin.clone())
+                error
+                    .within("all of its records are needed at once")
+                    .at(table.origin.clone())
+                    .cure("take a part of them, such as `sample: (rows: 100000)` on the dataset")
             })?;
         }
         let mut features = Matrix::zeros(self.dimension(), table.rows());

@@ -147,9 +147,9 @@ struct LateText {
     rows: usize,
 }
 
-/// Bytes of a text in memory, and of the data kept for each row: its line and its fingerprint.
+/// Bytes of a text in memory, and of what is kept there for each row: its place and its label.
 const TEXT: usize = 56;
-const ROW: usize = 40;
+const ROW: usize = 16;
 
 /// A block and its result, or the result of all blocks so far.
 struct CsvPiece {
@@ -190,7 +190,6 @@ impl CsvPiece {
         let numbers = (self.columns.len() - texts) * size_of::<f64>();
         self.room = here + more;
         let bytes = |row: usize| self.room as u64 * row as u64;
-        // Every row has its line and, later, its fingerprint.
         if let Some(space) = input.room(bytes(numbers), bytes(texts * TEXT + ROW))? {
             self.move_to(&space)?;
         }

@@ -102,17 +102,17 @@ pub enum Reading {
 
 /// Reads a file, or all [`parts`] of a table in several files.
 pub fn read(path: &Path, reading: &Reading, progress: &mut dyn ReadingProgress) -> Result<Table> {
-    Reader::default().read(path, reading, progress)
+    TableReader::default().read(path, reading, progress)
 }
 
 /// How files are read: those of public records by default.
 #[derive(Debug, Clone, Default)]
-pub struct Reader {
+pub struct TableReader {
     forgiving: bool,
     overflow: Option<Overflow>,
 }
 
-impl Reader {
+impl TableReader {
     /// Of private records (see [`read_private`]).
     pub fn private() -> Self {
         Self { forgiving: true, overflow: None }
@@ -162,7 +162,7 @@ pub fn read_private(
     reading: &Reading,
     progress: &mut dyn ReadingProgress,
 ) -> Result<Table> {
-    Reader::private().read(path, reading, progress)
+    TableReader::private().read(path, reading, progress)
 }
 
 /// One table of a file or of all parts.
@@ -502,8 +502,9 @@ mod tests {
     /// The file read into memory, and onto the disk.
     fn both(path: &Path) -> (Table, Table) {
         let overflow = Overflow { folder: path.parent().unwrap().to_path_buf(), above: 1 << 16 };
-        let read = |reader: Reader| reader.read(path, &Reading::Plain, &mut Unwatched).unwrap();
-        (read(Reader::private()), read(Reader::private().with(overflow)))
+        let read =
+            |reader: TableReader| reader.read(path, &Reading::Plain, &mut Unwatched).unwrap();
+        (read(TableReader::private()), read(TableReader::private().with(overflow)))
     }
 
     #[test]
@@ -576,7 +577,8 @@ mod tests {
         let path = folder.path().join("t.csv");
         fs::write(&path, bytes(WriteFormat::Csv, &columns()).unwrap()).unwrap();
         let nowhere = Overflow { folder: "/proc/nowhere".into(), above: 1 << 16 };
-        let told = Reader::private().with(nowhere).read(&path, &Reading::Plain, &mut Unwatched);
+        let told =
+            TableReader::private().with(nowhere).read(&path, &Reading::Plain, &mut Unwatched);
         assert!(told.err().unwrap().to_string().contains("/proc/nowhere"));
     }
 }

@@ -92,8 +92,10 @@ pub fn read(input: &Input) -> Result<Table> {
     Ok(table)
 }
 
-/// The least bytes of a text in memory.
+/// The least bytes of a text in memory, and of what is kept there for each row: its place and its
+/// label.
 const TEXT: u64 = 32;
+const ROW: u64 = 16;
 
 /// Room for the numbers, in memory or on the disk.
 fn make_room(input: &Input, rows: usize, builders: &mut [Builder]) -> Result<()> {
@@ -101,7 +103,7 @@ fn make_room(input: &Input, rows: usize, builders: &mut [Builder]) -> Result<()>
         builders.iter().filter(|it| it.left_out.is_none() && wanted(&it.cells)).count() as u64
     };
     let numbers = count(|cells| matches!(cells, ColumnCells::Numbers(_))) * size_of::<f64>() as u64;
-    let texts = count(|cells| matches!(cells, ColumnCells::Text(_))) * TEXT;
+    let texts = count(|cells| matches!(cells, ColumnCells::Text(_))) * TEXT + ROW;
     let space = input.room(numbers * rows as u64, texts * rows as u64)?;
     for builder in builders {
         match (&mut builder.cells, &space) {

@@ -19,7 +19,7 @@ pub struct Rows {
 
 /// The numbers of all numeric columns, side by side.
 #[derive(Default)]
-struct Numbers {
+struct RowNumbers {
     inputs: Vec<Value>,
     centre: Vec<f64>,
     width: Vec<f64>,
@@ -108,7 +108,7 @@ fn tells_two_scores(model: &Model) -> bool {
 
 /// Whatever `inputs` has already is not taken in again.
 pub fn prepare(graph: &mut Graph, recipe: &Recipe, inputs: &mut Inputs) -> Result<Rows> {
-    let mut numbers = Numbers::default();
+    let mut numbers = RowNumbers::default();
     let mut texts = Vec::new();
     let mut columns = Vec::new();
     for column in &recipe.columns {
