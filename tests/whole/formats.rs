@@ -158,7 +158,7 @@ fn zstd_and_small_row_groups_hold_the_numbers_of_the_csv() {
     assert_eq!(texts(&table, "gas"), texts(&whole, "gas"));
     for feature in ["f1", "f64", "f128"] {
         for (single, double) in numbers(&table, feature).iter().zip(numbers(&whole, feature)) {
-            assert_eq!(*single as f32, *double as f32, "{feature}");
+            assert_eq!(*single as f32, double as f32, "{feature}");
         }
     }
 }
