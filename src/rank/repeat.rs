@@ -41,7 +41,9 @@ impl Repeat {
                 .windows(2)
                 .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),
         };
-        [private, other].into_iter().for_each(|gradients| round.conditions.keep_memory(gradients));
+        for gradients in [private, other] {
+            round.conditions.keep_memory(gradients);
+        }
         Ok(repeat)
     }
 }
