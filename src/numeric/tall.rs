@@ -19,8 +19,14 @@ const FEW: usize = 3;
 const STRETCH: usize = 2048;
 const PIECE: usize = 512;
 
-/// Columns that are added to a sum at once.
+/// Columns that are added to a sum at once, and rows of them that stay in the first-level cache
+/// until they are added to all sums. The next rows of the same columns follow, for a whole stretch:
+/// so memory is read in long runs.
 const ADDED: usize = 8;
+const BIT: usize = 128;
+
+/// More parts would have short runs.
+const MOST_PARTS: usize = 16;
 
 /// The least multiplications per thread: on a busy machine a new thread has to wait.
 const LEAST_SHARE: usize = 1 << 23;
@@ -50,7 +56,7 @@ pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
         return sums;
     }
     // Split by shape alone: the remainder of a part is rounded differently from its registers.
-    let parts = parts_for(length * count * wanted, length, PIECE);
+    let parts = parts_for(length * count * wanted, length, PIECE).min(MOST_PARTS);
     let share = length.div_ceil(parts).next_multiple_of(PIECE);
     let arch = Arch::new();
     let mut found: Vec<(usize, Vec<f64>)> = (0..length)
@@ -129,19 +135,21 @@ impl WithSimd for PartialProduct<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { many, few, length, count, first, rows, found } = self;
-        for piece in (0..rows).step_by(PIECE) {
-            let height = PIECE.min(rows - piece);
+        for stretch in (0..rows).step_by(STRETCH) {
+            let end = (stretch + STRETCH).min(rows);
             for (group, many) in many.chunks(ADDED * length).enumerate() {
-                let from = first + piece;
                 let kept = many.len() / length;
-                let columns: [&[f64]; ADDED] =
-                    columns_of(many, length).map(|column| &column[from..from + height]);
-                let factors = few.chunks_exact(count).map(|few| &few[group * ADDED..][..kept]);
-                for (factors, sum) in factors.zip(found.chunks_exact_mut(rows)) {
-                    // Repeated columns add nothing.
-                    let mut all = [0.0; ADDED];
-                    all[..kept].copy_from_slice(factors);
-                    add(simd, columns, all, &mut sum[piece..piece + height]);
+                let many: [&[f64]; ADDED] = columns_of(many, length);
+                for from in (stretch..end).step_by(BIT) {
+                    let bit = from..(from + BIT).min(end);
+                    let columns = many.map(|column| &column[first..][bit.clone()]);
+                    let factors = few.chunks_exact(count).map(|few| &few[group * ADDED..][..kept]);
+                    for (factors, sum) in factors.zip(found.chunks_exact_mut(rows)) {
+                        // Repeated columns add nothing.
+                        let mut all = [0.0; ADDED];
+                        all[..kept].copy_from_slice(factors);
+                        add(simd, columns, all, &mut sum[bit.clone()]);
+                    }
                 }
             }
         }
