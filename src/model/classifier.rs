@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use super::architecture::Architecture;
-use super::gradients::{Contribution, Gradients, SpareMemory};
+use super::gradients::{Contribution, Gradients};
 use super::layer::Layer;
 use super::loss::ExampleLabels;
 use crate::error::{Error, Result};
@@ -113,16 +113,6 @@ impl Classifier {
 
     /// The same for a batch that nobody else needs: the input of a first dense layer is not copied.
     pub fn gradients_of(&self, features: Matrix, labels: ExampleLabels<'_>) -> Result<Gradients> {
-        self.gradients_in(features, labels, &SpareMemory::default())
-    }
-
-    /// The same, in memory of earlier gradients.
-    pub fn gradients_in(
-        &self,
-        features: Matrix,
-        labels: ExampleLabels<'_>,
-        spare: &SpareMemory,
-    ) -> Result<Gradients> {
         let count = features.ncols();
         if features.nrows() != self.architecture.inputs() || labels.len() != count {
             return Err(Error::failed(format!(
@@ -146,7 +136,7 @@ impl Classifier {
                         biases: layer.biases() > 0,
                     }
                 }
-                _ => Contribution::Formed(spare.zeros(layer.parameters(), count)),
+                _ => Contribution::Formed(Matrix::zeros(layer.parameters(), count)),
             })
             .collect();
         let blocks = split(&mut losses, &mut layers, self.block());
@@ -484,20 +474,6 @@ mod tests {
             scaled.scale(coefficients.column(1).as_slice());
             let total = scaled.weighted_sum(&[1.0; 13]);
             golden::assert_near(&total, &one, 1e-10);
-        }
-    }
-
-    #[test]
-    fn nothing_is_left_of_what_was_in_the_memory_before() {
-        for model in models() {
-            let outputs = model.architecture().outputs() as u32;
-            let labels: Vec<u32> = (0..9).map(|i| i % outputs).collect();
-            let labels = ExampleLabels::Classes(&labels);
-            let fresh = model.gradients(&features(&model, 9), labels).unwrap();
-            let (spare, mut before) = (SpareMemory::default(), fresh.clone());
-            before.scale(&[f64::NAN; 9]);
-            spare.keep(before);
-            assert_eq!(model.gradients_in(features(&model, 9), labels, &spare).unwrap(), fresh);
         }
     }
 

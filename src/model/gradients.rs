@@ -9,8 +9,6 @@
 //! Every operation on per-example gradients that ranking and training need is here. All of them
 //! agree with [`Gradients::rows`].
 
-use std::sync::{Mutex, PoisonError};
-
 use super::architecture::Architecture;
 use crate::numeric::leading::{Leading, leading, leading_of};
 use crate::numeric::parallel::{parts_for, threads_for};
@@ -58,33 +56,6 @@ pub enum Contribution {
     },
     /// Written out, one example per column.
     Formed(Matrix),
-}
-
-/// Memory of gradients that are not needed any more, for the next ones. To get as much anew from the
-/// operating system, some hundred megabytes, takes longer than to clear it.
-#[derive(Debug, Default)]
-pub struct SpareMemory(Mutex<Vec<Vec<f64>>>);
-
-impl SpareMemory {
-    /// For later gradients of as many numbers.
-    pub fn keep(&self, gradients: Gradients) {
-        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for layer in gradients.layers {
-            if let Contribution::Formed(formed) = layer {
-                spare.push(formed.data.into());
-            }
-        }
-    }
-
-    pub(super) fn zeros(&self, rows: usize, columns: usize) -> Matrix {
-        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = spare.iter().position(|numbers| numbers.len() == rows * columns);
-        let known = known.map(|index| spare.swap_remove(index));
-        drop(spare);
-        let Some(mut numbers) = known else { return Matrix::zeros(rows, columns) };
-        numbers.fill(0.0);
-        Matrix::from_vec(rows, columns, numbers)
-    }
 }
 
 impl Gradients {

@@ -5,7 +5,7 @@
 //! cancels in the differences between candidates.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -18,7 +18,6 @@ use super::settings::{RankingSettings, directions};
 use super::subspace::{MOST_AT_ONCE, Subspace};
 use crate::data::Bounds;
 use crate::error::{Error, Result};
-use crate::model::gradients::SpareMemory;
 use crate::model::{Architecture, Classifier, ExampleLabels, Gradients};
 use crate::numeric::parallel::share_out;
 use crate::numeric::{Matrix, parallel};
@@ -55,7 +54,6 @@ pub struct Lineup {
     gaps: Vec<f64>,
     /// Fewest directions that every candidate's gradients spanned so far, up to k.
     ranks: Vec<usize>,
-    spare: Arc<SpareMemory>,
 }
 
 /// The parts of a repeat that the datasets share: weights and labels.
@@ -66,8 +64,6 @@ pub struct Conditions {
     bounds: Bounds,
     seed: u64,
     repeat: usize,
-    /// Of all repeats.
-    spare: Arc<SpareMemory>,
 }
 
 /// The public half of a repeat.
@@ -148,7 +144,6 @@ impl Lineup {
             of_data,
             gaps,
             ranks,
-            spare: Arc::default(),
         })
     }
 
@@ -238,13 +233,9 @@ impl Lineup {
                 }
                 Some(Err(_)) => return,
             };
-            let span = features.and_then(|features| conditions.gradients(&features)).and_then(
-                |gradients| {
-                    let span = Subspace::of(&gradients, self.directions);
-                    self.spare.keep(gradients);
-                    span
-                },
-            );
+            let span = features
+                .and_then(|features| conditions.gradients(&features))
+                .and_then(|gradients| Subspace::of(&gradients, self.directions));
             found.lock().unwrap_or_else(PoisonError::into_inner).push((index, span));
         });
         let mut found: BTreeMap<usize, Result<Subspace>> =
@@ -288,8 +279,7 @@ impl Lineup {
         let parameters = self.architecture.initial(&mut weights);
         let model = Classifier::new(self.architecture.clone(), parameters)?;
         let (classes, bounds, seed) = (self.classes, self.bounds, self.seed);
-        let spare = Arc::clone(&self.spare);
-        Ok(Conditions { model, classes, bounds, seed, repeat, spare })
+        Ok(Conditions { model, classes, bounds, seed, repeat })
     }
 
     /// A batch of noise with the longest allowed records.
@@ -322,24 +312,18 @@ impl Conditions {
         self.gradients_from(0, features)
     }
 
-    /// Takes gradients that are not needed any more: the next ones use their memory.
-    pub fn keep_memory(&self, gradients: Gradients) {
-        self.spare.keep(gradients);
-    }
-
     /// The same for records starting at number `first`: a record's label depends on its number
     /// alone.
     pub fn gradients_from(&self, first: usize, features: &Matrix) -> Result<Gradients> {
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
         if let Some(labels) = self.classes_of(first + count)? {
-            let labels = ExampleLabels::Classes(&labels[first..]);
-            return self.model.gradients_in(features, labels, &self.spare);
+            return self.model.gradients_of(features, ExampleLabels::Classes(&labels[first..]));
         }
         let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
         let labels: Vec<f64> =
             (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
-        self.model.gradients_in(features, ExampleLabels::Numbers(&labels[first..]), &self.spare)
+        self.model.gradients_of(features, ExampleLabels::Numbers(&labels[first..]))
     }
 
     /// The random labels of the first `count` records of a batch; `None` for a regression.

@@ -32,7 +32,7 @@ impl Repeat {
         let (lead, floor) = lead_and_span(&private, &other, round.directions);
         let (lead, floor) = (lead.map_err(within)?, floor.map_err(within)?);
         let score = |candidate: &Subspace| lead.score(candidate);
-        let repeat = Self {
+        Ok(Self {
             scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
             floor: score(&floor),
             ceiling: score(&round.noise),
@@ -40,10 +40,6 @@ impl Repeat {
             alike: first
                 .windows(2)
                 .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),
-        };
-        for gradients in [private, other] {
-            round.conditions.keep_memory(gradients);
-        }
-        Ok(repeat)
+        })
     }
 }

@@ -12,31 +12,31 @@ const LARGEST_PLAIN: f64 = 1e15;
 /// The text that is written at once.
 const BLOCK: usize = 1 << 16;
 
-pub(super) fn write(columns: &[(String, Column)], file: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(columns: &[(String, Column)], out: &mut dyn Write) -> io::Result<()> {
     let rows = columns.first().map_or(0, |(_, column)| column.len());
-    let mut out = String::with_capacity(2 * BLOCK);
+    let mut text = String::with_capacity(2 * BLOCK);
     let mut windows: Vec<Window> = columns.iter().map(|_| Window::default()).collect();
     for (at, (name, _)) in columns.iter().enumerate() {
-        separate(&mut out, at);
-        quoted(&mut out, name);
+        separate(&mut text, at);
+        quoted(&mut text, name);
     }
-    out.push('\n');
+    text.push('\n');
     for row in 0..rows {
         for (at, (_, column)) in columns.iter().enumerate() {
-            separate(&mut out, at);
+            separate(&mut text, at);
             match column {
-                Column::Numbers(numbers) => number(&mut out, windows[at].get(numbers, row)),
-                Column::Text(texts) => quoted(&mut out, &texts[row]),
+                Column::Numbers(numbers) => number(&mut text, windows[at].get(numbers, row)),
+                Column::Text(texts) => quoted(&mut text, &texts[row]),
                 Column::Vectors(_) => {}
             }
         }
-        out.push('\n');
-        if out.len() >= BLOCK {
-            file.write_all(out.as_bytes())?;
-            out.clear();
+        text.push('\n');
+        if text.len() >= BLOCK {
+            out.write_all(text.as_bytes())?;
+            text.clear();
         }
     }
-    file.write_all(out.as_bytes())
+    out.write_all(text.as_bytes())
 }
 
 fn separate(out: &mut String, at: usize) {
