@@ -46,7 +46,7 @@ fn session(ours: &str, theirs: &str) -> String {
     format!(
         "(version: 1, datasets: [(name: \"ours\", role: private, label: \"y\", source: {ours}), \
          (name: \"theirs\", role: public, label: \"y\", source: {theirs})], \
-         budgets: {{\"ours\": (epsilon: 200, delta: 1e-5)}}, \
+         budgets: {{\"ours\": (epsilon: 200, delta: 1e-7)}}, \
          plans: [(name: \"descend\", method: \"cnvx_adap\", private: \"ours\", public: [\"theirs\"], \
          target: (epsilon: 1.0, delta: 1e-8), settings: {{\"steps\": 100}})])"
     )
@@ -106,7 +106,7 @@ fn until(start: Instant, screen: &Screen, holds: impl Fn(&String) -> bool) -> Du
 
 fn halflight(place: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halflight"));
-    command.args(arguments).current_dir(place).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(arguments).current_dir(place).stdout(Stdio::null());
     command.env("XDG_CONFIG_HOME", place.join("config")).env("XDG_STATE_HOME", place.join("state"));
     command
 }
@@ -114,14 +114,14 @@ fn halflight(place: &Path, arguments: &[&str]) -> Command {
 fn sweep(place: &Path) {
     let seeds = format!("seed=1..{TASKS}");
     let start = Instant::now();
-    let done = halflight(place, &["sweep", "small.ron", "--over", &seeds]).status().unwrap();
+    let done = halflight(place, &["sweep", "small.ron", "--over", &seeds, "--quiet"]).status().unwrap();
     assert!(done.success());
     println!("sweep of {TASKS} tasks: {:.2} s", start.elapsed().as_secs_f64());
 }
 
 /// Seconds, and the largest memory in GiB.
 fn run(place: &Path, memory: Option<&str>) -> (f64, f64) {
-    let mut command = halflight(place, &["run", "large.ron"]);
+    let mut command = halflight(place, &["run", "large.ron", "--quiet"]);
     command.args(memory.iter().flat_map(|most| ["--max-memory", most]));
     let start = Instant::now();
     let mut child = command.spawn().unwrap();
