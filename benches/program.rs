@@ -114,7 +114,8 @@ fn halflight(place: &Path, arguments: &[&str]) -> Command {
 fn sweep(place: &Path) {
     let seeds = format!("seed=1..{TASKS}");
     let start = Instant::now();
-    let done = halflight(place, &["sweep", "small.ron", "--over", &seeds, "--quiet"]).status().unwrap();
+    let done =
+        halflight(place, &["sweep", "small.ron", "--over", &seeds, "--quiet"]).status().unwrap();
     assert!(done.success());
     println!("sweep of {TASKS} tasks: {:.2} s", start.elapsed().as_secs_f64());
 }

@@ -45,7 +45,7 @@ pub(super) fn incomplete<'a>(
     let mut incomplete = vec![false; table.rows()];
     for (name, values) in columns {
         let column = table.column(name)?;
-        if matches!(column, Column::Numbers(cells) if !cells.iter().any(|cell| cell.is_nan())) {
+        if matches!(column, Column::Numbers(cells) if !cells.iter().any(f64::is_nan)) {
             continue;
         }
         for (incomplete, cell) in incomplete.iter_mut().zip(column.cells()) {

@@ -147,18 +147,15 @@ impl OnDisk {
         let mut chunk = self.chunks.partition_point(|chunk| chunk.rows.end <= next);
         while next < rows.end {
             let to = next - rows.start;
-            let end = match self.chunks.get(chunk) {
-                Some(chunk) => {
-                    let end = chunk.rows.end.min(rows.end);
-                    chunk.read(next..end, &mut room[to..end - rows.start]);
-                    end
-                }
-                None => {
-                    let written = self.written();
-                    let rest = &self.rest[next - written..rows.end - written];
-                    room[to..rows.len()].copy_from_slice(rest);
-                    rows.end
-                }
+            let end = if let Some(chunk) = self.chunks.get(chunk) {
+                let end = chunk.rows.end.min(rows.end);
+                chunk.read(next..end, &mut room[to..end - rows.start]);
+                end
+            } else {
+                let written = self.written();
+                let rest = &self.rest[next - written..rows.end - written];
+                room[to..rows.len()].copy_from_slice(rest);
+                rows.end
             };
             next = end;
             chunk += 1;

@@ -78,9 +78,9 @@ impl Scratch {
         }
     }
 
+    #[expect(clippy::panic, reason = "as without memory, nothing that was begun can be finished")]
     fn lost(&self, error: &io::Error) -> ! {
-        let folder = self.folder.display();
-        std::panic::panic_any(format!("data kept on the disk in {folder} cannot be read: {error}"))
+        panic!("data kept on the disk in {} cannot be read: {error}", self.folder.display())
     }
 }
 

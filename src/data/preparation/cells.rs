@@ -23,7 +23,7 @@ pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<
         error.at(format!("{}, column '{column}'", table.place(row)))
     };
     match table.column(column)? {
-        Column::Numbers(numbers) => match numbers.iter().position(|number| number.is_nan()) {
+        Column::Numbers(numbers) => match numbers.iter().position(f64::is_nan) {
             Some(row) if gaps == Gaps::Refused => Err(flawed(row, "")),
             _ => Ok(numbers.whole()),
         },

@@ -161,7 +161,7 @@ pub(super) fn choose(
         let scales = vec![Standardisation::IDENTITY; vectors.width()];
         return Ok(Encoding::Vector { column: column.to_owned(), scales });
     }
-    if matches!(cells, Column::Numbers(numbers) if numbers.iter().all(|number| number.is_nan())) {
+    if matches!(cells, Column::Numbers(numbers) if numbers.iter().all(f64::is_nan)) {
         return Err(Error::failed("there is no value in this column")
             .at(format!("{}, column '{column}'", public.origin))
             .cure("leave it out of the features"));

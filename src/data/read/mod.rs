@@ -474,6 +474,7 @@ fn foreign(start: &[u8], extension: &str) -> Option<(&'static str, &'static str)
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
     use std::fs;
 
     use super::*;
@@ -533,7 +534,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("late.csv");
         let mut text = "x,y\n".to_owned();
-        (0..60_000).for_each(|row| text.push_str(&format!("{row},{}\n", row % 3)));
+        (0..60_000).for_each(|row| writeln!(text, "{row},{}", row % 3).unwrap());
         text.push_str("none of these,2\n");
         fs::write(&path, text).unwrap();
         let (memory, disk) = both(&path);
