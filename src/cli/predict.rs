@@ -165,9 +165,7 @@ impl Predict {
             _ => None,
         };
         let reading = sparse.map_or(Reading::Plain, Reading::Sparse);
-        // Rows are as private as their predictions, so they may be where these are written.
-        let folder = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let reader = TableReader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
+        let reader = TableReader::default().with(Overflow::beside(&self.output));
         let table = reader.read(&self.data, &reading, &mut Watched::default())?;
         if self.score && !self.public {
             let source = |file| match sparse {

@@ -200,18 +200,14 @@ impl Column {
     }
 
     /// These rows; a row that does not exist gives cells without a value.
-    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Self {
-        match self {
-            Self::Numbers(cells) => {
-                let all = cells.whole();
-                let number = |&row: &usize| all.get(row).copied().unwrap_or(f64::NAN);
-                Self::Numbers(rows.iter().map(number).collect())
-            }
+    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
+        Ok(match self {
+            Self::Numbers(cells) => Self::Numbers(cells.select_or_missing(rows)?),
             Self::Text(cells) => Self::Text(
                 rows.iter().map(|&row| cells.get(row).cloned().unwrap_or_default()).collect(),
             ),
             Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)),
-        }
+        })
     }
 
     /// The number of its features if its cells are numbers.

@@ -250,12 +250,7 @@ impl Numbers {
             Storage::Memory(numbers) => return Ok(rows.iter().map(|&row| numbers[row]).collect()),
             Storage::Disk(disk) => disk,
         };
-        let few = rows.len() <= FEW;
-        let mut chosen = if few {
-            Self::default()
-        } else {
-            Self(Storage::Disk(OnDisk::new(disk.space.another()?)))
-        };
+        let mut chosen = Self::beside(disk, rows.len());
         let mut room = Vec::new();
         let mut found = Vec::new();
         for some in rows.chunks(CHUNK) {
@@ -270,6 +265,28 @@ impl Numbers {
             chosen.append(&found)?;
         }
         Ok(chosen)
+    }
+
+    /// The same, with a missing number for a row that does not exist. The rows may be in any order,
+    /// so all of one column are in memory meanwhile.
+    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
+        let all = self.whole();
+        let number = |row: &usize| all.get(*row).copied().unwrap_or(f64::NAN);
+        let Storage::Disk(disk) = &self.0 else { return Ok(rows.iter().map(number).collect()) };
+        let mut chosen = Self::beside(disk, rows.len());
+        for some in rows.chunks(CHUNK) {
+            chosen.append(&some.iter().map(number).collect::<Vec<_>>())?;
+        }
+        Ok(chosen)
+    }
+
+    /// Room for chosen numbers: in the same file if they are many. A file for each column would be
+    /// more than a process may open.
+    fn beside(disk: &OnDisk, rows: usize) -> Self {
+        if rows <= FEW {
+            return Self::default();
+        }
+        Self(Storage::Disk(OnDisk::new(Arc::clone(&disk.space))))
     }
 
     /// The numbers of all parts, one after another. Written ones are not written again.
@@ -470,7 +487,12 @@ mod tests {
                 rows.reverse();
             }
             let chosen = on_disk(&numbers, 9999).select(&rows).unwrap();
-            let expected = Numbers::from(numbers).select(&rows).unwrap();
+            let expected = Numbers::from(numbers.clone()).select(&rows).unwrap();
+            prop_assert_eq!(bits(chosen.iter()), bits(expected.iter()));
+            rows.push(numbers.len() + 3);
+            let chosen = on_disk(&numbers, 9999).select_or_missing(&rows).unwrap();
+            let expected = Numbers::from(numbers).select_or_missing(&rows).unwrap();
+            prop_assert!(chosen.get(rows.len() - 1).is_nan());
             prop_assert_eq!(bits(chosen.iter()), bits(expected.iter()));
         }
 
@@ -502,6 +524,7 @@ mod tests {
         let kept = on_disk(&vec![0.25; 3 * FEW], 1 << 15);
         let rows: Vec<usize> = (0..3 * FEW).step_by(2).collect();
         assert!(kept.select(&rows).unwrap().space().is_some());
+        assert!(kept.select_or_missing(&rows).unwrap().space().is_some());
         assert!(kept.select(&rows[..FEW]).unwrap().space().is_none());
     }
 }

@@ -292,16 +292,17 @@ impl Table {
     /// Exactly this many rows, in a random order: filled up with rows without values, or cut at
     /// random. So a table with one more row differs from this one, in distribution, by one row: it
     /// replaces an empty one, or, where rows are cut, another one.
-    pub fn of_size(&self, rows: usize, seed: [u8; 32]) -> Self {
+    pub fn of_size(&self, rows: usize, seed: [u8; 32]) -> Result<Self> {
         let mut order: Vec<usize> = (0..self.rows().max(rows)).collect();
         order.shuffle(&mut ChaCha20Rng::from_seed(seed));
         order.truncate(rows);
-        let columns = self.columns.iter().map(|column| column.select_or_missing(&order)).collect();
+        let columns = self.columns.iter().map(|column| column.select_or_missing(&order));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
         let file = |row: &usize| self.file_of_row.get(*row).copied().unwrap_or_default();
         let several = !self.file_of_row.is_empty();
         let lines = order.iter().map(|&row| self.lines.get(row).unwrap_or(FILLED_UP)).collect();
         let file_of_row = if several { order.iter().map(file).collect() } else { Vec::new() };
-        self.with_rows(columns, lines, file_of_row)
+        Ok(self.with_rows(columns, lines, file_of_row))
     }
 
     /// Like [`Self::concat`], but only for these columns, which each table has.
@@ -612,7 +613,7 @@ mod tests {
         ];
         let table = table("a.csv", &columns);
         let rows = |size: usize, seed: u8| {
-            let sized = table.of_size(size, [seed; 32]);
+            let sized = table.of_size(size, [seed; 32]).unwrap();
             assert_eq!((sized.rows(), sized.view), (size, table.view));
             let Column::Vectors(vectors) = &sized.columns[2] else { panic!() };
             let row = |row: usize| {

@@ -18,9 +18,7 @@ pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize
             .cure("choose another name"));
     }
     let model = SavedModel::open(run)?;
-    // Rows are as private as their predictions, so they may be where these are written.
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let reader = TableReader::default().with(Overflow::to(folder.unwrap_or(Path::new("."))));
+    let reader = TableReader::default().with(Overflow::beside(output));
     let table = reader.read(data, &Reading::Plain, &mut Unwatched)?;
     let table = model.under_its_names(table, &BTreeMap::new())?;
     let predictions = predict(&model, &table, &mut |_| {})?;

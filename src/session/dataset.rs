@@ -190,7 +190,7 @@ pub fn load_watched(
                 "'{}' counts as {records} records: how many there are stays private",
                 definition.name
             ));
-            table.of_size(records, found.secret.order_of(&fingerprint))
+            table.of_size(records, found.secret.order_of(&fingerprint))?
         }
         _ => table,
     };

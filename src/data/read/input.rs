@@ -52,6 +52,12 @@ pub struct Overflow {
 }
 
 impl Overflow {
+    /// Beside a file that will be as private as the table.
+    pub fn beside(file: &Path) -> Self {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Self::to(folder.unwrap_or(Path::new(".")))
+    }
+
     /// For tables of which there is no room for what is computed from them.
     pub fn to(folder: &Path) -> Self {
         Self { folder: folder.to_path_buf(), above: memory::much() }
