@@ -59,20 +59,23 @@ pub fn score(x: &[f64], parameters: &[f64]) -> f64 {
     activations.zip(output).map(|(t, a)| a * t).sum()
 }
 
-/// ∇f(x), written over `gradient`.
-pub fn gradient(x: &[f64], parameters: &[f64], gradient: &mut [f64]) {
+/// f(x), with ∇f(x) written over `gradient`.
+pub fn gradient(x: &[f64], parameters: &[f64], gradient: &mut [f64]) -> f64 {
     let units = parameters.len() / (x.len() + 1);
     let (hidden, output) = parameters.split_at(units * x.len());
     let (by_hidden, by_output) = gradient.split_at_mut(units * x.len());
     let rows = hidden.chunks_exact(x.len()).zip(by_hidden.chunks_exact_mut(x.len()));
+    let mut score = 0.0;
     for (((row, by_row), a), by_a) in rows.zip(output).zip(by_output) {
         let t = activation(row, x);
         *by_a = t;
+        score += a * t;
         let slope = a * (1.0 - t * t);
         for (by, x) in by_row.iter_mut().zip(x) {
             *by = slope * x;
         }
     }
+    score
 }
 
 fn activation(row: &[f64], x: &[f64]) -> f64 {

@@ -6,15 +6,13 @@
 use super::loss::cross_entropy;
 use super::{Architecture, Classifier};
 use crate::error::Result;
-use crate::numeric::columns::ExampleColumns;
+use crate::numeric::columns::{self, ExampleColumns};
 use crate::numeric::damping::damped;
 use crate::numeric::positive::cholesky;
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::numeric::{Matrix, Vector, parallel};
+use crate::numeric::{Matrix, Vector};
 
 const NEWTON_STEPS: usize = 60;
-/// Records that are added up together. It is fixed, so sums do not depend on the threads.
-const BLOCK: usize = 1024;
 
 /// The loss of a record, and over `slopes` its derivative in every score: p − e_y for the
 /// probabilities p.
@@ -37,31 +35,20 @@ pub fn sums<T: Send + Default>(
     classes: usize,
     slopes_of: impl Fn(usize, &[f64], &mut [f64], &mut T) -> bool + Sync + Send,
 ) -> (Vector, Vec<T>) {
-    let (dimension, count) = (features.dimension(), features.count());
-    let block = |at: usize| {
-        let (mut sum, mut told) = (Vector::zeros(classes * dimension), T::default());
-        let (mut slopes, mut room) = (vec![0.0; classes], Vec::new());
-        for stretch in features.stretches(at * BLOCK..count.min((at + 1) * BLOCK)) {
-            let first = stretch.start;
-            let examples = features.read(stretch, &mut room).chunks_exact(dimension.max(1));
-            for (place, x) in examples.enumerate() {
-                if !slopes_of(first + place, x, &mut slopes, &mut told) {
-                    continue;
-                }
-                let parts = sum.as_mut_slice().chunks_exact_mut(dimension).zip(&slopes);
-                for (part, slope) in parts {
-                    for (part, x) in part.iter_mut().zip(x) {
-                        *part += slope * x;
-                    }
-                }
+    let dimension = features.dimension();
+    let start = || (vec![0.0; classes], T::default());
+    let add = |at: usize, x: &[f64], sum: &mut [f64], (slopes, told): &mut (Vec<f64>, T)| {
+        if !slopes_of(at, x, slopes, told) {
+            return;
+        }
+        for (part, slope) in sum.chunks_exact_mut(dimension).zip(slopes) {
+            for (part, x) in part.iter_mut().zip(x) {
+                *part += *slope * x;
             }
         }
-        (sum, told)
     };
-    let (parts, told): (Vec<Vector>, Vec<T>) =
-        parallel::map(count.div_ceil(BLOCK), block).into_iter().unzip();
-    let sum = parts.iter().fold(Vector::zeros(classes * dimension), |sum, part| sum + part);
-    (sum, told)
+    let (sum, made) = columns::sums(features, classes * dimension, start, add);
+    (sum, made.into_iter().map(|(_, told)| told).collect())
 }
 
 /// For each class, the mean of p(1 − p)·xxᵀ: the blocks of the Hessian on its diagonal. Twice of
@@ -127,6 +114,7 @@ mod tests {
 
     use super::*;
     use crate::model::logistic;
+    use crate::numeric::parallel;
 
     fn features(numbers: &[f64]) -> Matrix {
         Matrix::from_column_slice(2, numbers.len() / 2, numbers)
@@ -170,9 +158,10 @@ mod tests {
 
     #[test]
     fn sums_are_the_same_on_any_number_of_threads() {
+        const COUNT: usize = 40_000;
         let of_threads = |threads| {
             parallel::with_threads(threads, || {
-                let features = Matrix::from_fn(3, 40 * BLOCK, |i, j| ((i + 7 * j) as f64).sin());
+                let features = Matrix::from_fn(3, COUNT, |i, j| ((i + 7 * j) as f64).sin());
                 sums(&features, 2, |at, x, slopes, seen: &mut usize| {
                     *seen += 1;
                     slopes.copy_from_slice(&[x[0] * at as f64, 0.3]);
@@ -181,7 +170,7 @@ mod tests {
             })
         };
         assert_eq!(of_threads(1), of_threads(2));
-        assert_eq!(of_threads(2).1.iter().sum::<usize>(), 40 * BLOCK);
+        assert_eq!(of_threads(2).1.iter().sum::<usize>(), COUNT);
     }
 
     proptest! {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use nalgebra::DVectorView;
 use pulp::Arch;
 
-use super::Matrix;
+use super::{Matrix, Vector, parallel};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
 
@@ -30,6 +30,35 @@ const LONG: usize = 4;
 /// ‖x‖
 pub fn length_of(example: &[f64]) -> f64 {
     DVectorView::from_slice(example, example.len()).norm()
+}
+
+/// Examples that are added up together. It is fixed, so sums do not depend on the threads.
+const BLOCK: usize = 1024;
+
+/// Adds up what every example contributes. `add` gets the number of an example, the example, the sum
+/// of its block of examples, and what `start` made for this block; of each block that comes back, in
+/// order.
+pub fn sums<T: Send>(
+    features: &impl ExampleColumns,
+    length: usize,
+    start: impl Fn() -> T + Sync + Send,
+    add: impl Fn(usize, &[f64], &mut [f64], &mut T) + Sync + Send,
+) -> (Vector, Vec<T>) {
+    let count = features.count();
+    let block = |at: usize| {
+        let (mut sum, mut made, mut room) = (Vector::zeros(length), start(), Vec::new());
+        for stretch in features.stretches(at * BLOCK..count.min((at + 1) * BLOCK)) {
+            let first = stretch.start;
+            let examples = features.read(stretch, &mut room);
+            for (at, x) in (first..).zip(examples.chunks_exact(features.dimension().max(1))) {
+                add(at, x, sum.as_mut_slice(), &mut made);
+            }
+        }
+        (sum, made)
+    };
+    let (parts, made): (Vec<Vector>, Vec<T>) =
+        parallel::map(count.div_ceil(BLOCK), block).into_iter().unzip();
+    (parts.iter().fold(Vector::zeros(length), |sum, part| sum + part), made)
 }
 
 /// Examples that can be read as doubles.

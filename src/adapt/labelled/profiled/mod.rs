@@ -70,7 +70,7 @@ impl ScoreLoss {
     /// The value, and d/d score.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn with_slope(self, score: f64, y: f64) -> (f64, f64) {
+    pub(in crate::adapt::labelled) fn with_slope(self, score: f64, y: f64) -> (f64, f64) {
         match self {
             Self::Squared => ((score - y).powi(2), 2.0 * (score - y)),
             Self::Logistic => {

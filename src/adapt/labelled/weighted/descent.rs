@@ -15,7 +15,7 @@
 //! this module.
 
 use super::SourceSide;
-use super::learner::{LabelledRecords, Largest, Learner};
+use super::learner::{LabelledRecords, Largest, Learner, LossPass, Most};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
 use crate::adapt::labelled::penalty::ReleasedPenalty;
 use crate::adapt::plan::GRADIENT;
@@ -160,47 +160,35 @@ impl WeightedDescent {
     }
 
     fn public_part(&self) -> PartialObjective {
-        let theta = self.theta();
+        let weights = self.weights.public();
+        let pass = self.public.pass(self.learner, self.theta(), weights, Most::ANYTHING);
         let (penalty, _) = self.source.split(self.penalty);
-        let losses = self.public.losses(self.learner, theta, f64::INFINITY);
-        let terms = losses.iter().zip(self.weights.public());
-        PartialObjective {
-            value: terms.map(|(loss, q)| q * (loss + penalty)).sum(),
-            model: self.public.gradient(self.learner, theta, self.weights.public(), f64::INFINITY),
-            weights: losses
-                .iter()
-                .enumerate()
-                .map(|(index, loss)| -self.weights.rate(index) * (loss + penalty))
-                .collect(),
-        }
+        self.part(pass, penalty, 0)
     }
 
     fn private_part<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> PartialObjective {
-        let (_, penalty) = self.source.split(self.penalty);
-        PartialObjective {
-            value: records
-                .losses(self.learner, self.theta(), self.largest.loss)
-                .iter()
-                .zip(self.weights.private())
-                .map(|(loss, q)| q * (loss + penalty))
-                .sum(),
-            model: self.private_gradient(records),
-            weights: self.private_slopes(records),
-        }
-    }
-
-    fn private_gradient<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> Vector {
         let unclipped = if planted(Fault::UnclippedWeights) { 6.0 } else { 1.0 };
         let weights = self.weights.private().map(|q| unclipped * q);
-        records.gradient(self.learner, self.theta(), weights, self.largest.gradient)
+        let Largest { loss, gradient, .. } = self.largest;
+        let pass = records.pass(self.learner, self.theta(), weights, Most { loss, gradient });
+        let (_, penalty) = self.source.split(self.penalty);
+        self.part(pass, penalty, self.weights.caps.public_records)
     }
 
-    fn private_slopes<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> Vec<f64> {
-        let first = self.weights.caps.public_records;
-        let (_, penalty) = self.source.split(self.penalty);
-        let losses = records.losses(self.learner, self.theta(), self.largest.loss);
-        let slopes = losses.iter().enumerate();
-        slopes.map(|(index, loss)| -self.weights.rate(first + index) * (loss + penalty)).collect()
+    /// The part of the records whose weights begin at `first`.
+    fn part(&self, pass: LossPass, penalty: f64, first: usize) -> PartialObjective {
+        let LossPass { losses, gradient: model } = pass;
+        let suffered = losses.iter().zip(first..);
+        PartialObjective {
+            value: suffered
+                .clone()
+                .map(|(loss, index)| self.weights.of(index) * (loss + penalty))
+                .sum(),
+            model,
+            weights: suffered
+                .map(|(loss, index)| -self.weights.rate(index) * (loss + penalty))
+                .collect(),
+        }
     }
 
     /// Slopes of the whole objective, from the known private part.
@@ -268,17 +256,16 @@ impl Run for WeightedDescent {
             self.penalty = *drawn.get();
         }
         let public = self.public_part();
+        // Both releases, and what the curator sees, come from one pass over the records.
+        let private = self.private.map(|records| self.private_part(records));
         let whole = Reach::Ball(self.weights.caps.private_total() * self.largest.gradient);
         let gradient =
-            self.private.release_gaussian(spender, self.releases.gradient, &whole, |records| {
-                self.private_gradient(records).as_slice().to_vec()
+            private.release_gaussian(spender, self.releases.gradient, &whole, |part| {
+                part.model.as_slice().to_vec()
             })?;
-        let slopes = self.private.release_gaussian(
-            spender,
-            self.releases.weights,
-            &Reach::EachRecord,
-            |records| self.private_slopes(records),
-        )?;
+        let each = &Reach::EachRecord;
+        let slopes = private
+            .release_gaussian(spender, self.releases.weights, each, |part| part.weights.clone())?;
         let (by_model, by_weights) = self.slopes(&public, gradient.get(), slopes.get());
 
         let seen = public.value + self.pulls.value(&self.weights);
@@ -292,12 +279,11 @@ impl Run for WeightedDescent {
             told(Series::EffectiveSample, effective_sample(self.weights.public())),
             told(Series::PublicWeight, on_public / total),
         ];
-        let look = |records: &LabelledRecords<Singles>| {
-            let part = self.private_part(records);
+        let look = |part: &PartialObjective| {
             let (model, weights) = self.slopes(&public, part.model.as_slice(), &part.weights);
             (seen + part.value, self.mapping(&model, &weights))
         };
-        if let Some(looked) = self.private.curator(watch, look) {
+        if let Some(looked) = private.curator(watch, look) {
             let value = looked.clone().map(|(value, _)| value);
             measures.push(Measure::curator(Series::ExactObjective, value));
             let gap = looked.map(|(_, gap)| gap);
@@ -515,12 +501,9 @@ mod tests {
 
         /// Both releases with this record in the first place.
         fn with(&self, angle: f64, y: f64) -> (Vector, Vector) {
-            let mut records = self.records.clone();
-            let x = Vector::from_vec(vec![angle.cos(), angle.sin()]);
-            Arc::make_mut(&mut records.data).features.set_column(0, &x);
-            records.labels[0] = y;
-            let slopes = Vector::from_vec(self.descent.private_slopes(&records));
-            (self.descent.private_gradient(&records), slopes)
+            let records = self.records.with_first(&[angle.cos(), angle.sin()], y);
+            let part = self.descent.private_part(&records);
+            (part.model, Vector::from_vec(part.weights))
         }
 
         /// The largest share of either sensitivity that a pair of neighbours attains: records with
@@ -640,8 +623,8 @@ mod tests {
             let mut data = example::labelled(features, labels.clone());
             data.persons = Some(Arc::new(crate::data::Persons::of_counts([own.len(), 1])));
             let records = LabelledRecords::labelled(labels, Arc::new(data));
-            let slopes = Vector::from_vec(self.pair.descent.private_slopes(&records));
-            (self.pair.descent.private_gradient(&records), slopes)
+            let part = self.pair.descent.private_part(&records);
+            (part.model, Vector::from_vec(part.weights))
         }
 
         /// The largest share of either sensitivity that a pair of persons attains: with one record,
@@ -701,18 +684,10 @@ mod tests {
                 let noise = Allotment::Share(0.5);
                 let (planned, _) =
                     releases(learner, &shape, descent.largest, 0.4, 1, (noise, noise));
-                let with = |x: &[f64], y: f64| {
-                    let mut records = private.clone();
-                    let data = Arc::make_mut(&mut records.data);
-                    data.features.set_column(0, &Vector::from_column_slice(x));
-                    records.labels[0] = y;
-                    records
-                };
+                let with = |x, y| descent.private_part(&private.with_first(x, y));
                 let (one, other) = (with(&x[..2], y), with(&x[2..], -y));
-                let gradients =
-                    (descent.private_gradient(&one) - descent.private_gradient(&other)).norm();
-                let slopes = Vector::from_vec(descent.private_slopes(&one))
-                    - Vector::from_vec(descent.private_slopes(&other));
+                let gradients = (one.model - other.model).norm();
+                let slopes = Vector::from_vec(one.weights) - Vector::from_vec(other.weights);
                 for (release, moved) in planned.iter().zip([gradients, slopes.norm()]) {
                     prop_assert_eq!(release.query.kind, QueryKind::Gaussian);
                     let l2_sensitivity = release.query.sensitivity;

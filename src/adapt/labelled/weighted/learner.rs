@@ -4,13 +4,15 @@ use std::f64::consts::SQRT_2;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::adapt::labelled::profiled::ScoreLoss;
 use crate::adapt::problem::UNLABELLED;
 use crate::data::{Bounded, Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model, Network, logistic, network, softmax};
-use crate::numeric::columns::{ExampleColumns, Singles};
+use crate::numeric::columns::{self, ExampleColumns, Singles, length_of};
+use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::{Matrix, Vector};
+use crate::numeric::{Matrix, Vector, parallel};
 use crate::privacy::PrivateFault;
 
 /// A predictor and its loss.
@@ -95,44 +97,6 @@ impl Learner {
         }
     }
 
-    pub fn loss(self, x: &[f64], y: f64, theta: &Vector) -> f64 {
-        match self {
-            Self::Squared => (dot(x, theta.as_slice()) - y).powi(2),
-            Self::Logistic => logistic::loss(y * dot(x, theta.as_slice())),
-            Self::Network { .. } => logistic::loss(y * network::score(x, theta.as_slice())),
-            Self::Softmax { classes } => {
-                softmax::loss_and_slopes(x, y as usize, theta.as_slice(), &mut vec![0.0; classes])
-            }
-        }
-    }
-
-    /// ∇ of the loss of one record, written over `gradient`.
-    fn gradient(self, x: &[f64], y: f64, theta: &Vector, gradient: &mut [f64]) {
-        let slope = match self {
-            Self::Squared => 2.0 * (dot(x, theta.as_slice()) - y),
-            Self::Logistic => y * logistic::slope(y * dot(x, theta.as_slice())),
-            Self::Network { .. } => {
-                network::gradient(x, theta.as_slice(), gradient);
-                let slope = y * logistic::slope(y * network::score(x, theta.as_slice()));
-                for entry in gradient.iter_mut() {
-                    *entry *= slope;
-                }
-                return;
-            }
-            Self::Softmax { classes } => {
-                let mut slopes = vec![0.0; classes];
-                softmax::loss_and_slopes(x, y as usize, theta.as_slice(), &mut slopes);
-                for (row, slope) in gradient.chunks_exact_mut(x.len()).zip(slopes) {
-                    row.iter_mut().zip(x).for_each(|(entry, x)| *entry = slope * x);
-                }
-                return;
-            }
-        };
-        for (entry, x) in gradient.iter_mut().zip(x) {
-            *entry = slope * x;
-        }
-    }
-
     pub fn model(self, dimension: usize, theta: &Vector) -> Result<Model> {
         Ok(match self {
             Self::Squared => Model::Linear(LinearModel::from(theta.clone())),
@@ -204,8 +168,75 @@ pub fn several_classes(public: &Dataset) -> Result<usize> {
 pub struct LabelledRecords<F = Matrix> {
     pub data: Arc<Dataset<F>>,
     pub labels: Vec<f64>,
+    /// ‖xᵢ‖, so that clipping needs no pass of its own.
+    norms: Vec<f64>,
     /// The weight of each record in its person's mean; `None` where records are protected.
     shares: Option<Vec<f64>>,
+}
+
+/// What one pass over the records finds.
+pub struct LossPass {
+    /// ℓᵢ of every record, or of every person; 0 for a record that is not finite.
+    pub losses: Vec<f64>,
+    /// Σ qᵢ∇ℓᵢ over all records, or all persons; a record that is not finite is ignored.
+    pub gradient: Vector,
+}
+
+/// What a pass knows of every record but its features.
+struct Facts<'a> {
+    labels: &'a [f64],
+    norms: &'a [f64],
+    /// qᵢ, or a record's share of its person's.
+    weights: &'a [f64],
+    /// Of a record.
+    most: Most,
+}
+
+/// No record counts with a larger loss or a longer gradient.
+#[derive(Clone, Copy)]
+pub struct Most {
+    pub loss: f64,
+    pub gradient: f64,
+}
+
+impl Most {
+    /// For records whose loss and gradient need no bound.
+    pub const ANYTHING: Self = Self { loss: f64::INFINITY, gradient: f64::INFINITY };
+}
+
+impl Facts<'_> {
+    /// The loss that counts.
+    #[inline]
+    fn loss(&self, loss: f64) -> f64 {
+        if loss.is_nan() { 0.0 } else { loss.clamp(0.0, self.most.loss) }
+    }
+
+    /// The factor of a gradient of this length.
+    #[inline]
+    fn factor(&self, at: usize, length: f64) -> f64 {
+        self.weights[at] * shrink_factor(length, self.most.gradient)
+    }
+}
+
+/// Losses of single scores.
+struct ScoredLosses<'a> {
+    of: ScoreLoss,
+    facts: &'a Facts<'a>,
+    losses: Vec<f64>,
+}
+
+impl Slopes for ScoredLosses<'_> {
+    // Compiled as a part of the pass, for the instruction set detected at run time.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn slopes(&mut self, first: usize, scores: &mut [f64]) {
+        for (at, score) in (first..).zip(scores) {
+            let (loss, slope) = self.of.with_slope(*score, self.facts.labels[at]);
+            self.losses.push(self.facts.loss(loss));
+            let factor = self.facts.factor(at, slope.abs() * self.facts.norms[at]);
+            *score = if factor > 0.0 { factor * slope } else { 0.0 };
+        }
+    }
 }
 
 impl LabelledRecords<Singles> {
@@ -221,7 +252,7 @@ impl<F: ExampleColumns> LabelledRecords<F> {
     }
 
     pub(super) fn labelled(labels: Vec<f64>, data: Arc<Dataset<F>>) -> Self {
-        Self { labels, shares: data.shares(), data }
+        Self { labels, norms: data.features.map_each(length_of), shares: data.shares(), data }
     }
 
     /// Every person with the shares of their records, where persons are protected.
@@ -230,44 +261,71 @@ impl<F: ExampleColumns> LabelledRecords<F> {
         Some(persons.iter().map(|own| (own.clone(), &shares[own])))
     }
 
-    /// ℓᵢ of every record, or of every person, at most `largest`; 0 for a record that is not
-    /// finite.
-    pub fn losses(&self, learner: Learner, theta: &Vector, largest: f64) -> Vec<f64> {
-        let mut of_records = Vec::with_capacity(self.labels.len());
-        self.data.features.each(|at, x| {
-            let loss = learner.loss(x, self.labels[at], theta);
-            of_records.push(if loss.is_nan() { 0.0 } else { loss.clamp(0.0, largest) });
-        });
-        let Some(persons) = self.persons() else { return of_records };
-        persons.map(|(own, shares)| dot(&of_records[own], shares)).collect()
-    }
-
-    /// Σ qᵢ∇ℓᵢ over all records, or all persons, with every record's gradient clipped to norm
-    /// `largest`; a record that is not finite is ignored.
-    pub fn gradient(
+    /// Losses and gradient, with `weights` of the records, or of the persons.
+    pub fn pass(
         &self,
         learner: Learner,
         theta: &Vector,
         weights: impl Iterator<Item = f64>,
-        largest: f64,
-    ) -> Vector {
-        let mut sum = Vector::zeros(theta.len());
-        let mut one = Vector::zeros(theta.len());
-        let of_records: Vec<f64> = match self.persons() {
+        most: Most,
+    ) -> LossPass {
+        let weights: Vec<f64> = match self.persons() {
             None => weights.take(self.labels.len()).collect(),
             Some(persons) => persons
                 .zip(weights)
                 .flat_map(|((_, shares), q)| shares.iter().map(move |share| q * share))
                 .collect(),
         };
-        self.data.features.each(|at, x| {
-            learner.gradient(x, self.labels[at], theta, one.as_mut_slice());
-            let shrink = shrink_factor(one.norm(), largest);
-            if shrink > 0.0 {
-                sum.axpy(of_records[at] * shrink, &one, 1.0);
+        let Self { data, labels, norms, .. } = self;
+        let facts = Facts { labels, norms, weights: &weights, most };
+        let (gradient, of_records) = match learner {
+            Learner::Squared => self.scored(&facts, ScoreLoss::Squared, theta),
+            Learner::Logistic => self.scored(&facts, ScoreLoss::Logistic, theta),
+            Learner::Network { .. } => self.network(&facts, theta),
+            Learner::Softmax { classes } => {
+                let slopes_of =
+                    |at: usize, x: &[f64], slopes: &mut [f64], losses: &mut Vec<f64>| {
+                        let class = labels[at] as usize;
+                        let loss = softmax::loss_and_slopes(x, class, theta.as_slice(), slopes);
+                        losses.push(facts.loss(loss));
+                        let length = slopes.iter().map(|slope| slope * slope).sum::<f64>().sqrt();
+                        let factor = facts.factor(at, length * norms[at]);
+                        slopes.iter_mut().for_each(|slope| *slope *= factor);
+                        factor > 0.0
+                    };
+                softmax::sums(&data.features, classes, slopes_of)
             }
-        });
-        sum
+        };
+        let of_records = of_records.concat();
+        let losses = match self.persons() {
+            None => of_records,
+            Some(persons) => persons.map(|(own, shares)| dot(&of_records[own], shares)).collect(),
+        };
+        LossPass { losses, gradient }
+    }
+
+    fn scored(&self, facts: &Facts, of: ScoreLoss, theta: &Vector) -> (Vector, Vec<Vec<f64>>) {
+        let losses = || ScoredLosses { of, facts, losses: Vec::new() };
+        let features = &self.data.features;
+        let (gradient, parts) = fused::with_slopes(features, theta, parallel::threads(), losses);
+        (gradient, parts.into_iter().map(|part| part.losses).collect())
+    }
+
+    fn network(&self, facts: &Facts, theta: &Vector) -> (Vector, Vec<Vec<f64>>) {
+        let start = || (vec![0.0; theta.len()], Vec::new());
+        let add =
+            |at: usize, x: &[f64], sum: &mut [f64], (one, losses): &mut (Vec<f64>, Vec<f64>)| {
+                let y = facts.labels[at];
+                let score = network::gradient(x, theta.as_slice(), one);
+                let (loss, slope) = ScoreLoss::Logistic.with_slope(score, y);
+                losses.push(facts.loss(loss));
+                let factor = facts.factor(at, slope.abs() * length_of(one));
+                if factor > 0.0 {
+                    sum.iter_mut().zip(one).for_each(|(sum, one)| *sum += factor * slope * *one);
+                }
+            };
+        let (gradient, parts) = columns::sums(&self.data.features, theta.len(), start, add);
+        (gradient, parts.into_iter().map(|(_, losses)| losses).collect())
     }
 }
 
@@ -277,11 +335,20 @@ fn dot(x: &[f64], w: &[f64]) -> f64 {
 
 #[cfg(test)]
 impl LabelledRecords {
+    /// The same, but with this first record.
+    pub fn with_first(&self, x: &[f64], y: f64) -> Self {
+        let mut data = (*self.data).clone();
+        data.features.set_column(0, &Vector::from_column_slice(x));
+        let mut labels = self.labels.clone();
+        labels[0] = y;
+        Self::labelled(labels, data.into())
+    }
+
     /// As private records are kept.
     pub fn in_singles(self) -> LabelledRecords<Singles> {
         let features = Singles::from(&self.data.features);
         let data = Arc::new((*self.data).clone().with_features(features));
-        LabelledRecords { data, labels: self.labels, shares: self.shares }
+        LabelledRecords { data, labels: self.labels, norms: self.norms, shares: self.shares }
     }
 }
 
@@ -313,6 +380,10 @@ mod tests {
         LabelledRecords::labelled(vec![y], Arc::new(data))
     }
 
+    fn alone(record: &LabelledRecords, learner: Learner, theta: &Vector) -> LossPass {
+        record.pass(learner, theta, [1.0].into_iter(), Most::ANYTHING)
+    }
+
     #[test]
     fn only_two_classes_have_signs() {
         let mut data = Arc::unwrap_or_clone(record(vec![0.0; 3], 0.0).data);
@@ -339,10 +410,8 @@ mod tests {
                 let theta = radius * theta.normalize();
                 let largest = learner.largest(Bounds { feature_norm: 1.0, label: 1.0 }, radius);
                 let record = record(x.as_slice().to_vec(), label(learner, y));
-                let loss = record.losses(learner, &theta, f64::INFINITY)[0];
-                prop_assert!(loss <= largest.loss + 1e-12);
-                let one = [1.0].into_iter();
-                let gradient = record.gradient(learner, &theta, one, f64::INFINITY);
+                let LossPass { losses, gradient } = alone(&record, learner, &theta);
+                prop_assert!(losses[0] <= largest.loss + 1e-12);
                 prop_assert!(gradient.norm() <= largest.gradient + 1e-12);
             }
         }
@@ -356,13 +425,13 @@ mod tests {
             for learner in LEARNERS {
                 let theta = Vector::from_column_slice(&theta[..learner.parameters(3)]);
                 let record = record(x.clone(), label(learner, y));
-                let gradient = record.gradient(learner, &theta, [1.0].into_iter(), f64::INFINITY);
+                let gradient = alone(&record, learner, &theta).gradient;
                 for k in 0..theta.len() {
                     let tiny = 1e-6;
                     let at = |by: f64| {
                         let mut other = theta.clone();
                         other[k] += by;
-                        record.losses(learner, &other, f64::INFINITY)[0]
+                        alone(&record, learner, &other).losses[0]
                     };
                     let rise = (at(tiny) - at(-tiny)) / (2.0 * tiny);
                     prop_assert!((rise - gradient[k]).abs() < 1e-7);
