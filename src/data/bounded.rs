@@ -41,9 +41,9 @@ impl Bounded {
     /// for each part before its features are rounded.
     pub(super) fn gathered(
         bounds: Bounds,
-        gather: impl FnOnce(&mut dyn FnMut(&mut Dataset)) -> Result<Dataset<Singles>>,
+        gather: impl FnOnce(&(dyn Fn(&mut Dataset) + Sync)) -> Result<Dataset<Singles>>,
     ) -> Result<Self> {
-        gather(&mut |part| bring_within(part, bounds)).map(|all| Self(Arc::new(all)))
+        gather(&|part| bring_within(part, bounds)).map(|all| Self(Arc::new(all)))
     }
 
     /// The same records, grouped by person.

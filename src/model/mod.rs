@@ -67,11 +67,6 @@ pub enum Model {
 /// Examples that are answered at a time, unless all of them are at hand as doubles.
 const BLOCK: usize = 4096;
 
-fn joined<T>(mut all: Vec<T>, more: Vec<T>) -> Vec<T> {
-    all.extend(more);
-    all
-}
-
 /// The answers of a model of classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassAnswers {
@@ -113,11 +108,8 @@ impl Model {
 
     /// Predicted prepared labels, one per column of `features`; `None` for a classifier.
     pub fn numbers(&self, features: &impl ExampleColumns) -> Option<Vec<f64>> {
-        let mut all = Some(Vec::with_capacity(features.count()));
-        features.in_blocks(BLOCK, |block| {
-            all = all.take().zip(self.numbers_of(block)).map(|(all, more)| joined(all, more));
-        });
-        all
+        let blocks = features.map_blocks(BLOCK, |block| self.numbers_of(block));
+        blocks.into_iter().collect::<Option<Vec<_>>>().map(|blocks| blocks.concat())
     }
 
     fn numbers_of(&self, features: &Matrix) -> Option<Vec<f64>> {
@@ -138,17 +130,13 @@ impl Model {
 
     /// The same, and for two classes how much the model favours the second one.
     pub fn class_answers(&self, features: &impl ExampleColumns) -> Option<ClassAnswers> {
-        let mut all: Option<ClassAnswers> = None;
-        let mut answers = true;
-        features.in_blocks(BLOCK, |block| match (self.class_answers_of(block), all.take()) {
-            (Some(more), None) => all = Some(more),
-            (Some(more), Some(before)) => {
-                let order = before.order.zip(more.order).map(|(all, more)| joined(all, more));
-                all = Some(ClassAnswers { classes: joined(before.classes, more.classes), order });
-            }
-            (None, _) => answers = false,
-        });
-        all.filter(|_| answers)
+        let blocks = features.map_blocks(BLOCK, |block| self.class_answers_of(block));
+        let (classes, orders): (Vec<_>, Vec<_>) = blocks
+            .into_iter()
+            .map(|block| block.map(|block| (block.classes, block.order)))
+            .collect::<Option<_>>()?;
+        let order = orders.into_iter().collect::<Option<Vec<_>>>().map(|orders| orders.concat());
+        Some(ClassAnswers { classes: classes.concat(), order })
     }
 
     fn class_answers_of(&self, features: &Matrix) -> Option<ClassAnswers> {
@@ -209,14 +197,11 @@ impl Model {
     /// The probability of each class, one row per class and one column per column of `features`;
     /// `None` for a model without probabilities.
     pub fn probabilities(&self, features: &impl ExampleColumns) -> Option<Matrix> {
-        let (mut all, mut classes) = (Some(Vec::new()), 0);
-        features.in_blocks(BLOCK, |block| {
-            let found = self.probabilities_of(block);
-            classes = found.as_ref().map_or(0, Matrix::nrows);
-            let numbers = found.map(|found| found.as_slice().to_vec());
-            all = all.take().zip(numbers).map(|(all, more)| joined(all, more));
-        });
-        all.map(|all| Matrix::from_vec(classes, features.count(), all))
+        let blocks = features.map_blocks(BLOCK, |block| self.probabilities_of(block));
+        let blocks: Vec<Matrix> = blocks.into_iter().collect::<Option<_>>()?;
+        let classes = blocks.first().map_or(0, Matrix::nrows);
+        let numbers = blocks.iter().flat_map(|block| block.iter().copied()).collect();
+        Some(Matrix::from_vec(classes, features.count(), numbers))
     }
 
     fn probabilities_of(&self, features: &Matrix) -> Option<Matrix> {

@@ -96,13 +96,13 @@ pub trait ExampleColumns: Clone + Send + Sync {
         }
     }
 
-    /// All examples as doubles, at most `most` at a time unless they are kept like this. No examples
-    /// are a block, too.
-    fn in_blocks(&self, most: usize, mut see: impl FnMut(&Matrix)) {
-        let blocks = (0..self.count().max(1)).step_by(most.max(1));
-        for start in blocks {
-            see(&self.doubles(start..self.count().min(start + most)));
-        }
+    /// Something of all examples as doubles, at most `most` at a time unless they are kept like
+    /// this. No examples are a block, too.
+    fn map_blocks<T: Send>(&self, most: usize, of: impl Fn(&Matrix) -> T + Sync + Send) -> Vec<T> {
+        let (most, count) = (most.max(1), self.count());
+        parallel::map(count.div_ceil(most).max(1), |block| {
+            of(&self.doubles(block * most..count.min((block + 1) * most)))
+        })
     }
 
     /// Something of every example.
@@ -139,8 +139,8 @@ impl ExampleColumns for Matrix {
         &self.as_slice()[range.start * self.nrows()..range.end * self.nrows()]
     }
 
-    fn in_blocks(&self, _: usize, mut see: impl FnMut(&Matrix)) {
-        see(self);
+    fn map_blocks<T: Send>(&self, _: usize, of: impl Fn(&Matrix) -> T + Sync + Send) -> Vec<T> {
+        vec![of(self)]
     }
 
     fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
@@ -184,16 +184,16 @@ impl Singles {
     }
 
     /// Adds examples.
-    pub fn push(&mut self, examples: &Matrix) -> Result<()> {
-        debug_assert_eq!(examples.nrows(), self.dimension);
-        let numbers = examples.iter().copied().map(towards_zero);
-        match &mut self.kept {
-            SinglesStorage::Memory(all) => all.extend(numbers),
-            SinglesStorage::Disk(space) => {
-                space.append(bytemuck::cast_slice(&numbers.collect::<Vec<f32>>()))?;
+    pub fn append(&mut self, more: &Self) -> Result<()> {
+        debug_assert_eq!(more.dimension, self.dimension);
+        more.singles(0..more.count, |numbers| match &mut self.kept {
+            SinglesStorage::Memory(all) => {
+                all.extend_from_slice(numbers);
+                Ok(())
             }
-        }
-        self.count += examples.ncols();
+            SinglesStorage::Disk(space) => space.append(bytemuck::cast_slice(numbers)).map(|_| ()),
+        })?;
+        self.count += more.count;
         Ok(())
     }
 
@@ -309,6 +309,13 @@ impl ExampleColumns for Singles {
             });
         });
         room
+    }
+
+    fn doubles(&self, range: Range<usize>) -> Matrix {
+        let count = range.len();
+        let numbers =
+            self.singles(range, |singles| singles.iter().copied().map(f64::from).collect());
+        Matrix::from_vec(self.dimension, count, numbers)
     }
 
     fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {

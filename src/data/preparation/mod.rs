@@ -67,6 +67,8 @@ const FAINT: f64 = 30.0;
 
 /// The number of rows of a large table that are prepared at a time.
 const PART: usize = 1 << 11;
+/// Rows whose columns are filled together.
+const TOGETHER: usize = 16;
 /// Parts that threads share.
 const AT_ONCE: usize = 16;
 
@@ -121,12 +123,32 @@ fn is_one(room: &f64) -> bool {
 }
 
 impl CodedTable<'_> {
-    /// The standardised features of a row.
-    fn standard(&self, row: usize) -> impl Iterator<Item = f64> + '_ {
-        self.columns.iter().flat_map(move |(scales, coded)| {
-            let each = scales.iter().enumerate();
-            each.map(move |(feature, scale)| scale.apply(coded.value(row, feature)))
-        })
+    /// Writes the standardised features of the rows from `first` on into the first places of these
+    /// examples of `dimension` numbers: one column at a time, for a few rows that stay in the cache.
+    fn standardise(&self, first: usize, examples: &mut [f64], dimension: usize) {
+        let dimension = dimension.max(1);
+        let blocks = examples.chunks_mut(TOGETHER * dimension);
+        for (first, block) in (first..).step_by(TOGETHER).zip(blocks) {
+            let rows = first..first + block.len() / dimension;
+            let features = self.columns.iter().flat_map(|(scales, coded)| {
+                scales.iter().enumerate().map(move |(feature, scale)| (scale, coded, feature))
+            });
+            for (place, (scale, coded, feature)) in features.enumerate() {
+                let slots = block.iter_mut().skip(place).step_by(dimension);
+                match coded {
+                    Coded::Numbers(numbers) => {
+                        for (slot, number) in slots.zip(&numbers[rows.clone()]) {
+                            *slot = scale.apply(*number);
+                        }
+                    }
+                    _ => {
+                        for (slot, row) in slots.zip(rows.clone()) {
+                            *slot = scale.apply(coded.value(row, feature));
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -248,7 +270,7 @@ impl Preparation {
                 None => self.for_evaluation(part, name),
             }
         };
-        self.gather(table, rows, PART, prepare, &mut |_| ())
+        self.gather(table, rows, PART, prepare, &|_| ())
     }
 
     /// Prepares `size` rows at a time, finishes each part, and puts the parts together: on the disk,
@@ -259,13 +281,16 @@ impl Preparation {
         rows: &[usize],
         size: usize,
         prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
-        finish: &mut dyn FnMut(&mut Dataset),
+        finish: &(dyn Fn(&mut Dataset) + Sync),
     ) -> Result<Dataset<Singles>> {
         let mut features = Singles::with_room(self.dimension(), rows.len(), table.space())?;
-        let all = in_parts(table, rows, size, prepare, &mut |part| {
-            finish(part);
-            features.push(&part.features)
-        })?;
+        let finished = |part: &Table| {
+            let mut part = prepare(part)?;
+            finish(&mut part);
+            Ok(part.in_singles())
+        };
+        let all =
+            in_parts(table, rows, size, finished, &mut |part| features.append(&part.features))?;
         Ok(all.with_features(features))
     }
 
@@ -440,11 +465,9 @@ impl Preparation {
     /// Standardised features of `rows` rows from `first` on, before they are bounded.
     fn standard(&self, coded: &CodedTable<'_>, first: usize, rows: usize) -> Matrix {
         let mut standard = Matrix::zeros(self.scales().count(), rows);
-        for (row, mut example) in (first..).zip(standard.column_iter_mut()) {
-            for (slot, value) in example.iter_mut().zip(coded.standard(row)) {
-                *slot = value.clamp(-LARGEST, LARGEST);
-            }
-        }
+        let dimension = standard.nrows();
+        coded.standardise(first, standard.as_mut_slice(), dimension);
+        standard.apply(|value| *value = value.clamp(-LARGEST, LARGEST));
         standard
     }
 
@@ -461,13 +484,15 @@ impl Preparation {
             let standard = self.standard(coded, first, features.ncols());
             self.score_features(coded.score.as_ref(), &standard, first, scores)
         });
+        coded.standardise(first, features.as_mut_slice(), self.dimension());
+        let standard = self.scales().count();
         let examples = features.as_mut_slice().chunks_exact_mut(self.dimension());
         let clipped = examples.enumerate().map(|(at, example)| {
-            let mut slots = example.iter_mut();
-            for (value, slot) in coded.standard(first + at).zip(slots.by_ref()) {
-                *slot = (value / self.unit).clamp(-LARGEST, LARGEST);
+            let (values, others) = example.split_at_mut(standard);
+            for value in values {
+                *value = (*value / self.unit).clamp(-LARGEST, LARGEST);
             }
-            for (row, slot) in slots.enumerate() {
+            for (row, slot) in others.iter_mut().enumerate() {
                 // The intercept comes last, and is set below.
                 let value = score.as_ref().and_then(|score| score.get((row, at)));
                 *slot = value.copied().unwrap_or_default();
@@ -594,8 +619,8 @@ fn in_parts(
     table: &Table,
     rows: &[usize],
     size: usize,
-    prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
-    take: &mut dyn FnMut(&mut Dataset) -> Result<()>,
+    prepare: impl Fn(&Table) -> Result<Dataset<Singles>> + Sync + Send,
+    take: &mut dyn FnMut(&Dataset<Singles>) -> Result<()>,
 ) -> Result<Dataset<()>> {
     // No rows are a part, too.
     let parts = if rows.is_empty() { vec![rows] } else { rows.chunks(size).collect() };
@@ -603,8 +628,8 @@ fn in_parts(
     for several in parts.chunks(AT_ONCE) {
         let part = |at: usize| prepare(&table.excerpt(several[at])?);
         for part in parallel::map(several.len(), part) {
-            let mut part = part?;
-            take(&mut part)?;
+            let part = part?;
+            take(&part)?;
             let part = part.with_features(());
             match &mut all {
                 None => all = Some(with_room(part, rows.len())),
