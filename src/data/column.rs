@@ -4,10 +4,12 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use super::numbers::{Numbers, Window};
 use super::vectors::{RowVector, Vectors};
 use crate::error::Result;
+use crate::files::scratch::Scratch;
 
 /// One column of a file.
 #[derive(Clone)]
@@ -195,7 +197,7 @@ impl Column {
         Ok(match self {
             Self::Numbers(cells) => Self::Numbers(cells.select(rows)?),
             Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
-            Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)),
+            Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)?),
         })
     }
 
@@ -206,8 +208,17 @@ impl Column {
             Self::Text(cells) => Self::Text(
                 rows.iter().map(|&row| cells.get(row).cloned().unwrap_or_default()).collect(),
             ),
-            Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)),
+            Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)?),
         })
+    }
+
+    /// Where its cells are, if on the disk.
+    pub(super) fn space(&self) -> Option<&Arc<Scratch>> {
+        match self {
+            Self::Numbers(numbers) => numbers.space(),
+            Self::Text(_) => None,
+            Self::Vectors(vectors) => vectors.space(),
+        }
     }
 
     /// The number of its features if its cells are numbers.
@@ -239,7 +250,7 @@ impl Column {
             .collect();
         if !vectors.is_empty() {
             let all = vectors.len() == parts.len();
-            return Ok(Vectors::concat(&vectors).filter(|_| all).map(Self::Vectors));
+            return Ok(Vectors::concat(&vectors)?.filter(|_| all).map(Self::Vectors));
         }
         let numbers: Option<Vec<&Numbers>> = parts
             .iter()

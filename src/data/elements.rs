@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use super::column::Column;
 use super::definition::{Columns, DatasetDefinition};
 use super::table::Table;
+use crate::error::Result;
 
 impl DatasetDefinition {
     /// Whether something here names a number of the vectors in `column`.
@@ -35,16 +36,16 @@ fn is_number_of(name: &str, column: &str) -> bool {
 impl Table {
     /// Splits the vectors whose numbers `definition` names into columns. Fingerprints stay, because
     /// the records are the same.
-    pub fn apart_for(self, definition: &DatasetDefinition) -> Self {
+    pub fn apart_for(self, definition: &DatasetDefinition) -> Result<Self> {
         self.apart(|column| definition.speaks_of_numbers_in(column))
     }
 
     /// Splits the vectors that have a number among `names` into columns.
-    pub fn apart_into(self, names: &[String]) -> Self {
+    pub fn apart_into(self, names: &[String]) -> Result<Self> {
         self.apart(|column| names.iter().any(|name| is_number_of(name, column)))
     }
 
-    fn apart(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+    fn apart(mut self, wanted: impl Fn(&str) -> bool) -> Result<Self> {
         let before: Vec<_> = self.names.drain(..).zip(self.columns.drain(..)).collect();
         let taken: HashSet<String> = before.iter().map(|(name, _)| name.clone()).collect();
         for (name, column) in before {
@@ -52,11 +53,8 @@ impl Table {
             let free = || (0..column.width()).all(|at| !taken.contains(&part(at)));
             match &column {
                 Column::Vectors(vectors) if wanted(&name) && free() => {
-                    for at in 0..vectors.width() {
-                        let numbers = (0..vectors.len()).map(|row| vectors.value(row, at));
-                        self.columns.push(Column::Numbers(numbers.collect()));
-                        self.names.push(part(at));
-                    }
+                    self.names.extend((0..vectors.width()).map(part));
+                    self.columns.extend(vectors.columns()?.into_iter().map(Column::Numbers));
                 }
                 _ => {
                     self.names.push(name);
@@ -64,7 +62,7 @@ impl Table {
                 }
             }
         }
-        self
+        Ok(self)
     }
 }
 
@@ -83,7 +81,7 @@ mod tests {
     fn names(change: impl FnOnce(&mut DatasetDefinition)) -> Vec<String> {
         let mut definition = DatasetDefinition::new("d", Role::Public, Source::File("t".into()));
         change(&mut definition);
-        table().apart_for(&definition).names
+        table().apart_for(&definition).unwrap().names
     }
 
     #[test]
@@ -102,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_numbers_stay_and_so_do_the_fingerprints() {
-        let apart = table().apart_into(&["x[2]".to_owned()]);
+        let apart = table().apart_into(&["x[2]".to_owned()]).unwrap();
         assert!(apart.columns[2] == Column::Numbers(vec![0.0, 1.0].into()));
         assert!(apart.columns[0] == Column::Numbers(vec![1.0, 3.0].into()));
         assert_eq!((apart.content, apart.view), (table().content, table().view));
@@ -112,6 +110,6 @@ mod tests {
     fn a_name_that_is_taken_is_not_given_twice() {
         let mut table = table();
         table.names[1] = "x[1]".to_owned();
-        assert_eq!(table.apart_into(&["x[0]".to_owned()]).names, ["x", "x[1]"]);
+        assert_eq!(table.apart_into(&["x[0]".to_owned()]).unwrap().names, ["x", "x[1]"]);
     }
 }

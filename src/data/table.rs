@@ -183,10 +183,7 @@ impl Table {
 
     /// Where its numbers are, if some are on the disk.
     pub(crate) fn space(&self) -> Option<&Scratch> {
-        self.columns.iter().find_map(|column| match column {
-            Column::Numbers(numbers) => numbers.space().map(Arc::as_ref),
-            _ => None,
-        })
+        self.columns.iter().find_map(|column| column.space().map(Arc::as_ref))
     }
 
     /// The number of its rows.

@@ -2,11 +2,23 @@
 //!
 //! Stored row by row in one piece, in the precision of the file: 10⁵ embeddings
 //! of 400 single-precision numbers are one allocation of 160 MB, not 4·10⁷ cells,
-//! and the pixels of an image stay bytes.
+//! and the pixels of an image stay bytes. If they are more than fit into memory, they are on the
+//! disk.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::numbers::Numbers;
+use crate::error::Result;
+use crate::files::scratch::Scratch;
+use crate::memory;
+
+/// So many chosen vectors are in memory, whatever they were chosen from: those that are prepared
+/// together.
+const FEW: usize = 1 << 12;
 
 /// Numbers in the precision in which they were read. NaN stands for a missing one.
 #[derive(Clone)]
@@ -28,6 +40,15 @@ pub struct Vectors {
 enum Stored {
     Numbers(Values),
     Bytes(Vec<u8>),
+    Disk(OnDisk),
+}
+
+/// All numbers, one vector after another, in a file.
+#[derive(Clone)]
+struct OnDisk {
+    numbers: Numbers,
+    /// Whether they were read in single precision.
+    single: bool,
 }
 
 /// One row's vector.
@@ -39,6 +60,39 @@ pub enum RowVector<'a> {
     F32(&'a [f32]),
     /// Double precision.
     F64(&'a [f64]),
+    /// As many as the last number says, on the disk, from this place on.
+    Disk(&'a Numbers, usize, usize),
+}
+
+impl OnDisk {
+    /// The vectors in these rows, and missing ones for rows that do not exist: in memory if there
+    /// are few.
+    fn select(&self, width: usize, rows: &[usize]) -> Result<Stored> {
+        let mut room = Vec::new();
+        let missing = vec![f64::NAN; width];
+        let count = self.numbers.len() / width;
+        let mut vector = |row: usize| {
+            if row < count {
+                self.numbers.read(row * width..(row + 1) * width, &mut room).to_vec()
+            } else {
+                missing.clone()
+            }
+        };
+        if let Some(space) = self.numbers.space().filter(|_| rows.len() > FEW) {
+            let mut numbers = Numbers::default();
+            numbers.move_to(space)?;
+            for row in rows {
+                numbers.append(&vector(*row))?;
+            }
+            return Ok(Stored::Disk(Self { numbers, single: self.single }));
+        }
+        let numbers = rows.iter().flat_map(|row| vector(*row));
+        Ok(Stored::Numbers(if self.single {
+            Values::F32(numbers.map(|number| number as f32).collect())
+        } else {
+            Values::F64(numbers.collect())
+        }))
+    }
 }
 
 impl Values {
@@ -53,6 +107,14 @@ impl Values {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The bytes of each.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::F32(_) => size_of::<f32>() as u64,
+            Self::F64(_) => size_of::<f64>() as u64,
+        }
     }
 
     /// One of them.
@@ -109,6 +171,53 @@ impl Vectors {
         (width > 0 && stored.len().is_multiple_of(width)).then_some(Self { width, stored })
     }
 
+    /// The same for numbers on the disk, which may have been read in single precision.
+    pub fn on_disk(width: usize, numbers: Numbers, single: bool) -> Option<Self> {
+        let whole = width > 0 && numbers.len().is_multiple_of(width);
+        whole.then_some(Self { width, stored: Stored::Disk(OnDisk { numbers, single }) })
+    }
+
+    /// Where they are, if on the disk.
+    pub fn space(&self) -> Option<&Arc<Scratch>> {
+        match &self.stored {
+            Stored::Disk(disk) => disk.numbers.space(),
+            Stored::Numbers(_) | Stored::Bytes(_) => None,
+        }
+    }
+
+    /// All of them in memory.
+    pub fn whole(&self) -> Result<Cow<'_, Self>> {
+        let Stored::Disk(OnDisk { numbers, single }) = &self.stored else {
+            return Ok(Cow::Borrowed(self));
+        };
+        let bytes = if *single { size_of::<f32>() } else { size_of::<f64>() };
+        memory::check((numbers.len() * bytes) as u64)?;
+        let values = if *single {
+            Values::F32(numbers.iter().map(|number| number as f32).collect())
+        } else {
+            Values::F64(numbers.iter().collect())
+        };
+        Ok(Cow::Owned(Self { width: self.width, stored: Stored::Numbers(values) }))
+    }
+
+    /// A column for each position.
+    pub fn columns(&self) -> Result<Vec<Numbers>> {
+        let mut columns = vec![Numbers::default(); self.width];
+        for column in &mut columns {
+            match self.space() {
+                Some(space) => column.move_to(space)?,
+                None => column.reserve_exact(self.len()),
+            }
+        }
+        for row in 0..self.len() {
+            for (column, number) in columns.iter_mut().zip(self.row(row).numbers()) {
+                column.push(number);
+                column.settle()?;
+            }
+        }
+        Ok(columns)
+    }
+
     /// Numbers in each vector.
     pub fn width(&self) -> usize {
         self.width
@@ -129,6 +238,7 @@ impl Vectors {
         match &self.stored {
             Stored::Numbers(values) => values.get(at),
             Stored::Bytes(bytes) => f64::from(bytes[at]),
+            Stored::Disk(disk) => disk.numbers.get(at),
         }
     }
 
@@ -139,6 +249,7 @@ impl Vectors {
             Stored::Numbers(Values::F32(values)) => RowVector::F32(&values[range]),
             Stored::Numbers(Values::F64(values)) => RowVector::F64(&values[range]),
             Stored::Bytes(bytes) => RowVector::U8(&bytes[range]),
+            Stored::Disk(disk) => RowVector::Disk(&disk.numbers, range.start, self.width),
         }
     }
 
@@ -160,6 +271,15 @@ impl Vectors {
                     visit(&f32::from(*x).to_le_bytes());
                 }
             }
+            Stored::Disk(disk) => {
+                for x in disk.numbers.iter() {
+                    if disk.single {
+                        visit(&(x as f32).to_le_bytes());
+                    } else {
+                        visit(&x.to_le_bytes());
+                    }
+                }
+            }
         }
     }
 
@@ -168,6 +288,7 @@ impl Vectors {
         match &self.stored {
             Stored::Numbers(values) => values.first_infinite().map(|at| at / self.width),
             Stored::Bytes(_) => None,
+            Stored::Disk(disk) => disk.numbers.first_infinite().map(|at| at / self.width),
         }
     }
 
@@ -177,12 +298,13 @@ impl Vectors {
             Stored::Numbers(Values::F32(values)) => values.iter().position(|value| value.is_nan()),
             Stored::Numbers(Values::F64(values)) => values.iter().position(|value| value.is_nan()),
             Stored::Bytes(_) => None,
+            Stored::Disk(disk) => disk.numbers.iter().position(f64::is_nan),
         };
         at.map(|at| (at / self.width, at % self.width))
     }
 
     /// These rows; a row that does not exist gives missing numbers.
-    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Self {
+    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
         let count = self.len();
         if rows.iter().all(|row| *row < count) {
             return self.select(rows);
@@ -210,11 +332,13 @@ impl Vectors {
                 let values: Vec<f32> = bytes.iter().copied().map(f32::from).collect();
                 Values::F32(chosen(&values, width, rows, f32::NAN))
             }
+            Stored::Disk(disk) => return Ok(Self { width, stored: disk.select(width, rows)? }),
         };
-        Self { width, stored: Stored::Numbers(values) }
+        Ok(Self { width, stored: Stored::Numbers(values) })
     }
 
-    pub(super) fn select(&self, rows: &[usize]) -> Self {
+    /// The vectors in these rows, in this order.
+    pub(super) fn select(&self, rows: &[usize]) -> Result<Self> {
         fn chosen<T: Copy>(values: &[T], width: usize, rows: &[usize]) -> Vec<T> {
             let mut chosen = Vec::with_capacity(rows.len() * width);
             for row in rows {
@@ -231,22 +355,53 @@ impl Vectors {
                 Stored::Numbers(Values::F64(chosen(values, width, rows)))
             }
             Stored::Bytes(bytes) => Stored::Bytes(chosen(bytes, width, rows)),
+            Stored::Disk(disk) => disk.select(width, rows)?,
         };
-        Self { width, stored }
+        Ok(Self { width, stored })
     }
 
     /// All parts, one after another, in the least precision that holds them; `None` if their widths
     /// differ.
-    pub(super) fn concat(parts: &[&Self]) -> Option<Self> {
-        let width = parts.first()?.width;
+    pub(super) fn concat(parts: &[&Self]) -> Result<Option<Self>> {
+        let Some(width) = parts.first().map(|part| part.width) else { return Ok(None) };
         if parts.iter().any(|part| part.width != width) {
-            return None;
+            return Ok(None);
         }
+        match parts.iter().find_map(|part| part.space()) {
+            Some(space) => Self::concat_on_disk(width, parts, space),
+            None => Ok(Self::concat_in_memory(width, parts)),
+        }
+    }
+
+    /// What is on the disk already is not written again.
+    fn concat_on_disk(width: usize, parts: &[&Self], space: &Arc<Scratch>) -> Result<Option<Self>> {
+        let kept = parts.iter().map(|part| {
+            if let Stored::Disk(disk) = &part.stored {
+                return Ok(disk.numbers.clone());
+            }
+            let mut numbers = Numbers::default();
+            numbers.move_to(space)?;
+            for row in 0..part.len() {
+                numbers.append(&part.row(row).numbers().collect::<Vec<_>>())?;
+            }
+            Ok(numbers)
+        });
+        let kept = kept.collect::<Result<Vec<_>>>()?;
+        let single = parts.iter().all(|part| match &part.stored {
+            Stored::Numbers(values) => matches!(values, Values::F32(_)),
+            Stored::Bytes(_) => true,
+            Stored::Disk(disk) => disk.single,
+        });
+        let numbers = Numbers::concat(&kept.iter().collect::<Vec<_>>())?;
+        Ok(Self::on_disk(width, numbers, single))
+    }
+
+    fn concat_in_memory(width: usize, parts: &[&Self]) -> Option<Self> {
         let bytes: Option<Vec<&[u8]>> = parts
             .iter()
             .map(|part| match &part.stored {
                 Stored::Bytes(bytes) => Some(bytes.as_slice()),
-                Stored::Numbers(_) => None,
+                Stored::Numbers(_) | Stored::Disk(_) => None,
             })
             .collect();
         if let Some(bytes) = bytes {
@@ -261,6 +416,7 @@ impl Vectors {
                     RowVector::U8(row) => values.extend(row.iter().copied().map(f64::from)),
                     RowVector::F32(row) => values.extend(row.iter().copied().map(f64::from)),
                     RowVector::F64(row) => values.extend_from_slice(row),
+                    RowVector::Disk(..) => values.extend(row.numbers()),
                 }
             }
             Values::F64(values)
@@ -270,8 +426,8 @@ impl Vectors {
                 match row {
                     RowVector::U8(row) => values.extend(row.iter().copied().map(f32::from)),
                     RowVector::F32(row) => values.extend_from_slice(row),
-                    // Cannot occur: then all are double.
-                    RowVector::F64(_) => {}
+                    // Cannot occur: then all are double, or on the disk.
+                    RowVector::F64(_) | RowVector::Disk(..) => {}
                 }
             }
             Values::F32(values)
@@ -285,6 +441,7 @@ impl Stored {
         match self {
             Self::Numbers(values) => values.len(),
             Self::Bytes(bytes) => bytes.len(),
+            Self::Disk(disk) => disk.numbers.len(),
         }
     }
 }
@@ -306,16 +463,22 @@ impl<'a> RowVector<'a> {
             Self::U8(bytes) => bytes.len(),
             Self::F32(values) => values.len(),
             Self::F64(values) => values.len(),
+            Self::Disk(_, _, width) => width,
         }
     }
 
     /// Its numbers, never −0, and with the same NaN for every missing one.
     pub fn numbers(self) -> impl Iterator<Item = f64> + 'a {
+        let mut read = Vec::new();
+        if let Self::Disk(numbers, first, width) = self {
+            numbers.read(first..first + width, &mut read);
+        }
         (0..self.width()).map(move |at| {
             let number = match self {
                 Self::U8(bytes) => f64::from(bytes[at]),
                 Self::F32(values) => f64::from(values[at]),
                 Self::F64(values) => values[at],
+                Self::Disk(..) => read[at],
             };
             if number.is_nan() {
                 f64::NAN
@@ -383,8 +546,8 @@ mod tests {
         assert!(single.row(0) < double.row(1));
         assert_eq!(single.first_missing(), Some((1, 0)));
         assert_eq!((single.len(), single.width(), single.value(1, 1)), (2, 2, 2.0));
-        let both = Vectors::concat(&[&single, &double]).unwrap();
-        assert!(both.select(&[2, 1]) == double.select(&[0, 1]));
+        let both = Vectors::concat(&[&single, &double]).unwrap().unwrap();
+        assert!(both.select(&[2, 1]).unwrap() == double.select(&[0, 1]).unwrap());
     }
 
     #[test]
@@ -394,10 +557,10 @@ mod tests {
         let double = Vectors::new(2, Values::F64(vec![0.0, 255.0, 7.0, 1.0])).unwrap();
         assert!(bytes == single && single == double && bytes.row(0) != bytes.row(1));
         assert_eq!((bytes.value(0, 1), bytes.first_missing()), (255.0, None));
-        assert!(bytes.select(&[1]) == double.select(&[1]));
+        assert!(bytes.select(&[1]).unwrap() == double.select(&[1]).unwrap());
         for parts in [[&bytes, &bytes], [&bytes, &single], [&double, &bytes]] {
-            let both = Vectors::concat(&parts).unwrap();
-            assert!(both.select(&[2, 3]) == bytes && both.len() == 4);
+            let both = Vectors::concat(&parts).unwrap().unwrap();
+            assert!(both.select(&[2, 3]).unwrap() == bytes && both.len() == 4);
         }
         let written = |vectors: &Vectors| {
             let mut all = Vec::new();
@@ -413,7 +576,7 @@ mod tests {
     fn vectors_of_other_widths_are_not_put_together() {
         let two = Vectors::new(2, Values::F32(vec![1.0, 2.0])).unwrap();
         let one = Vectors::new(1, Values::F32(vec![1.0, 2.0])).unwrap();
-        assert!(Vectors::concat(&[&two, &one]).is_none());
+        assert!(Vectors::concat(&[&two, &one]).unwrap().is_none());
         assert!(two != one);
         assert!(Vectors::new(2, Values::F32(vec![1.0])).is_none());
         assert!(Vectors::new(0, Values::F32(vec![])).is_none());

@@ -262,7 +262,7 @@ fn chosen_rows(
     whole: Table,
     warnings: &mut Vec<String>,
 ) -> Result<Table> {
-    let mut table = whole.apart_for(definition);
+    let mut table = whole.apart_for(definition)?;
     if let Some(filter) = &definition.filter {
         let filter = Filter::parse(filter)?;
         table = match definition.role {

@@ -201,7 +201,7 @@ impl SavedModel {
         further: &BTreeMap<String, String>,
     ) -> Result<Table> {
         let expected = self.preparation.expected(&self.path.display().to_string())?;
-        let table = table.apart_into(&expected.names).renamed(further)?;
+        let table = table.apart_into(&expected.names)?.renamed(further)?;
         let wanted = |(old, new): &(&String, &String)| table.has(old) && !table.has(new);
         let names = self.rename.iter().filter(wanted).map(|(a, b)| (a.clone(), b.clone()));
         let names = names.collect();

@@ -267,7 +267,7 @@ impl Extraction {
 }
 
 fn single(vectors: &Vectors, record: usize) -> Vec<f32> {
-    (0..vectors.width()).map(|position| vectors.value(record, position) as f32).collect()
+    vectors.row(record).numbers().map(|number| number as f32).collect()
 }
 
 #[cfg(feature = "onnx")]

@@ -45,7 +45,7 @@ pub(super) enum Coded<'a> {
     Numbers(Cow<'a, [f64]>),
     /// For every row, the index of the 0/1 feature that is 1.
     Codes(Vec<usize>),
-    Vectors(&'a Vectors),
+    Vectors(Cow<'a, Vectors>),
 }
 
 impl Coded<'_> {

@@ -62,7 +62,7 @@ pub fn read(input: &Input) -> Result<Table> {
             Builder::new(column, root, alone, rows, input.forgiving)
         })
         .collect();
-    make_room(input, rows, &mut builders)?;
+    make_room(input, &metadata, rows, &mut builders)?;
     read_groups(input, &metadata, builders.iter_mut().enumerate().collect())?;
     // Integers too large for a double are probably identifiers, so they become text.
     let mut identifiers = Vec::new();
@@ -74,7 +74,7 @@ pub fn read(input: &Input) -> Result<Table> {
     let (mut names, mut columns, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     for builder in builders {
         let name = builder.name.clone();
-        match builder.finish(rows) {
+        match builder.finish(rows)? {
             Ok(column) => {
                 names.push(name);
                 columns.push(column);
@@ -98,17 +98,33 @@ const TEXT: u64 = 32;
 const ROW: u64 = 16;
 
 /// Room for the numbers, in memory or on the disk.
-fn make_room(input: &Input, rows: usize, builders: &mut [Builder]) -> Result<()> {
+fn make_room(
+    input: &Input,
+    metadata: &ParquetMetaData,
+    rows: usize,
+    builders: &mut [Builder],
+) -> Result<()> {
     let count = |wanted: fn(&ColumnCells) -> bool| {
         builders.iter().filter(|it| it.left_out.is_none() && wanted(&it.cells)).count() as u64
     };
     let numbers = count(|cells| matches!(cells, ColumnCells::Numbers(_))) * size_of::<f64>() as u64;
     let texts = count(|cells| matches!(cells, ColumnCells::Text(_))) * TEXT + ROW;
-    let space = input.room(numbers * rows as u64, texts * rows as u64)?;
+    let in_lists = builders.iter().enumerate().map(|(leaf, builder)| match &builder.cells {
+        ColumnCells::Lists(lists) if builder.left_out.is_none() => {
+            let groups = 0..metadata.num_row_groups();
+            lists.values.bytes() * groups.map(|group| values_in(metadata, group, leaf)).sum::<u64>()
+        }
+        _ => 0,
+    });
+    let in_lists: u64 = in_lists.sum();
+    let space = input.room(numbers * rows as u64 + in_lists, texts * rows as u64)?;
     for builder in builders {
         match (&mut builder.cells, &space) {
             (ColumnCells::Numbers(cells), None) => cells.reserve_exact(rows),
             (ColumnCells::Numbers(cells), Some(space)) => cells.move_to(space)?,
+            (ColumnCells::Lists(lists), Some(space)) => {
+                lists.disk.get_or_insert_default().move_to(space)?;
+            }
             (ColumnCells::Text(_) | ColumnCells::Lists(_), _) => {}
         }
     }
@@ -239,6 +255,8 @@ enum ColumnCells {
 /// Vectors in the making.
 struct Lists {
     values: Values,
+    /// Where the values go after each part of the file, if not into memory.
+    disk: Option<Numbers>,
     width: Option<usize>,
     /// A row is being read …
     open: bool,
@@ -297,7 +315,15 @@ impl Builder {
                 Values::F64(Vec::new())
             };
             let lengths = forgiving.then(Vec::new);
-            let lists = Lists { values, width: None, open: false, current: 0, empty: 0, lengths };
+            let lists = Lists {
+                values,
+                disk: None,
+                width: None,
+                open: false,
+                current: 0,
+                empty: 0,
+                lengths,
+            };
             let cells = ColumnCells::Lists(lists);
             return Self {
                 name: root.to_owned(),
@@ -484,33 +510,16 @@ impl Builder {
         }
     }
 
-    fn finish(self, rows: usize) -> std::result::Result<Column, &'static str> {
+    /// The column, or why there is none.
+    fn finish(self, rows: usize) -> Result<std::result::Result<Column, &'static str>> {
         if let Some(why) = self.left_out {
-            return Err(why);
+            return Ok(Err(why));
         }
-        match self.cells {
+        Ok(match self.cells {
             ColumnCells::Numbers(cells) => Ok(Column::Numbers(cells)),
             ColumnCells::Text(cells) => Ok(Column::Text(cells)),
-            ColumnCells::Lists(Lists { values, lengths: Some(lengths), .. }) => {
-                let width = commonest(&lengths).ok_or("all its lists are empty")?;
-                let mut values = match values {
-                    Values::F32(values) => Values::F32(even(&values, &lengths, width, f32::NAN)),
-                    Values::F64(values) => Values::F64(even(&values, &lengths, width, f64::NAN)),
-                };
-                values.forget_infinite(width);
-                Vectors::new(width, values)
-                    .filter(|vectors| vectors.len() == rows)
-                    .map(Column::Vectors)
-                    .ok_or("it lacks rows")
-            }
-            ColumnCells::Lists(lists) => {
-                let width = lists.width.ok_or("all its lists are empty")?;
-                Vectors::new(width, lists.values)
-                    .filter(|vectors| vectors.len() == rows)
-                    .map(Column::Vectors)
-                    .ok_or("lists of different lengths")
-            }
-        }
+            ColumnCells::Lists(lists) => lists.finish(rows)?.map(Column::Vectors),
+        })
     }
 }
 
@@ -561,6 +570,45 @@ impl Lists {
         }
     }
 
+    /// Writes what was read, if these lists are on the disk. Until a list has a width, nothing was
+    /// read, or where it begins is not known.
+    fn settle(&mut self) -> Result<()> {
+        let placed = self.lengths.is_some() || self.width.is_some();
+        let Some(disk) = self.disk.as_mut().filter(|_| placed) else { return Ok(()) };
+        match &mut self.values {
+            Values::F32(values) => disk.extend(values.drain(..).map(f64::from)),
+            Values::F64(values) => disk.extend(values.drain(..)),
+        }
+        disk.settle()
+    }
+
+    /// The vectors, or why there are none.
+    fn finish(mut self, rows: usize) -> Result<std::result::Result<Vectors, &'static str>> {
+        self.settle()?;
+        let single = matches!(self.values, Values::F32(_));
+        let (width, unlike) = match &self.lengths {
+            Some(lengths) => (commonest(lengths), "it lacks rows"),
+            None => (self.width, "lists of different lengths"),
+        };
+        let Some(width) = width else { return Ok(Err("all its lists are empty")) };
+        let vectors = match (self.disk, &self.lengths) {
+            (Some(disk), Some(lengths)) => {
+                Vectors::on_disk(width, even_on_disk(disk, lengths, width)?, single)
+            }
+            (Some(disk), None) => Vectors::on_disk(width, disk, single),
+            (None, Some(lengths)) => {
+                let mut values = match self.values {
+                    Values::F32(values) => Values::F32(even(&values, lengths, width, f32::NAN)),
+                    Values::F64(values) => Values::F64(even(&values, lengths, width, f64::NAN)),
+                };
+                values.forget_infinite(width);
+                Vectors::new(width, values)
+            }
+            (None, None) => Vectors::new(width, self.values),
+        };
+        Ok(vectors.filter(|vectors| vectors.len() == rows).ok_or(unlike))
+    }
+
     fn fill(&mut self) -> bool {
         let missing = std::mem::take(&mut self.empty) * self.width.unwrap_or(0);
         match &mut self.values {
@@ -594,6 +642,26 @@ fn even<T: Copy>(values: &[T], lengths: &[usize], width: usize, missing: T) -> V
         }
     }
     even
+}
+
+/// The same on the disk, where vectors with an infinite number become missing, too.
+fn even_on_disk(lists: Numbers, lengths: &[usize], width: usize) -> Result<Numbers> {
+    let alike = lengths.iter().all(|length| *length == width);
+    if alike && lists.first_infinite().is_none() {
+        return Ok(lists);
+    }
+    let mut even = Numbers::default();
+    if let Some(space) = lists.space() {
+        even.move_to(space)?;
+    }
+    let (missing, mut first, mut room) = (vec![f64::NAN; width], 0, Vec::new());
+    for length in lengths {
+        let list = lists.read(first..first + length, &mut room);
+        let usable = list.len() == width && list.iter().all(|number| !number.is_infinite());
+        even.append(if usable { list } else { &missing })?;
+        first += length;
+    }
+    Ok(even)
 }
 
 struct Levels {
@@ -677,8 +745,10 @@ impl Chunk<'_, '_> {
                     levels: &self.levels,
                 };
                 visit(builder, cells);
-                if let ColumnCells::Numbers(cells) = &mut builder.cells {
-                    cells.settle()?;
+                match &mut builder.cells {
+                    ColumnCells::Numbers(cells) => cells.settle()?,
+                    ColumnCells::Lists(lists) => lists.settle()?,
+                    ColumnCells::Text(_) => {}
                 }
             }
         }
@@ -751,7 +821,118 @@ fn clock_text(since_midnight: i64, per_second: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use parquet::data_type::{ByteArray, ByteArrayType, FloatType};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::super::input::{Overflow, Unwatched};
     use super::*;
+
+    /// A file with a column of text and one of lists of single-precision numbers.
+    fn with_lists(path: &Path, lists: &[Option<Vec<f32>>]) {
+        let schema = "message rows { optional binary town (UTF8); \
+                      optional group x (LIST) { repeated group list { required float element; } } }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let file = fs::File::create(path).unwrap();
+        let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let towns: Vec<ByteArray> = (0..lists.len()).map(|at| ["a", "b"][at % 2].into()).collect();
+        let levels = vec![1; lists.len()];
+        column.typed::<ByteArrayType>().write_batch(&towns, Some(&levels), None).unwrap();
+        column.close().unwrap();
+        let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+        for list in lists {
+            repetitions.push(0);
+            match list {
+                None => definitions.push(0),
+                Some(list) if list.is_empty() => definitions.push(1),
+                Some(list) => {
+                    values.extend_from_slice(list);
+                    definitions.extend(list.iter().map(|_| 2));
+                    repetitions.extend(list.iter().skip(1).map(|_| 1));
+                }
+            }
+        }
+        let mut column = group.next_column().unwrap().unwrap();
+        let levels = (Some(definitions.as_slice()), Some(repetitions.as_slice()));
+        column.typed::<FloatType>().write_batch(&values, levels.0, levels.1).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        file.close().unwrap();
+    }
+
+    /// Of 12 numbers each, without those of some rows.
+    fn lists(missing: &[usize]) -> Vec<Option<Vec<f32>>> {
+        let list = |row: usize| (0..12).map(|at| ((row * 12 + at) % 1009) as f32 / 8.0).collect();
+        (0..9000).map(|row| (!missing.contains(&row)).then(|| list(row))).collect()
+    }
+
+    /// The file read into memory, and onto the disk.
+    fn both(lists: &[Option<Vec<f32>>], forgiving: bool) -> (Table, Table) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lists.parquet");
+        with_lists(&path, lists);
+        let overflow = Overflow { folder: folder.path().to_path_buf(), above: 1 << 16 };
+        let table = |overflow: Option<Overflow>| {
+            let mut progress = Unwatched;
+            let mut input = Input::open(&path, &mut progress).unwrap();
+            (input.forgiving, input.overflow) = (forgiving, overflow);
+            read(&input).unwrap()
+        };
+        let (memory, disk) = (table(None), table(Some(overflow)));
+        assert!(memory.space().is_none() && disk.space().is_some());
+        (memory, disk)
+    }
+
+    #[test]
+    fn lists_on_the_disk_are_the_same_lists() {
+        let whole = lists(&[0, 1, 77]);
+        let (memory, disk) = both(&whole, false);
+        assert!(memory == disk && memory.columns[1] == disk.columns[1]);
+        let many: Vec<usize> = (0..9000).rev().filter(|row| row % 3 != 1).collect();
+        for rows in [many.as_slice(), &many[..5]] {
+            let (one, other) = (memory.select(rows).unwrap(), disk.select(rows).unwrap());
+            assert!(one == other && one.columns[1] == other.columns[1]);
+            assert_eq!(other.columns[1].space().is_some(), rows.len() > 5);
+        }
+        let twice = |table: &Table| Table::concat(&[table, table]).unwrap();
+        assert!(twice(&memory) == twice(&disk) && twice(&disk).space().is_some());
+        let more = |table: &Table| table.of_size(9500, [3; 32]).unwrap();
+        assert!(more(&memory).columns == more(&disk).columns);
+        let apart = |table: Table| table.apart_into(&["x[3]".to_owned()]).unwrap().columns;
+        assert!(apart(memory) == apart(disk));
+    }
+
+    #[test]
+    fn private_lists_that_cannot_be_read_are_missing_on_the_disk_too() {
+        let mut flawed = lists(&[0, 5000]);
+        flawed[3] = Some(vec![1.0; 7]);
+        flawed[4] = Some(Vec::new());
+        flawed[8999] = Some(vec![f32::INFINITY; 12]);
+        let (memory, disk) = both(&flawed, true);
+        assert!(memory == disk);
+        let (Column::Vectors(ours), Column::Vectors(theirs)) =
+            (&memory.columns[1], &disk.columns[1])
+        else {
+            panic!("no vectors")
+        };
+        assert!(ours == theirs && ours.first_missing() == theirs.first_missing());
+        for row in [0, 3, 4, 5000, 8999] {
+            assert!(theirs.row(row).numbers().all(f64::is_nan), "{row}");
+        }
+        assert!(theirs.row(8998).numbers().all(f64::is_finite));
+        let bytes = |vectors: &Vectors| {
+            let mut all = Vec::new();
+            vectors.for_bytes(|bytes| all.extend_from_slice(bytes));
+            all
+        };
+        assert!(bytes(ours) == bytes(theirs));
+    }
 
     #[test]
     fn a_list_of_another_length_than_most_is_missing() {
