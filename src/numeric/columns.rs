@@ -61,6 +61,12 @@ pub fn sums<T: Send>(
     (parts.iter().fold(Vector::zeros(length), |sum, part| sum + part), made)
 }
 
+/// Examples one after another, as they are kept.
+pub enum Examples<'a> {
+    Doubles(&'a [f64]),
+    Singles(&'a [f32]),
+}
+
 /// Examples that can be read as doubles.
 pub trait ExampleColumns: Clone + Send + Sync {
     /// The numbers of an example.
@@ -74,6 +80,9 @@ pub trait ExampleColumns: Clone + Send + Sync {
 
     /// These examples, one after another. `room` holds them where they are not kept like this.
     fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64];
+
+    /// These examples as they are kept.
+    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>));
 
     /// These examples in this order; zeros for `None`.
     fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self;
@@ -137,6 +146,10 @@ impl ExampleColumns for Matrix {
 
     fn read<'a>(&'a self, range: Range<usize>, _: &'a mut Vec<f64>) -> &'a [f64] {
         &self.as_slice()[range.start * self.nrows()..range.end * self.nrows()]
+    }
+
+    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>)) {
+        see(Examples::Doubles(self.read(range, &mut Vec::new())));
     }
 
     fn map_blocks<T: Send>(&self, _: usize, of: impl Fn(&Matrix) -> T + Sync + Send) -> Vec<T> {
@@ -309,6 +322,10 @@ impl ExampleColumns for Singles {
             });
         });
         room
+    }
+
+    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>)) {
+        self.singles(range, |singles| see(Examples::Singles(singles)));
     }
 
     fn doubles(&self, range: Range<usize>) -> Matrix {

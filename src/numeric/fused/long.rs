@@ -4,7 +4,7 @@
 
 use pulp::Simd;
 
-use super::{GroupPass, Pass, Slopes, add};
+use super::{GroupPass, Kept, Pass, Slopes, add};
 use crate::numeric::projection::shrink_factor;
 
 /// The number of examples whose slopes are computed and which are added together.
@@ -15,7 +15,7 @@ const LEAST_SQUARE: f64 = 1e-280;
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn pass<S: Simd, M: Slopes>(simd: S, pass: Pass<'_, M>) {
+pub(super) fn pass<S: Simd, T: Kept, M: Slopes>(simd: S, pass: Pass<'_, T, M>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let dimension = w.len();
     let mut groups = examples.chunks_exact(TOGETHER * dimension);
@@ -77,45 +77,47 @@ pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {
 /// x·w in four sums that do not wait for one another.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn score_of<S: Simd>(simd: S, x: &[f64], w: &[f64]) -> f64 {
-    let (x, x_rest) = S::as_simd_f64s(x);
+fn score_of<S: Simd, T: Kept>(simd: S, x: &[T], w: &[f64]) -> f64 {
     let (w, w_rest) = S::as_simd_f64s(w);
-    let (x_fours, x_left) = x.as_chunks::<4>();
     let (w_fours, w_left) = w.as_chunks::<4>();
+    let (x, x_rest) = x.split_at(w.len() * S::F64_LANES);
     let mut sums = [simd.splat_f64s(0.0); 4];
-    for (x, w) in x_fours.iter().zip(w_fours) {
-        sums[0] = simd.mul_add_e_f64s(x[0], w[0], sums[0]);
-        sums[1] = simd.mul_add_e_f64s(x[1], w[1], sums[1]);
-        sums[2] = simd.mul_add_e_f64s(x[2], w[2], sums[2]);
-        sums[3] = simd.mul_add_e_f64s(x[3], w[3], sums[3]);
+    let mut fours = x.chunks_exact(4 * S::F64_LANES);
+    for (x, w) in fours.by_ref().zip(w_fours) {
+        for (at, (sum, w)) in sums.iter_mut().zip(w).enumerate() {
+            *sum = simd.mul_add_e_f64s(T::lanes::<S>(&x[at * S::F64_LANES..]), *w, *sum);
+        }
     }
-    for ((x, w), sum) in x_left.iter().zip(w_left).zip(&mut sums) {
-        *sum = simd.mul_add_e_f64s(*x, *w, *sum);
+    let left = fours.remainder().chunks_exact(S::F64_LANES);
+    for ((x, w), sum) in left.zip(w_left).zip(&mut sums) {
+        *sum = simd.mul_add_e_f64s(T::lanes::<S>(x), *w, *sum);
     }
     let [a, b, c, d] = sums;
     let total = simd.add_f64s(simd.add_f64s(a, b), simd.add_f64s(c, d));
-    let rest: f64 = x_rest.iter().zip(w_rest).map(|(x, w)| x * w).sum();
+    let rest: f64 = x_rest.iter().zip(w_rest).map(|(x, w)| (*x).into() * w).sum();
     simd.reduce_sum_f64s(total) + rest
 }
 
 /// sum += Σ slopeᵢ·xᵢ of four examples.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn add_four<S: Simd>(simd: S, slopes: [f64; TOGETHER], group: &[f64], sum: &mut [f64]) {
+fn add_four<S: Simd, T: Kept>(simd: S, slopes: [f64; TOGETHER], group: &[T], sum: &mut [f64]) {
     let (a, rest) = group.split_at(sum.len());
     let (b, rest) = rest.split_at(sum.len());
     let (c, d) = rest.split_at(sum.len());
-    let examples = [a, b, c, d].map(S::as_simd_f64s);
-    let ([a, b, c, d], rest) = (examples.map(|(lanes, _)| lanes), examples.map(|(_, rest)| rest));
+    let examples = [a, b, c, d].map(|example| example.chunks_exact(S::F64_LANES));
+    let rest = [0, 1, 2, 3].map(|at| examples[at].remainder());
+    let [a, b, c, d] = examples;
     let (sum, sum_rest) = S::as_mut_simd_f64s(sum);
     let [s, t, u, v] = slopes.map(|slope| simd.splat_f64s(slope));
-    for ((((a, b), c), d), sum) in a.iter().zip(b).zip(c).zip(d).zip(sum) {
-        let one = simd.mul_add_e_f64s(u, *c, simd.mul_add_e_f64s(s, *a, *sum));
-        let other = simd.mul_add_e_f64s(v, *d, simd.mul_f64s(t, *b));
+    for ((((a, b), c), d), sum) in a.zip(b).zip(c).zip(d).zip(sum) {
+        let [a, b, c, d] = [a, b, c, d].map(T::lanes::<S>);
+        let one = simd.mul_add_e_f64s(u, c, simd.mul_add_e_f64s(s, a, *sum));
+        let other = simd.mul_add_e_f64s(v, d, simd.mul_f64s(t, b));
         *sum = simd.add_f64s(one, other);
     }
     for (k, sum) in sum_rest.iter_mut().enumerate() {
-        let products = slopes.iter().zip(rest).map(|(slope, x)| slope * x[k]);
+        let products = slopes.iter().zip(rest).map(|(slope, x)| slope * x[k].into());
         *sum += products.sum::<f64>();
     }
 }

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::columns::ExampleColumns;
+use super::columns::{ExampleColumns, Examples};
 use super::parallel::{even, share_out};
 use super::{Vector, four_lanes};
 
@@ -28,6 +28,10 @@ const LEAST_SHARE: usize = 1 << 17;
 
 /// Shorter examples do not use AVX-512: every unaligned load of eight numbers crosses a cache line.
 const LEAST_FOR_EIGHT: usize = 24;
+
+/// Shorter examples in single precision are turned into doubles before they are scored and added,
+/// which costs less than doing it twice. Longer ones wait for memory.
+const LEAST_FOR_SINGLES: usize = 48;
 
 /// Turns scores into slopes, and may add up further results on the way.
 pub trait Slopes: Send {
@@ -85,11 +89,22 @@ pub fn with_slopes<S: Slopes>(
         shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
     let jobs: Vec<_> = shares.zip(&mut done).collect();
     share_out(jobs, threads, &|(share, (sum, slopes)): (Range<usize>, &mut (Vector, S))| {
-        let (mut room, sum) = (Vec::new(), sum.as_mut_slice());
+        let (mut room, sum, w) = (Vec::new(), sum.as_mut_slice(), w.as_slice());
         for stretch in features.stretches(share) {
             let first = stretch.start;
-            let examples = features.read(stretch, &mut room);
-            arch.dispatch(Pass { examples, first, w: w.as_slice(), sum, slopes });
+            if dimension < LEAST_FOR_SINGLES {
+                let examples = features.read(stretch, &mut room);
+                arch.dispatch(Pass { examples, first, w, sum, slopes });
+                continue;
+            }
+            features.see(stretch, |examples| match examples {
+                Examples::Doubles(examples) => {
+                    arch.dispatch(Pass { examples, first, w, sum, slopes });
+                }
+                Examples::Singles(examples) => {
+                    arch.dispatch(Pass { examples, first, w, sum, slopes });
+                }
+            });
         }
     });
     added(total, done)
@@ -179,9 +194,39 @@ impl<M: Slopes> WithSimd for GroupPass<'_, M> {
     }
 }
 
+/// A number as examples are kept.
+trait Kept: Copy + Into<f64> {
+    /// Numbers for the lanes of a register, as doubles.
+    fn lanes<S: Simd>(numbers: &[Self]) -> S::f64s;
+}
+
+impl Kept for f64 {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn lanes<S: Simd>(numbers: &[Self]) -> S::f64s {
+        S::as_simd_f64s(numbers).0[0]
+    }
+}
+
+impl Kept for f32 {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn lanes<S: Simd>(numbers: &[Self]) -> S::f64s {
+        // The compiler makes one instruction of it.
+        let mut doubles = [0.0; MOST_LANES];
+        for (double, single) in doubles.iter_mut().zip(numbers) {
+            *double = f64::from(*single);
+        }
+        S::as_simd_f64s(&doubles).0[0]
+    }
+}
+
+/// More lanes than any register has.
+const MOST_LANES: usize = 16;
+
 /// One part of the examples, for the widest instructions of the machine.
-struct Pass<'a, S> {
-    examples: &'a [f64],
+struct Pass<'a, T, S> {
+    examples: &'a [T],
     /// The number of the part's first example.
     first: usize,
     w: &'a [f64],
@@ -189,7 +234,17 @@ struct Pass<'a, S> {
     slopes: &'a mut S,
 }
 
-impl<M: Slopes> WithSimd for Pass<'_, M> {
+impl<M: Slopes> WithSimd for Pass<'_, f32, M> {
+    type Output = ();
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        long::pass(simd, self);
+    }
+}
+
+impl<M: Slopes> WithSimd for Pass<'_, f64, M> {
     type Output = ();
 
     #[allow(clippy::inline_always)]
@@ -233,10 +288,10 @@ pub(super) fn dot(x: &[f64], w: &[f64]) -> f64 {
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn add(slope: f64, example: &[f64], sum: &mut [f64]) {
+fn add(slope: f64, example: &[impl Kept], sum: &mut [f64]) {
     if slope != 0.0 {
         for (sum, x) in sum.iter_mut().zip(example) {
-            *sum += slope * x;
+            *sum += slope * (*x).into();
         }
     }
 }

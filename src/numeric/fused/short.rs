@@ -7,15 +7,12 @@
 
 use pulp::Simd;
 
-use super::{GroupPass, Pass, Slopes, add};
+use super::{GroupPass, MOST_LANES, Pass, Slopes, add};
 use crate::numeric::projection::shrink_factor;
 
 /// Examples of a block: with more of them the processor does not prefetch the next ones while it
 /// adds.
 const BLOCK: usize = 16;
-
-/// More lanes than any register has.
-const MOST_LANES: usize = 16;
 
 /// Where the last register of an example begins, and what of it the others do not hold.
 struct Ending<S: Simd> {
@@ -91,7 +88,7 @@ fn score<S: Simd, const N: usize>(
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, M>) {
+pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, f64, M>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let dimension = w.len();
     let ending = Ending::<S>::of(w);

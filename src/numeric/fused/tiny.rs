@@ -9,7 +9,7 @@ const BLOCK: usize = 64;
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn pass<M: Slopes, const D: usize>(pass: Pass<'_, M>) {
+pub(super) fn pass<M: Slopes, const D: usize>(pass: Pass<'_, f64, M>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let mut scores = [0.0; BLOCK];
     for block in examples.as_chunks::<D>().0.chunks(BLOCK) {
