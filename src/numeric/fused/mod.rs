@@ -302,6 +302,7 @@ mod tests {
 
     use super::*;
     use crate::numeric::Matrix;
+    use crate::numeric::columns::Singles;
 
     /// Groups of many sizes, one of them without examples, and what they add up to one by one.
     fn slowly(features: &Matrix, w: &Vector, longest: f64) -> (Vec<Range<usize>>, Vector) {
@@ -440,6 +441,32 @@ mod tests {
                 });
                 // Whole numbers, so every order of summation is exact.
                 assert_eq!(sum, plain.as_slice(), "{dimension} {arch:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_in_single_precision_give_the_sum_of_their_doubles() {
+        let sets = [pulp::Arch::Scalar, four_lanes(), pulp::Arch::new()];
+        for dimension in [1, 5, 23, 47, 48, 49, 63, 64, 131, 400] {
+            let features =
+                Matrix::from_fn(dimension, 37, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
+            let w = Vector::from_fn(dimension, |i, _| (i % 5) as f64 - 2.0);
+            let singles = Singles::from(&features);
+            // Whole numbers, so every order of summation is exact; one slope is zero.
+            let slope = |i: usize, score: f64| if i == 5 { 0.0 } else { score - i as f64 };
+            let expected = gradient(&features, &w, 1, slope);
+            assert_eq!(gradient(&singles, &w, 2, slope), expected, "{dimension}");
+            for arch in sets {
+                let mut sum = vec![0.0; dimension];
+                arch.dispatch(Pass {
+                    examples: singles.numbers().unwrap(),
+                    first: 0,
+                    w: w.as_slice(),
+                    sum: &mut sum,
+                    slopes: &mut Each(slope),
+                });
+                assert_eq!(sum, expected.as_slice(), "{dimension} {arch:?}");
             }
         }
     }
