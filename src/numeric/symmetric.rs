@@ -18,12 +18,16 @@ const BLOCK: usize = 512;
 /// so they may hold anything.
 pub fn weighted_outer_sum(features: &impl ExampleColumns, weights: &[f64]) -> Matrix {
     let (dimension, count) = (features.dimension(), features.count());
-    let used: Vec<usize> = (0..count).filter(|i| weights[*i] != 0.0).collect();
-    let threads = threads_for(dimension * dimension * used.len() / 2);
+    let used = (0..count).filter(|i| weights[*i] != 0.0);
+    let threads = threads_for(dimension * dimension * used.clone().count() / 2);
     symmetric_by_panels(dimension, threads, |first, rows, panel| {
         let width = panel.len() / rows;
-        let mut room = Vec::new();
-        for block in used.chunks(BLOCK) {
+        let (mut room, mut used) = (Vec::new(), used.clone());
+        loop {
+            let block: Vec<usize> = used.by_ref().take(BLOCK).collect();
+            if block.is_empty() {
+                break;
+            }
             let gathered;
             let side_by_side = block[block.len() - 1] - block[0] < block.len();
             let examples = if side_by_side {
@@ -34,7 +38,7 @@ pub fn weighted_outer_sum(features: &impl ExampleColumns, weights: &[f64]) -> Ma
             };
             let mut weighted = vec![0.0; width * block.len()];
             let each = weighted.chunks_exact_mut(width).zip(examples.chunks_exact(dimension));
-            for ((weighted, x), i) in each.zip(block) {
+            for ((weighted, x), i) in each.zip(&block) {
                 for (weighted, x) in weighted.iter_mut().zip(&x[first..]) {
                     *weighted = weights[*i] * x;
                 }

@@ -31,13 +31,13 @@ const LEAST_SHRINKING: f64 = 1e-100;
 /// (1/n)Σ xᵢxᵢᵀ with every xᵢ clipped to `norm`, which changes nothing for records within the
 /// declared bounds. A record that is not finite, or has absurdly large numbers, is ignored.
 pub fn bounded_moment(features: &impl ExampleColumns, norm: f64) -> Matrix {
-    weighted_moment(features, norm, &vec![1.0; features.count()], features.count())
+    weighted_moment(features, norm, None, features.count())
 }
 
 /// The same for persons, whose moments are the means over their records.
 pub fn moment_of<F: ExampleColumns>(data: &Dataset<F>, norm: f64) -> Matrix {
     match data.shares() {
-        Some(shares) => weighted_moment(&data.features, norm, &shares, data.protected()),
+        Some(shares) => weighted_moment(&data.features, norm, Some(&shares), data.protected()),
         None => bounded_moment(&data.features, norm),
     }
 }
@@ -45,20 +45,18 @@ pub fn moment_of<F: ExampleColumns>(data: &Dataset<F>, norm: f64) -> Matrix {
 fn weighted_moment(
     features: &impl ExampleColumns,
     norm: f64,
-    shares: &[f64],
+    shares: Option<&[f64]>,
     count: usize,
 ) -> Matrix {
     let n = count as f64 * if planted(Fault::WrongCountOfRecords) { 0.5 } else { 1.0 };
-    let weights: Vec<f64> = features
-        .map_each(|example| shrink_factor(length_of(example), norm))
-        .into_iter()
-        .zip(shares)
-        .map(
-            |(shrunk, share)| {
-                if shrunk < LEAST_SHRINKING { 0.0 } else { share * shrunk.powi(2) / n }
-            },
-        )
-        .collect();
+    // With very many records there is no room for several numbers of each.
+    let mut at = 0;
+    let weights = features.map_each(|example| {
+        let shrunk = shrink_factor(length_of(example), norm);
+        let share = shares.map_or(1.0, |shares| shares[at]);
+        at += 1;
+        if shrunk < LEAST_SHRINKING { 0.0 } else { share * shrunk.powi(2) / n }
+    });
     weighted_outer_sum(features, &weights)
 }
 
