@@ -11,7 +11,9 @@
 //! A value that is not a finite number is never released. It becomes the middle of the reach, as if
 //! no record had contributed.
 
+use crate::error::Result;
 use crate::faults::{Fault, planted};
+use crate::numeric::parallel;
 use crate::numeric::projection::shrink_factor;
 
 /// How far, relatively, a value may be outside its reach because of rounding.
@@ -129,6 +131,27 @@ impl ClippedSum {
         };
         let factors: Vec<f64> = norms.into_iter().enumerate().map(factor).collect();
         contributions.add_weighted(&factors, &mut self.sum);
+    }
+
+    /// Adds `parts` sums that `add` fills, on several threads. They are added up in their order.
+    pub fn add_parts(
+        &mut self,
+        parts: usize,
+        add: impl Fn(usize, &mut Self) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let empty = || (Self::new(self.numbers(), self.longest), Ok(()));
+        let mut done: Vec<(Self, Result<()>)> = (0..parts).map(|_| empty()).collect();
+        let jobs = done.iter_mut().enumerate().collect();
+        parallel::share_out(jobs, parallel::threads(), &|(part, (sum, done)): (
+            usize,
+            &mut (Self, Result<()>),
+        )| *done = add(part, sum));
+        for (part, done) in done {
+            done?;
+            self.overreached |= part.overreached;
+            self.sum.iter_mut().zip(part.sum).for_each(|(sum, part)| *sum += part);
+        }
+        Ok(())
     }
 
     /// Adds a sum over `members` records that a kernel clipped inside. The sum is clipped to the

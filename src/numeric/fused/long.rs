@@ -77,7 +77,7 @@ pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {
 /// x·w in four sums that do not wait for one another.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn score_of<S: Simd>(simd: S, x: &[f64], w: &[f64]) -> f64 {
+pub(in crate::numeric) fn score_of<S: Simd>(simd: S, x: &[f64], w: &[f64]) -> f64 {
     let (x, x_rest) = S::as_simd_f64s(x);
     let (w, w_rest) = S::as_simd_f64s(w);
     let (x_fours, x_left) = x.as_chunks::<4>();

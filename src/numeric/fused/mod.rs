@@ -17,6 +17,7 @@ mod tiny;
 
 use std::ops::Range;
 
+pub(super) use long::score_of;
 use pulp::{Simd, WithSimd};
 
 use super::columns::ExampleColumns;
