@@ -16,6 +16,14 @@ const PART: f64 = 0.8;
 /// that there is room for the records that are prepared from them.
 const MUCH: f64 = 0.5;
 
+/// What is freed from now on is used again. The GNU C library takes large blocks from the system
+/// anew each time, page by page, which is up to a fifth of the time of a training step. It stops once
+/// a block of this size was freed.
+pub fn use_again() {
+    const LARGEST: usize = 31 << 20;
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGEST)));
+}
+
 /// From now on tables may take this many bytes.
 pub fn allow(bytes: u64) {
     ALLOWED.store(bytes.max(1), Ordering::Relaxed);

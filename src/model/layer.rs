@@ -126,7 +126,7 @@ impl Layer {
         }
     }
 
-    /// Writes d loss / d inputs over `to`, from d loss / d outputs and what
+    /// Writes d loss / d inputs to `to`, which holds zeros, from d loss / d outputs and what
     /// [`Self::forward`] read and wrote.
     pub(super) fn backward(
         &self,
@@ -214,7 +214,6 @@ impl Dense {
     fn backward(&self, parameters: &[f64], deltas: &[f64], to: &mut [f64]) {
         let weights = &parameters[..self.inputs * self.outputs];
         if self.outputs <= FEW {
-            to.fill(0.0);
             return add_combinations(weights, self.inputs, deltas, to);
         }
         let weights = plain(weights, self.inputs, self.outputs);
