@@ -213,6 +213,33 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_clipped_like_the_whole_and_tell_who_overreached() {
+        let record = |i: usize| vec![i as f64, 1.0];
+        let of = |parts: usize, clip: f64| {
+            let mut sum = ClippedSum::new(2, 3.0);
+            let add = |part: usize, sum: &mut ClippedSum| {
+                let own = (part * 12 / parts..(part + 1) * 12 / parts).map(record);
+                let own = PlainVectors(own.collect());
+                sum.add(&own, own.0.len(), clip);
+                Ok(())
+            };
+            sum.add_parts(parts, add).unwrap();
+            (sum.has_overreached(), sum.finish())
+        };
+        let (_, whole) = of(1, 3.0);
+        for parts in [2, 3, 12] {
+            let (overreached, sum) = of(parts, 3.0);
+            assert!(!overreached);
+            assert!(whole.iter().zip(&sum).all(|(one, other)| (one - other).abs() < 1e-12));
+            // The mechanism clips to what was announced.
+            assert_eq!(of(parts, f64::INFINITY), (true, sum));
+        }
+        let mut sum = ClippedSum::new(2, 3.0);
+        let fails = |part| if part == 1 { Err(crate::error::Error::failed("no")) } else { Ok(()) };
+        assert!(sum.add_parts(3, |part, _| fails(part)).is_err());
+    }
+
+    #[test]
     fn what_is_not_a_number_says_nothing() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
             let mut sum = ClippedSum::new(2, 1.0);

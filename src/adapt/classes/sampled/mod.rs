@@ -12,8 +12,9 @@
 //! *Sensitivity.* Neighbours are zero-out: one record is left blank, and a blank record contributes
 //! nothing. So where the record is in the sample, the sum moves by at most C. It is in the sample
 //! only with probability q, which the accountant's subsampling uses. The floating-point error of
-//! sums under either neighbour is counted. A gradient itself is computed in blocks whose kernels
-//! round it the same, whatever else is in the batch.
+//! sums under either neighbour is counted, in whatever order records are added up: each part of a
+//! sample has a sum of its own. A gradient itself is computed in blocks whose kernels round it the
+//! same, whatever else is in the batch.
 //!
 //! *Persons.* Where persons are protected, a sample takes each person with probability q, with all
 //! their records. A person contributes the mean of their records' gradients, clipped once. So a
@@ -490,7 +491,7 @@ mod tests {
     use crate::adapt::example;
     use crate::data::Classes;
     use crate::model::Architecture;
-    use crate::numeric::golden;
+    use crate::numeric::{golden, parallel};
 
     const EVERYTHING: SampledObjective = SampledObjective {
         loss: SampledLoss::CrossEntropy,
@@ -546,6 +547,30 @@ mod tests {
                 let bound = clip * (1.0 + rounding(1300, whole.len()));
                 assert!(moved <= bound && moved > 0.9 * clip, "{blank}: {moved}");
             }
+        }
+    }
+
+    #[test]
+    fn a_clipped_sum_is_the_same_on_any_number_of_threads() {
+        let (_, public, _) = example::two_classes(300, 700, 40, 3);
+        let records = Examples::new(public.into(), 2).unwrap();
+        let network = Architecture::perceptron(300, 40, 2, crate::model::Activation::Tanh).unwrap();
+        let members: Vec<usize> = (0..700).filter(|i| i % 7 > 0).collect();
+        for network in [Architecture::linear(300, 2).unwrap(), network] {
+            let parameters = network.initial(&mut example::generator(4));
+            let model = Classifier::new(network, parameters).unwrap();
+            let sum = |threads| {
+                parallel::with_threads(threads, || {
+                    EVERYTHING.clipped_sum(&model, &records, &members, 0.05).unwrap()
+                })
+            };
+            let one = sum(1);
+            assert!(one == sum(2) && one == sum(5));
+            // Example by example, and in one piece.
+            let gradients = EVERYTHING.gradients(&model, &records.select(&members)).unwrap();
+            let mut whole = ClippedSum::new(one.len(), f64::INFINITY);
+            whole.add(&gradients, members.len(), 0.05);
+            assert!((Vector::from_vec(whole.finish()) - one).norm() < 1e-12);
         }
     }
 
