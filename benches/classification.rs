@@ -1,7 +1,7 @@
 //! `cargo bench --bench classification`: one DP-SGD step without its noise, of softmax
 //! regression and of the probe network, beside numpy and JAX as an expert would use them, in f64
-//! (which we use) and in f32; with the memory that ours takes, against that of all per-example
-//! gradients.
+//! (in which we compute) and in f32 (in which private records are kept); with the memory that ours
+//! takes, against that of all per-example gradients.
 //!
 //! The peers are asked through `python3`, or the interpreter that `PYTHON` names; without one only
 //! our own times are printed. If a peer is quicker, the bench ends with an error.
@@ -11,13 +11,16 @@
 mod peers;
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use halflight::adapt::classes::sampled::{
     Examples, SampledLoss, SampledObjective, TrainedParameters,
 };
+use halflight::data::{Bounds, Classes, Dataset};
 use halflight::model::{Architecture, Classifier, Volume};
 use halflight::numeric::Matrix;
+use halflight::numeric::columns::Singles;
 use peak_alloc::PeakAlloc;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -30,14 +33,26 @@ const BATCH: usize = 512;
 const PIXELS: usize = 784;
 
 fn main() {
+    halflight::memory::use_again();
     let image = Volume { channels: 1, height: 28, width: 28 };
     let mut generator = ChaCha20Rng::seed_from_u64(1);
     let features = Matrix::from_fn(PIXELS, 2 * BATCH, |_, _| -> f64 {
         let normal: f64 = StandardNormal.sample(&mut generator);
         normal / 28.0
     });
-    let classes = (0..2 * BATCH as u32).map(|i| i % 10).collect();
-    let records = Examples::own(features, classes);
+    let names = (0..10).map(|class| class.to_string()).collect();
+    let classes = Classes { of: (0..2 * BATCH as u32).map(|i| i % 10).collect(), names };
+    let records = Dataset {
+        name: "records".to_owned(),
+        features: Singles::from(&features),
+        feature_names: Vec::new(),
+        target: None,
+        classes: Some(classes),
+        bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+        clipped: 0,
+        persons: None,
+    };
+    let records = Examples::new(Arc::new(records), 10).unwrap();
     let members: Vec<usize> = (0..2 * BATCH).step_by(2).collect();
     let objective = SampledObjective {
         loss: SampledLoss::CrossEntropy,

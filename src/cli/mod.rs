@@ -244,6 +244,7 @@ pub fn main() -> ExitCode {
     if let Some(bytes) = arguments.max_memory {
         crate::memory::allow(bytes);
     }
+    crate::memory::use_again();
     let done = use_threads(arguments.threads).and_then(|()| match arguments.command {
         None => open::open(&arguments.files),
         Some(_) if !arguments.files.is_empty() => {

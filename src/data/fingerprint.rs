@@ -55,14 +55,14 @@ pub(super) fn row_digests<'a>(
 ) -> impl Iterator<Item = [u8; 32]> + 'a {
     let digester = Names::of(names).digester(columns);
     let mut room = digester.room();
-    (0..digester.rows()).step_by(BLOCK).flat_map(move |start| {
-        let digests = digester.block(start, &mut room);
-        digests.collect::<Vec<_>>()
-    })
+    (0..digester.rows()).step_by(BLOCK).flat_map(move |start| digester.block(start, &mut room))
 }
 
 /// The number of rows hashed together: their cells are gathered column by column, in memory order.
-const BLOCK: usize = 128;
+/// A hundred cells of each stay in the fastest cache.
+const BLOCK: usize = 32;
+/// The bytes before the text or the numbers of a cell, and all those of a number.
+const HEAD: usize = 9;
 /// Fewer cells than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 18;
 
@@ -110,7 +110,10 @@ struct Digester<'a> {
 
 /// Reused for block after block.
 struct DigestRoom {
-    encoded: Vec<Vec<u8>>,
+    /// Rows of numbers, which are all equally long.
+    numbers: Vec<u8>,
+    /// Other rows.
+    rows: Vec<Vec<u8>>,
     /// One for each column.
     windows: Vec<Window>,
 }
@@ -122,34 +125,40 @@ impl Digester<'_> {
 
     fn room(&self) -> DigestRoom {
         let windows = self.columns.iter().map(|_| Window::default()).collect();
-        DigestRoom { encoded: Vec::new(), windows }
+        DigestRoom { numbers: Vec::new(), rows: Vec::new(), windows }
     }
 
     /// Digests of the rows from `start` on.
-    fn block<'b>(
-        &'b self,
-        start: usize,
-        DigestRoom { encoded, windows }: &'b mut DigestRoom,
-    ) -> impl Iterator<Item = [u8; 32]> + 'b {
-        let end = self.rows().min(start + BLOCK);
-        encoded.resize(end - start, Vec::new());
-        encoded.iter_mut().for_each(Vec::clear);
-        for (column, window) in self.columns.iter().zip(windows) {
-            match column {
-                Column::Numbers(cells) => {
-                    let cells = window.read(cells, start..end);
-                    for (&number, bytes) in cells.iter().zip(&mut *encoded) {
-                        encode(Cell::number(number), bytes);
-                    }
+    fn block(&self, start: usize, room: &mut DigestRoom) -> Vec<[u8; 32]> {
+        let block = start..self.rows().min(start + BLOCK);
+        let digest = |row: &[u8]| self.schema.clone().chain_update(row).finalize().into();
+        let is_number = |column: &&Column| matches!(column, Column::Numbers(_));
+        if self.columns.iter().all(is_number) {
+            let width = HEAD * self.columns.len();
+            room.numbers.resize(block.len() * width, 0);
+            for (at, (column, window)) in self.columns.iter().zip(&mut room.windows).enumerate() {
+                let Column::Numbers(cells) = column else { continue };
+                let rows = room.numbers.chunks_exact_mut(width);
+                for (row, number) in rows.zip(window.read(cells, block.clone())) {
+                    row[at * HEAD..(at + 1) * HEAD].copy_from_slice(&number_head(*number));
                 }
-                _ => {
-                    for (row, bytes) in (start..).zip(&mut *encoded) {
-                        encode(column.cell(row), bytes);
-                    }
+            }
+            return room.numbers.chunks_exact(width).map(digest).collect();
+        }
+        room.rows.resize(block.len(), Vec::new());
+        room.rows.iter_mut().for_each(Vec::clear);
+        for (column, window) in self.columns.iter().zip(&mut room.windows) {
+            if let Column::Numbers(cells) = column {
+                for (row, number) in room.rows.iter_mut().zip(window.read(cells, block.clone())) {
+                    row.extend_from_slice(&number_head(*number));
+                }
+            } else {
+                for (row, at) in room.rows.iter_mut().zip(block.clone()) {
+                    encode(column.cell(at), row);
                 }
             }
         }
-        encoded.iter().map(|bytes| self.schema.clone().chain_update(bytes).finalize().into())
+        room.rows.iter().map(|row| digest(row)).collect()
     }
 
     /// The fingerprint of all rows; the sum does not depend on the division among threads.
@@ -163,7 +172,7 @@ impl Digester<'_> {
             let starts = (thread * stretch..self.rows().min((thread + 1) * stretch)).step_by(BLOCK);
             let mut room = self.room();
             starts.fold(Fingerprint::EMPTY, |sum, start| {
-                self.block(start, &mut room).fold(sum, Fingerprint::with_row)
+                self.block(start, &mut room).into_iter().fold(sum, Fingerprint::with_row)
             })
         };
         std::thread::scope(|scope| {
@@ -178,27 +187,37 @@ impl Digester<'_> {
 }
 
 /// A cell as bytes, such that no two different sequences of cells agree.
-#[inline]
 fn encode(cell: Cell<'_>, bytes: &mut Vec<u8>) {
-    let mut head = |kind: u8, number: u64| {
-        let mut head = [kind; 9];
-        head[1..].copy_from_slice(&number.to_le_bytes());
-        bytes.extend_from_slice(&head);
-    };
     match cell {
-        Cell::Number(number) => head(0, number.to_bits()),
+        Cell::Number(number) => bytes.extend_from_slice(&number_head(number)),
         Cell::Text(text) => {
-            head(1, text.len() as u64);
+            bytes.extend_from_slice(&head(1, text.len() as u64));
             bytes.extend_from_slice(text.as_bytes());
         }
         Cell::Vector(vector) => {
-            head(2, vector.width() as u64);
+            bytes.extend_from_slice(&head(2, vector.width() as u64));
             bytes.reserve(vector.width() * size_of::<f64>());
             for number in vector.numbers() {
                 bytes.extend_from_slice(&number.to_bits().to_le_bytes());
             }
         }
     }
+}
+
+/// A number as [`encode`] writes it; a missing one is an empty text.
+#[inline]
+fn number_head(number: f64) -> [u8; HEAD] {
+    match Cell::number(number) {
+        Cell::Number(number) => head(0, number.to_bits()),
+        _ => head(1, 0),
+    }
+}
+
+#[inline]
+fn head(kind: u8, number: u64) -> [u8; HEAD] {
+    let mut head = [kind; HEAD];
+    head[1..].copy_from_slice(&number.to_le_bytes());
+    head
 }
 
 /// a + b modulo 2²⁵⁶.
@@ -391,6 +410,21 @@ mod tests {
         assert_eq!(
             Fingerprint::of(&names(&["b", "a"]), &columns).to_string(),
             "sha256-sum:11615e574932cfb12f07d22158379d9e839a152786bc7a94f9be27d48ba750b5:2"
+        );
+    }
+
+    /// As above, with more rows than are hashed together, and -0 and missing numbers among them.
+    #[test]
+    fn rows_of_numbers_agree_with_an_independent_implementation() {
+        let number = |row: i32| match row % 7 {
+            3 => -0.0,
+            5 => f64::NAN,
+            _ => f64::from(row) / 4.0,
+        };
+        let columns = [0, 1].map(|from| Column::Numbers((from..from + 70).map(number).collect()));
+        assert_eq!(
+            Fingerprint::of(&names(&["b", "a"]), &columns).to_string(),
+            "sha256-sum:d17b9333516f14687d40b5a3c02ebf99f742e243e3c68ded5a0222f0dbd21056:70"
         );
     }
 

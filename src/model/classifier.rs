@@ -3,14 +3,14 @@
 use super::Tensor;
 use super::architecture::Architecture;
 use super::gradients::{Contribution, Gradients};
-use super::layer::Layer;
+use super::layer::{FEW, Layer};
 use super::loss::ExampleLabels;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::parallel::{share_out, threads_for};
 
-/// The most numbers in the outputs of a block: about the size of a cache.
-const BLOCK_NUMBERS: usize = 1 << 18;
+/// The most numbers of a block: half of a usual second-level cache.
+const BLOCK_NUMBERS: usize = 1 << 15;
 
 /// A model with one score per class, or one for a number.
 #[derive(Debug, Clone, PartialEq)]
@@ -177,15 +177,35 @@ impl Classifier {
         self.architecture.layers().iter().filter(|layer| layer.parameters() > 0)
     }
 
-    /// Examples that are processed at once: a multiple of eight, so that in a batch of a multiple
-    /// of eight no product is small enough for another kernel, which would round differently.
+    /// In a batch of a multiple of so many examples, the scores and the gradient of one do not depend
+    /// on the others, not even in their last bits: no product is small enough for another kernel,
+    /// which would round differently.
+    pub fn multiple(&self) -> usize {
+        let large = |layer: &Layer| match layer {
+            Layer::Dense(dense) | Layer::Linear(dense) => dense.outputs > FEW,
+            _ => false,
+        };
+        if self.architecture.layers().iter().any(large) { 8 } else { 1 }
+    }
+
+    /// How many examples are best processed at once, if there are `numbers` for each. They stay in
+    /// the cache, unless the parameters do not, which are then read for each block.
+    pub fn at_once(&self, numbers: usize) -> usize {
+        let (multiple, most) = (self.multiple(), BLOCK_NUMBERS.max(self.parameters.len()));
+        (most / numbers.max(1)).clamp(multiple, 512) / multiple * multiple
+    }
+
     fn block(&self) -> usize {
-        let layers = self.architecture.layers().iter();
-        let numbers: usize = layers.map(Layer::outputs).sum::<usize>() + self.architecture.inputs();
-        (BLOCK_NUMBERS / numbers).clamp(8, 512) & !7
+        let outputs = self.architecture.layers().iter().map(Layer::outputs);
+        self.at_once(self.architecture.inputs() + outputs.sum::<usize>())
     }
 
     fn threads(&self, examples: usize) -> usize {
+        threads_for(2 * examples * self.multiplications())
+    }
+
+    /// The multiplications for the scores of an example.
+    pub(crate) fn multiplications(&self) -> usize {
         let work = self.architecture.layers().iter().map(|layer| match layer {
             Layer::Convolution(convolution) => {
                 let output = convolution.output();
@@ -193,7 +213,7 @@ impl Classifier {
             }
             _ => layer.parameters(),
         });
-        threads_for(2 * examples * work.sum::<usize>())
+        work.sum()
     }
 
     /// The outputs of every layer.
@@ -498,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_batch_of_eights_a_gradient_does_not_depend_on_the_others_at_all() {
+    fn in_a_whole_batch_a_gradient_does_not_depend_on_the_others_at_all() {
         let image = Volume { channels: 1, height: 12, width: 12 };
         for architecture in [
             Architecture::unbiased(144, 10),
@@ -516,16 +536,17 @@ mod tests {
                 all.squared_norms(),
                 all.project(&Matrix::from_element(model.parameters().len(), 1, 1.0)),
             );
+            let many = model.multiple();
             for first in [0, 3, 511, 600] {
-                let some = features.columns(first, 8).into_owned();
+                let some = features.columns(first, many).into_owned();
                 let some = model
-                    .gradients(&some, ExampleLabels::Classes(&labels[first..first + 8]))
+                    .gradients(&some, ExampleLabels::Classes(&labels[first..first + many]))
                     .unwrap();
-                assert_eq!(some.losses, all.losses[first..first + 8]);
-                assert_eq!(some.squared_norms(), norms[first..first + 8]);
+                assert_eq!(some.losses, all.losses[first..first + many]);
+                assert_eq!(some.squared_norms(), norms[first..first + many]);
                 assert!(
                     (some.project(&Matrix::from_element(model.parameters().len(), 1, 1.0))
-                        - rows.columns(first, 8))
+                        - rows.columns(first, many))
                     .amax()
                         < 1e-11
                 );

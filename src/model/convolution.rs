@@ -180,7 +180,6 @@ impl Convolution {
         let weights = &parameters[..patch * self.filters];
         let (mut patches, mut frame) = (Vec::new(), self.empty_frame());
         let mut marks = Marks::new(self);
-        to.fill(0.0);
         let pairs = to
             .chunks_exact_mut(self.input.size())
             .zip(deltas.chunks_exact(positions * self.filters));
@@ -255,28 +254,27 @@ impl Pool {
     pub(super) fn forward(&self, images: &[f64], outputs: &mut [f64]) {
         let images = images.chunks_exact(self.input.size());
         for (image, output) in images.zip(outputs.chunks_exact_mut(self.output().size())) {
-            self.winners(image, |position, winner| output[position] = image[winner]);
+            self.winners(image, |position, _, largest| output[position] = largest);
         }
     }
 
     pub(super) fn backward(&self, images: &[f64], deltas: &[f64], to: &mut [f64]) {
-        to.fill(0.0);
         let images = images.chunks_exact(self.input.size());
         let deltas = deltas.chunks_exact(self.output().size());
         for ((image, deltas), to) in images.zip(deltas).zip(to.chunks_exact_mut(self.input.size()))
         {
-            self.winners(image, |position, winner| to[winner] += deltas[position]);
+            self.winners(image, |position, winner, _| to[winner] += deltas[position]);
         }
     }
 
-    /// The position in the image of the largest number of each window.
-    fn winners(&self, image: &[f64], visit: impl FnMut(usize, usize)) {
+    /// Each window with the position in the image of its largest number, and that number.
+    fn winners(&self, image: &[f64], visit: impl FnMut(usize, usize, f64)) {
         // Windows of the usual size are unrolled.
         if self.window == 2 { self.among::<2>(image, visit) } else { self.among::<0>(image, visit) }
     }
 
     /// The same; `SIDE` is the side of the windows, or 0 if only `self` knows it.
-    fn among<const SIDE: usize>(&self, image: &[f64], mut visit: impl FnMut(usize, usize)) {
+    fn among<const SIDE: usize>(&self, image: &[f64], mut visit: impl FnMut(usize, usize, f64)) {
         let side = if SIDE == 0 { self.window } else { SIDE };
         let (output, width) = (self.output(), self.input.width);
         let mut position = 0;
@@ -296,7 +294,7 @@ impl Pool {
                             largest = if better { *number } else { largest };
                         }
                     }
-                    visit(position, first + winner);
+                    visit(position, first + winner, largest);
                     position += 1;
                 }
             }
@@ -339,7 +337,7 @@ mod tests {
         let pool =
             Pool { input: Volume { channels: 1, height: 2, width: 4 }, window: 2, stride: 2 };
         let image = [1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 3.0, 2.0];
-        let (mut outputs, mut back) = ([0.0; 2], [9.0; 8]);
+        let (mut outputs, mut back) = ([0.0; 2], [0.0; 8]);
         pool.forward(&image, &mut outputs);
         pool.backward(&image, &[5.0, 7.0], &mut back);
         assert_eq!(outputs, [1.0, 3.0]);

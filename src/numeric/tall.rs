@@ -7,6 +7,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Matrix;
+use super::fused::score_of;
 use super::parallel::{self, parts_for, share_out};
 use super::product::for_columns;
 
@@ -40,42 +41,53 @@ pub fn inner_products_with_few(few: &Matrix, many: &Matrix) -> Matrix {
     }
     let work = length * wanted * count;
     let threads = parallel::threads().clamp(1, (work / LEAST_SHARE).max(1));
-    let arch = Arch::new();
     for_columns(products.as_mut_slice(), wanted, threads, |first, products| {
         let many = &many.as_slice()[first * length..][..products.len() / wanted * length];
-        arch.dispatch(Tiles { few: few.as_slice(), many, length, products });
+        add_inner_products(few.as_slice(), many, length, products);
     });
     products
 }
 
+/// Adds fewᵀ·many to `products`, one column per column of `many`, on this thread. The columns of both
+/// have `length` numbers. Each product is rounded the same, whatever other columns there are.
+pub fn add_inner_products(few: &[f64], many: &[f64], length: usize, products: &mut [f64]) {
+    if length > 0 && !few.is_empty() {
+        Arch::new().dispatch(Tiles { few, many, length, products });
+    }
+}
+
 /// many·few: one combination of the many per column of `few`.
 pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
-    let ((length, count), wanted) = (many.shape(), few.ncols());
-    let mut sums = Matrix::zeros(length, wanted);
-    if length == 0 || count == 0 || wanted == 0 {
-        return sums;
+    let mut sums = Matrix::zeros(many.nrows(), few.ncols());
+    add_combinations(many.as_slice(), many.nrows(), few.as_slice(), sums.as_mut_slice());
+    sums
+}
+
+/// Adds many·few to `sums`. The columns of the many, and of the sums, have `length` numbers.
+pub fn add_combinations(many: &[f64], length: usize, few: &[f64], sums: &mut [f64]) {
+    if many.is_empty() || sums.is_empty() {
+        return;
     }
+    let count = many.len() / length;
     // Split by shape alone: the remainder of a part is rounded differently from its registers.
-    let parts = parts_for(length * count * wanted, length, PIECE).min(MOST_PARTS);
+    let parts = parts_for(count * sums.len(), length, PIECE).min(MOST_PARTS);
     let share = length.div_ceil(parts).next_multiple_of(PIECE);
-    let arch = Arch::new();
-    let mut found: Vec<(usize, Vec<f64>)> = (0..length)
-        .step_by(share)
-        .map(|first| (first, vec![0.0; share.min(length - first) * wanted]))
-        .collect();
-    let jobs = found.iter_mut().map(|(first, sums)| (*first, sums.as_mut_slice())).collect();
-    share_out(jobs, parts.min(parallel::threads()), &|(first, sums): (usize, &mut [f64])| {
-        let (many, few) = (many.as_slice(), few.as_slice());
-        let rows = share.min(length - first);
-        arch.dispatch(PartialProduct { many, few, length, count, first, rows, found: sums });
-    });
-    for (first, part) in found {
-        let rows = share.min(length - first);
-        for (mut sum, part) in sums.column_iter_mut().zip(part.chunks_exact(rows)) {
-            sum.as_mut_slice()[first..first + rows].copy_from_slice(part);
+    let part = |first| PartialProduct { many, few, length, count, first, sums: Vec::new() };
+    let mut parts: Vec<_> = (0..length).step_by(share).map(part).collect();
+    for sum in sums.chunks_exact_mut(length) {
+        for (part, sum) in parts.iter_mut().zip(sum.chunks_mut(share)) {
+            part.sums.push(sum);
         }
     }
-    sums
+    let arch = Arch::new();
+    share_out(parts, parallel::threads(), &|part: PartialProduct<'_>| arch.dispatch(part));
+}
+
+/// ‖x‖² of each column of `length` numbers.
+pub fn squared_lengths(columns: &[f64], length: usize) -> Vec<f64> {
+    let mut squares = vec![0.0; columns.len() / length.max(1)];
+    Arch::new().dispatch(SquaredLengths { columns, length, squares: &mut squares });
+    squares
 }
 
 struct Tiles<'a> {
@@ -124,9 +136,8 @@ struct PartialProduct<'a> {
     length: usize,
     count: usize,
     first: usize,
-    rows: usize,
-    /// One column of `rows` per column of the few.
-    found: &'a mut [f64],
+    /// What the rows from the first on are added to, for each column of the few.
+    sums: Vec<&'a mut [f64]>,
 }
 
 impl WithSimd for PartialProduct<'_> {
@@ -134,7 +145,8 @@ impl WithSimd for PartialProduct<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { many, few, length, count, first, rows, found } = self;
+        let Self { many, few, length, count, first, mut sums } = self;
+        let rows = sums.first().map_or(0, |sum| sum.len());
         for stretch in (0..rows).step_by(STRETCH) {
             let end = (stretch + STRETCH).min(rows);
             for (group, many) in many.chunks(ADDED * length).enumerate() {
@@ -144,7 +156,7 @@ impl WithSimd for PartialProduct<'_> {
                     let bit = from..(from + BIT).min(end);
                     let columns = many.map(|column| &column[first..][bit.clone()]);
                     let factors = few.chunks_exact(count).map(|few| &few[group * ADDED..][..kept]);
-                    for (factors, sum) in factors.zip(found.chunks_exact_mut(rows)) {
+                    for (factors, sum) in factors.zip(&mut sums) {
                         // Repeated columns add nothing.
                         let mut all = [0.0; ADDED];
                         all[..kept].copy_from_slice(factors);
@@ -152,6 +164,24 @@ impl WithSimd for PartialProduct<'_> {
                     }
                 }
             }
+        }
+    }
+}
+
+struct SquaredLengths<'a> {
+    columns: &'a [f64],
+    length: usize,
+    squares: &'a mut [f64],
+}
+
+impl WithSimd for SquaredLengths<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let columns = self.columns.chunks_exact(self.length.max(1));
+        for (square, column) in self.squares.iter_mut().zip(columns) {
+            *square = score_of(simd, column, column);
         }
     }
 }

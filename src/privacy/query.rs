@@ -11,7 +11,9 @@
 //! A value that is not a finite number is never released. It becomes the middle of the reach, as if
 //! no record had contributed.
 
+use crate::error::Result;
 use crate::faults::{Fault, planted};
+use crate::numeric::parallel;
 use crate::numeric::projection::shrink_factor;
 
 /// How far, relatively, a value may be outside its reach because of rounding.
@@ -131,6 +133,27 @@ impl ClippedSum {
         contributions.add_weighted(&factors, &mut self.sum);
     }
 
+    /// Adds `parts` sums that `add` fills, on several threads. They are added up in their order.
+    pub fn add_parts(
+        &mut self,
+        parts: usize,
+        add: impl Fn(usize, &mut Self) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let empty = || (Self::new(self.numbers(), self.longest), Ok(()));
+        let mut done: Vec<(Self, Result<()>)> = (0..parts).map(|_| empty()).collect();
+        let jobs = done.iter_mut().enumerate().collect();
+        parallel::share_out(jobs, parallel::threads(), &|(part, (sum, done)): (
+            usize,
+            &mut (Self, Result<()>),
+        )| *done = add(part, sum));
+        for (part, done) in done {
+            done?;
+            self.overreached |= part.overreached;
+            self.sum.iter_mut().zip(part.sum).for_each(|(sum, part)| *sum += part);
+        }
+        Ok(())
+    }
+
     /// Adds a sum over `members` records that a kernel clipped inside. The sum is clipped to the
     /// largest length that these records can have together.
     pub fn add_fused(&mut self, sum: &[f64], members: usize) {
@@ -187,6 +210,33 @@ mod tests {
         sum.add(&records, 2, f64::INFINITY);
         let sum = sum.finish();
         assert!((norm(&sum) - 1.5).abs() < 1e-12, "{sum:?}");
+    }
+
+    #[test]
+    fn parts_are_clipped_like_the_whole_and_tell_who_overreached() {
+        let record = |i: usize| vec![i as f64, 1.0];
+        let of = |parts: usize, clip: f64| {
+            let mut sum = ClippedSum::new(2, 3.0);
+            let add = |part: usize, sum: &mut ClippedSum| {
+                let own = (part * 12 / parts..(part + 1) * 12 / parts).map(record);
+                let own = PlainVectors(own.collect());
+                sum.add(&own, own.0.len(), clip);
+                Ok(())
+            };
+            sum.add_parts(parts, add).unwrap();
+            (sum.has_overreached(), sum.finish())
+        };
+        let (_, whole) = of(1, 3.0);
+        for parts in [2, 3, 12] {
+            let (overreached, sum) = of(parts, 3.0);
+            assert!(!overreached);
+            assert!(whole.iter().zip(&sum).all(|(one, other)| (one - other).abs() < 1e-12));
+            // The mechanism clips to what was announced.
+            assert_eq!(of(parts, f64::INFINITY), (true, sum));
+        }
+        let mut sum = ClippedSum::new(2, 3.0);
+        let fails = |part| if part == 1 { Err(crate::error::Error::failed("no")) } else { Ok(()) };
+        assert!(sum.add_parts(3, |part, _| fails(part)).is_err());
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod tiny;
 
 use std::ops::Range;
 
+pub(super) use long::score_of;
 use pulp::{Simd, WithSimd};
 
 use super::columns::{ExampleColumns, Examples};
@@ -195,7 +196,7 @@ impl<M: Slopes> WithSimd for GroupPass<'_, M> {
 }
 
 /// A number as examples are kept.
-trait Kept: Copy + Into<f64> {
+pub(in crate::numeric) trait Kept: Copy + Into<f64> {
     /// Numbers for the lanes of a register, as doubles.
     fn lanes<S: Simd>(numbers: &[Self]) -> S::f64s;
 }

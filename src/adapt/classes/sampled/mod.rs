@@ -12,8 +12,9 @@
 //! *Sensitivity.* Neighbours are zero-out: one record is left blank, and a blank record contributes
 //! nothing. So where the record is in the sample, the sum moves by at most C. It is in the sample
 //! only with probability q, which the accountant's subsampling uses. The floating-point error of
-//! sums under either neighbour is counted. A gradient itself is computed in blocks whose kernels
-//! round it the same, whatever else is in the batch.
+//! sums under either neighbour is counted, in whatever order records are added up: each part of a
+//! sample has a sum of its own. A gradient itself is computed in blocks whose kernels round it the
+//! same, whatever else is in the batch.
 //!
 //! *Persons.* Where persons are protected, a sample takes each person with probability q, with all
 //! their records. A person contributes the mean of their records' gradients, clipped once. So a
@@ -32,6 +33,7 @@ pub mod fields;
 pub mod step_length;
 pub mod training;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::{Dataset, Persons};
@@ -39,7 +41,9 @@ use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::{Classifier, ExampleLabels, Gradients};
 use crate::numeric::columns::{ExampleColumns, Singles};
+use crate::numeric::parallel::{even, parts_for};
 use crate::numeric::rounding::summation_error;
+use crate::numeric::tall::squared_lengths;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{ClippedSum, Contributions};
 
@@ -47,8 +51,8 @@ use crate::privacy::{ClippedSum, Contributions};
 const CHUNK_NUMBERS: usize = 1 << 21;
 const CHUNK: usize = 1024;
 
-/// Batches are filled up to a multiple of this with blank examples.
-const EIGHT: usize = 8;
+/// The least members of a sample with a sum of their own.
+const LEAST_PART: usize = 32;
 
 /// The class of a blank record, which stands for none.
 const BLANK: u32 = u32::MAX;
@@ -92,6 +96,36 @@ impl From<Arc<Dataset>> for Prepared {
 impl From<Arc<Dataset<Singles>>> for Prepared {
     fn from(data: Arc<Dataset<Singles>>) -> Self {
         Self::Singles(data)
+    }
+}
+
+/// The non-blank records of a sample.
+struct Sampled {
+    records: Vec<usize>,
+    /// 0, and after how many of the records those of each person end.
+    ends: Vec<usize>,
+}
+
+impl Sampled {
+    /// The number of persons.
+    fn count(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    /// These persons, at most `most` at a time.
+    fn blocks(of: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+        let end = of.end;
+        of.step_by(most).map(move |first| first..end.min(first + most))
+    }
+
+    /// The records of these persons.
+    fn records(&self, of: Range<usize>) -> &[usize] {
+        &self.records[self.ends[of.start]..self.ends[of.end]]
+    }
+
+    /// How many records each of these persons has.
+    fn counts(&self, of: Range<usize>) -> Vec<usize> {
+        self.ends[of.start..=of.end].windows(2).map(|ends| ends[1] - ends[0]).collect()
     }
 }
 
@@ -154,14 +188,21 @@ impl Examples {
         self.persons.as_ref().map_or(self.len(), |persons| persons.count())
     }
 
-    /// The non-blank records of each of these persons; for a single record, the record itself.
-    fn of(&self, members: &[usize]) -> Vec<Vec<usize>> {
-        let own = |member: usize| match &self.persons {
-            Some(persons) => persons.of(member),
-            None => member..member + 1,
-        };
-        let kept = |member: &usize| own(*member).filter(|at| self.classes[*at] != BLANK).collect();
-        members.iter().map(kept).filter(|own: &Vec<usize>| !own.is_empty()).collect()
+    /// The non-blank records of these persons; for a single record, the record itself.
+    fn of(&self, members: &[usize]) -> Sampled {
+        let (mut records, mut ends) = (Vec::with_capacity(members.len()), vec![0]);
+        for member in members {
+            let own = match &self.persons {
+                Some(persons) => persons.of(*member),
+                None => *member..member + 1,
+            };
+            let before = records.len();
+            records.extend(own.filter(|at| self.classes[*at] != BLANK));
+            if records.len() > before {
+                ends.push(records.len());
+            }
+        }
+        Sampled { records, ends }
     }
 
     /// The number of records.
@@ -228,9 +269,9 @@ impl Examples {
         ExampleBatch { features: self.features(), classes: self.classes.clone() }
     }
 
-    /// These records, filled up with blank ones.
-    fn batch(&self, members: &[usize]) -> ExampleBatch {
-        let width = members.len().next_multiple_of(EIGHT);
+    /// These records, filled up with blank ones to a multiple of so many.
+    fn batch(&self, members: &[usize], multiple: usize) -> ExampleBatch {
+        let width = members.len().next_multiple_of(multiple);
         let mut classes: Vec<u32> = members.iter().map(|member| self.classes[*member]).collect();
         classes.resize(width, BLANK);
         ExampleBatch { features: self.taken(members.iter().copied(), width), classes }
@@ -259,11 +300,16 @@ fn taken_from(
     let (dimension, mut room) = (from.dimension(), Vec::new());
     let mut numbers = Vec::with_capacity(dimension * width);
     for i in at {
-        let example = from.read(i..i + 1, &mut room);
-        let whole = is_finite(example);
-        numbers.extend(example.iter().map(|x| if whole { scale * x } else { 0.0 }));
+        numbers.extend(from.read(i..i + 1, &mut room).iter().map(|x| scale * x));
     }
     numbers.resize(dimension * width, 0.0);
+    let squares = squared_lengths(&numbers, dimension);
+    for (example, square) in numbers.chunks_exact_mut(dimension.max(1)).zip(squares) {
+        // The square of what is finite may be too large for a number.
+        if !square.is_finite() && !is_finite(example) {
+            example.fill(0.0);
+        }
+    }
     Matrix::from_vec(dimension, width, numbers)
 }
 
@@ -341,20 +387,59 @@ impl SampledObjective {
         members: &[usize],
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
-        let members = records.of(members);
-        let numbers = model.architecture().layers().iter().map(Layer::gradient_numbers);
+        let sample = records.of(members);
+        let layers = model.architecture().layers().iter();
         let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
-        let chunk = CHUNK_NUMBERS / (formed + numbers.sum::<usize>()).max(1);
-        for chunk in members.chunks(chunk.clamp(EIGHT, CHUNK) / EIGHT * EIGHT) {
-            let gradients = self.gradients_of(model, records.batch(&chunk.concat()))?;
-            if records.persons.is_some() {
-                let counts: Vec<usize> = chunk.iter().map(Vec::len).collect();
-                sum(&gradients.means(&counts), chunk.len());
-            } else {
-                sum(&gradients, chunk.len());
-            }
+        let numbers = formed + layers.map(Layer::gradient_numbers).sum::<usize>();
+        let multiple = model.multiple();
+        let chunk = (CHUNK_NUMBERS / numbers.max(1)).clamp(multiple, CHUNK) / multiple * multiple;
+        for block in Sampled::blocks(0..sample.count(), chunk) {
+            sum(&self.gradients_in(model, records, &sample, block.clone())?, block.len());
         }
         Ok(())
+    }
+
+    /// The gradients of some members of a sample, or the mean gradients of its persons.
+    fn gradients_in(
+        self,
+        model: &Classifier,
+        records: &Examples,
+        sample: &Sampled,
+        of: Range<usize>,
+    ) -> Result<Gradients> {
+        let batch = records.batch(sample.records(of.clone()), model.multiple());
+        let gradients = self.gradients_of(model, batch)?;
+        let persons = records.persons.is_some();
+        Ok(if persons { gradients.means(&sample.counts(of)) } else { gradients })
+    }
+
+    /// Adds clipped gradients block by block, so that those of a block stay in the cache. The sample
+    /// is divided into parts with a sum of their own, however many threads there are.
+    fn add_in_blocks(
+        self,
+        model: &Classifier,
+        records: &Examples,
+        members: &[usize],
+        clip: f64,
+        sum: &mut ClippedSum,
+    ) -> Result<()> {
+        let (sample, parameters) = (records.of(members), self.parameters(model));
+        let formed = if records.persons.is_some() { parameters } else { 0 };
+        let layers = model.architecture().layers().iter();
+        let numbers = layers.map(|layer| layer.gradient_numbers() + layer.outputs());
+        let block = model.at_once(formed + numbers.sum::<usize>());
+        let work = 2 * sample.records.len() * model.multiplications();
+        let parts = parts_for(work, sample.count(), block.max(LEAST_PART));
+        let parts = parts.min(even(CHUNK_NUMBERS / parameters.max(1)));
+        let share = sample.count().div_ceil(parts).max(1);
+        let parts: Vec<_> = Sampled::blocks(0..sample.count(), share).collect();
+        sum.add_parts(parts.len(), |part, sum| {
+            for block in Sampled::blocks(parts[part].clone(), block) {
+                let gradients = self.gradients_in(model, records, &sample, block.clone())?;
+                sum.add(&gradients, block.len(), clip);
+            }
+            Ok(())
+        })
     }
 
     /// Adds min(1, C/‖gᵢ‖)·gᵢ of the members to the mechanism's own sum, which clips them.
@@ -366,10 +451,8 @@ impl SampledObjective {
         clip: f64,
         sum: &mut ClippedSum,
     ) {
-        // Shapes were checked at the start; chunks that do not fit add nothing.
-        let _ = self.over_sample(model, records, members, |gradients, count| {
-            sum.add(gradients, count, clip);
-        });
+        // Shapes were checked at the start; blocks that do not fit add nothing.
+        let _ = self.add_in_blocks(model, records, members, clip, sum);
     }
 
     /// The same sum for public records.
@@ -381,9 +464,7 @@ impl SampledObjective {
         clip: f64,
     ) -> Result<Vector> {
         let mut sum = ClippedSum::new(self.parameters(model), f64::INFINITY);
-        self.over_sample(model, records, members, |gradients, count| {
-            sum.add(gradients, count, clip);
-        })?;
+        self.add_in_blocks(model, records, members, clip, &mut sum)?;
         Ok(Vector::from_vec(sum.finish()))
     }
 }
@@ -394,9 +475,7 @@ impl Contributions for Gradients {
     }
 
     fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
-        for (sum, part) in sum.iter_mut().zip(&self.weighted_sum(factors)) {
-            *sum += part;
-        }
+        self.add_weighted_sum(factors, sum);
     }
 }
 
@@ -412,7 +491,7 @@ mod tests {
     use crate::adapt::example;
     use crate::data::Classes;
     use crate::model::Architecture;
-    use crate::numeric::golden;
+    use crate::numeric::{golden, parallel};
 
     const EVERYTHING: SampledObjective = SampledObjective {
         loss: SampledLoss::CrossEntropy,
@@ -468,6 +547,30 @@ mod tests {
                 let bound = clip * (1.0 + rounding(1300, whole.len()));
                 assert!(moved <= bound && moved > 0.9 * clip, "{blank}: {moved}");
             }
+        }
+    }
+
+    #[test]
+    fn a_clipped_sum_is_the_same_on_any_number_of_threads() {
+        let (_, public, _) = example::two_classes(300, 700, 40, 3);
+        let records = Examples::new(public.into(), 2).unwrap();
+        let network = Architecture::perceptron(300, 40, 2, crate::model::Activation::Tanh).unwrap();
+        let members: Vec<usize> = (0..700).filter(|i| i % 7 > 0).collect();
+        for network in [Architecture::linear(300, 2).unwrap(), network] {
+            let parameters = network.initial(&mut example::generator(4));
+            let model = Classifier::new(network, parameters).unwrap();
+            let sum = |threads| {
+                parallel::with_threads(threads, || {
+                    EVERYTHING.clipped_sum(&model, &records, &members, 0.05).unwrap()
+                })
+            };
+            let one = sum(1);
+            assert!(one == sum(2) && one == sum(5));
+            // Example by example, and in one piece.
+            let gradients = EVERYTHING.gradients(&model, &records.select(&members)).unwrap();
+            let mut whole = ClippedSum::new(one.len(), f64::INFINITY);
+            whole.add(&gradients, members.len(), 0.05);
+            assert!((Vector::from_vec(whole.finish()) - one).norm() < 1e-12);
         }
     }
 
