@@ -119,12 +119,12 @@ impl Sampled {
     }
 
     /// The records of these persons.
-    fn records(&self, of: Range<usize>) -> &[usize] {
+    fn records(&self, of: &Range<usize>) -> &[usize] {
         &self.records[self.ends[of.start]..self.ends[of.end]]
     }
 
     /// How many records each of these persons has.
-    fn counts(&self, of: Range<usize>) -> Vec<usize> {
+    fn counts(&self, of: &Range<usize>) -> Vec<usize> {
         self.ends[of.start..=of.end].windows(2).map(|ends| ends[1] - ends[0]).collect()
     }
 }
@@ -394,7 +394,7 @@ impl SampledObjective {
         let multiple = model.multiple();
         let chunk = (CHUNK_NUMBERS / numbers.max(1)).clamp(multiple, CHUNK) / multiple * multiple;
         for block in Sampled::blocks(0..sample.count(), chunk) {
-            sum(&self.gradients_in(model, records, &sample, block.clone())?, block.len());
+            sum(&self.gradients_in(model, records, &sample, &block)?, block.len());
         }
         Ok(())
     }
@@ -405,9 +405,9 @@ impl SampledObjective {
         model: &Classifier,
         records: &Examples,
         sample: &Sampled,
-        of: Range<usize>,
+        of: &Range<usize>,
     ) -> Result<Gradients> {
-        let batch = records.batch(sample.records(of.clone()), model.multiple());
+        let batch = records.batch(sample.records(of), model.multiple());
         let gradients = self.gradients_of(model, batch)?;
         let persons = records.persons.is_some();
         Ok(if persons { gradients.means(&sample.counts(of)) } else { gradients })
@@ -435,7 +435,7 @@ impl SampledObjective {
         let parts: Vec<_> = Sampled::blocks(0..sample.count(), share).collect();
         sum.add_parts(parts.len(), |part, sum| {
             for block in Sampled::blocks(parts[part].clone(), block) {
-                let gradients = self.gradients_in(model, records, &sample, block.clone())?;
+                let gradients = self.gradients_in(model, records, &sample, &block)?;
                 sum.add(&gradients, block.len(), clip);
             }
             Ok(())
