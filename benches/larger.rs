@@ -34,8 +34,8 @@ fn step(records: usize, features: usize) {
         let part = Matrix::from_fn(features, count, |row, at| {
             ((first + at) * 31 + row * 17) as f64 % 101.0 / 101.0
         });
-        memory.push(&part).unwrap();
-        disk.push(&part).unwrap();
+        memory.append(&Singles::from(&part)).unwrap();
+        disk.append(&Singles::from(&part)).unwrap();
     }
     for part in memory.numbers().unwrap().chunks(BLOCK) {
         file.append(bytemuck::cast_slice(part)).unwrap();

@@ -290,7 +290,9 @@ impl<F: ExampleColumns> LabelledRecords<F> {
                         losses.push(facts.loss(loss));
                         let length = slopes.iter().map(|slope| slope * slope).sum::<f64>().sqrt();
                         let factor = facts.factor(at, length * norms[at]);
-                        slopes.iter_mut().for_each(|slope| *slope *= factor);
+                        for slope in slopes {
+                            *slope *= factor;
+                        }
                         factor > 0.0
                     };
                 softmax::sums(&data.features, classes, slopes_of)
