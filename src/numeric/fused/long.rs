@@ -85,7 +85,11 @@ pub(in crate::numeric) fn score_of<S: Simd, T: Kept>(simd: S, x: &[T], w: &[f64]
     let mut fours = x.chunks_exact(4 * S::F64_LANES);
     for (x, w) in fours.by_ref().zip(w_fours) {
         for (at, (sum, w)) in sums.iter_mut().zip(w).enumerate() {
-            *sum = simd.mul_add_e_f64s(T::lanes::<S>(&x[at * S::F64_LANES..]), *w, *sum);
+            *sum = simd.mul_add_e_f64s(
+                T::lanes::<S>(&x[at * S::F64_LANES..][..S::F64_LANES]),
+                *w,
+                *sum,
+            );
         }
     }
     let left = fours.remainder().chunks_exact(S::F64_LANES);
@@ -111,7 +115,9 @@ fn add_four<S: Simd, T: Kept>(simd: S, slopes: [f64; TOGETHER], group: &[T], sum
     let (sum, sum_rest) = S::as_mut_simd_f64s(sum);
     let [s, t, u, v] = slopes.map(|slope| simd.splat_f64s(slope));
     for ((((a, b), c), d), sum) in a.zip(b).zip(c).zip(d).zip(sum) {
-        let [a, b, c, d] = [a, b, c, d].map(T::lanes::<S>);
+        // Not by `map`: what is not inlined is not compiled for these registers.
+        let (a, b) = (T::lanes::<S>(a), T::lanes::<S>(b));
+        let (c, d) = (T::lanes::<S>(c), T::lanes::<S>(d));
         let one = simd.mul_add_e_f64s(u, c, simd.mul_add_e_f64s(s, a, *sum));
         let other = simd.mul_add_e_f64s(v, d, simd.mul_f64s(t, b));
         *sum = simd.add_f64s(one, other);
