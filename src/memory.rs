@@ -16,9 +16,9 @@ const PART: f64 = 0.8;
 /// that there is room for the records that are prepared from them.
 const MUCH: f64 = 0.5;
 
-/// What is freed from now on is used again. The GNU C library takes large blocks from the system
-/// anew each time, page by page, which is a quarter of the time of reading a Parquet file. It stops
-/// to do so for blocks of this size once one was freed.
+/// From now on, freed memory is used again. The GNU C library returns large blocks to the system, and
+/// the next one is then filled page by page, which took up to a quarter of the time of reading a
+/// Parquet file. Once a block of this size was freed, it keeps all that are smaller.
 pub fn use_again() {
     const LARGEST: usize = 31 << 20;
     let mut block = Vec::<u8>::new();

@@ -16,7 +16,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
-use super::weighted::learner::{LabelledRecords, Largest, Learner, Most, several_classes};
+use super::weighted::learner::{LabelledRecords, Largest, Learner, several_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
     AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
@@ -306,7 +306,7 @@ fn first(learner: Learner, public: &LabelledRecords, radius: f64, seed: u64) -> 
             let share = 1.0 / features.ncols() as f64;
             for _ in 0..WARM_UP {
                 let weights = std::iter::repeat(share);
-                theta -= public.pass(learner, &theta, weights, Most::ANYTHING).gradient;
+                theta -= public.pass(learner, &theta, weights, Largest::ANYTHING).gradient;
                 into_ball(&mut theta, radius);
             }
             theta

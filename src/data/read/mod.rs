@@ -28,6 +28,7 @@ pub mod idx;
 pub(in crate::data) mod in_turn;
 mod input;
 pub mod libsvm;
+mod lists;
 pub mod numpy;
 mod pages;
 pub mod parquet;

@@ -8,7 +8,6 @@
 //! that is not a value of the type counts as missing, and so does a list that is longer or shorter
 //! than most.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 
 use half::f16;
@@ -23,11 +22,12 @@ use parquet::schema::types::ColumnDescriptor;
 use super::decoder_crash;
 use super::in_turn::{self, in_turn};
 use super::input::Input;
+use super::lists::Lists;
 use super::pages::{PageTray, Pages};
 use crate::data::column::Column;
 use crate::data::numbers::Numbers;
 use crate::data::table::Table;
-use crate::data::vectors::{Values, Vectors};
+use crate::data::vectors::Values;
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"PAR1";
@@ -112,7 +112,7 @@ fn make_room(
     let in_lists = builders.iter().enumerate().map(|(leaf, builder)| match &builder.cells {
         ColumnCells::Lists(lists) if builder.left_out.is_none() => {
             let groups = 0..metadata.num_row_groups();
-            lists.values.bytes() * groups.map(|group| values_in(metadata, group, leaf)).sum::<u64>()
+            lists.bytes() * groups.map(|group| values_in(metadata, group, leaf)).sum::<u64>()
         }
         _ => 0,
     });
@@ -123,7 +123,7 @@ fn make_room(
             (ColumnCells::Numbers(cells), None) => cells.reserve_exact(rows),
             (ColumnCells::Numbers(cells), Some(space)) => cells.move_to(space)?,
             (ColumnCells::Lists(lists), Some(space)) => {
-                lists.disk.get_or_insert_default().move_to(space)?;
+                lists.move_to(space)?;
             }
             (ColumnCells::Text(_) | ColumnCells::Lists(_), _) => {}
         }
@@ -252,22 +252,6 @@ enum ColumnCells {
     Lists(Lists),
 }
 
-/// Vectors in the making.
-struct Lists {
-    values: Values,
-    /// Where the values go after each part of the file, if not into memory.
-    disk: Option<Numbers>,
-    width: Option<usize>,
-    /// A row is being read …
-    open: bool,
-    /// … and has this many numbers so far.
-    current: usize,
-    /// Rows before the first with any number.
-    empty: usize,
-    /// For private records, the length of each; the most common one is the width.
-    lengths: Option<Vec<usize>>,
-}
-
 struct Builder {
     name: String,
     meaning: Meaning,
@@ -314,17 +298,7 @@ impl Builder {
             } else {
                 Values::F64(Vec::new())
             };
-            let lengths = forgiving.then(Vec::new);
-            let lists = Lists {
-                values,
-                disk: None,
-                width: None,
-                open: false,
-                current: 0,
-                empty: 0,
-                lengths,
-            };
-            let cells = ColumnCells::Lists(lists);
+            let cells = ColumnCells::Lists(Lists::new(values, forgiving));
             return Self {
                 name: root.to_owned(),
                 meaning: Meaning::List,
@@ -528,142 +502,6 @@ fn finite(number: f64, forgiving: bool) -> f64 {
     if forgiving && number.is_infinite() { f64::NAN } else { number }
 }
 
-impl Lists {
-    fn push(&mut self, number: Option<f64>, begins: bool) {
-        self.open |= begins;
-        let Some(number) = number else { return };
-        match &mut self.values {
-            Values::F32(values) => values.push(number as f32),
-            Values::F64(values) => values.push(number),
-        }
-        self.current += 1;
-    }
-
-    /// Whether the row that ends here is as long as those before it. A missing list counts as a
-    /// list of missing numbers.
-    fn end_row(&mut self) -> bool {
-        let length = std::mem::take(&mut self.current);
-        if !std::mem::take(&mut self.open) {
-            return true;
-        }
-        if let Some(lengths) = &mut self.lengths {
-            lengths.push(length);
-            return true;
-        }
-        match self.width {
-            _ if length == 0 => {
-                self.empty += 1;
-                self.width.is_none() || self.fill()
-            }
-            None => {
-                self.width = Some(length);
-                // The first rows were missing: put them there.
-                let missing = self.empty;
-                let filled = self.fill();
-                match &mut self.values {
-                    Values::F32(values) => values.rotate_right(missing * length),
-                    Values::F64(values) => values.rotate_right(missing * length),
-                }
-                filled
-            }
-            Some(width) => length == width,
-        }
-    }
-
-    /// Writes what was read, if these lists are on the disk. Until a list has a width, nothing was
-    /// read, or where it begins is not known.
-    fn settle(&mut self) -> Result<()> {
-        let placed = self.lengths.is_some() || self.width.is_some();
-        let Some(disk) = self.disk.as_mut().filter(|_| placed) else { return Ok(()) };
-        match &mut self.values {
-            Values::F32(values) => disk.extend(values.drain(..).map(f64::from)),
-            Values::F64(values) => disk.extend(values.drain(..)),
-        }
-        disk.settle()
-    }
-
-    /// The vectors, or why there are none.
-    fn finish(mut self, rows: usize) -> Result<std::result::Result<Vectors, &'static str>> {
-        self.settle()?;
-        let single = matches!(self.values, Values::F32(_));
-        let (width, unlike) = match &self.lengths {
-            Some(lengths) => (commonest(lengths), "it lacks rows"),
-            None => (self.width, "lists of different lengths"),
-        };
-        let Some(width) = width else { return Ok(Err("all its lists are empty")) };
-        let vectors = match (self.disk, &self.lengths) {
-            (Some(disk), Some(lengths)) => {
-                Vectors::on_disk(width, even_on_disk(disk, lengths, width)?, single)
-            }
-            (Some(disk), None) => Vectors::on_disk(width, disk, single),
-            (None, Some(lengths)) => {
-                let mut values = match self.values {
-                    Values::F32(values) => Values::F32(even(&values, lengths, width, f32::NAN)),
-                    Values::F64(values) => Values::F64(even(&values, lengths, width, f64::NAN)),
-                };
-                values.forget_infinite(width);
-                Vectors::new(width, values)
-            }
-            (None, None) => Vectors::new(width, self.values),
-        };
-        Ok(vectors.filter(|vectors| vectors.len() == rows).ok_or(unlike))
-    }
-
-    fn fill(&mut self) -> bool {
-        let missing = std::mem::take(&mut self.empty) * self.width.unwrap_or(0);
-        match &mut self.values {
-            Values::F32(values) => values.extend(std::iter::repeat_n(f32::NAN, missing)),
-            Values::F64(values) => values.extend(std::iter::repeat_n(f64::NAN, missing)),
-        }
-        true
-    }
-}
-
-/// The most common length of lists with any numbers; the longest of equals.
-fn commonest(lengths: &[usize]) -> Option<usize> {
-    let mut counts = BTreeMap::new();
-    for length in lengths.iter().filter(|&&length| length > 0) {
-        *counts.entry(*length).or_insert(0_usize) += 1;
-    }
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(length, _)| length)
-}
-
-/// Lists, one after another, as vectors of one width; those of another length become missing.
-fn even<T: Copy>(values: &[T], lengths: &[usize], width: usize, missing: T) -> Vec<T> {
-    let mut even = Vec::with_capacity(lengths.len() * width);
-    let mut rest = values;
-    for &length in lengths {
-        let (list, others) = rest.split_at(length.min(rest.len()));
-        rest = others;
-        if list.len() == width {
-            even.extend_from_slice(list);
-        } else {
-            even.extend(std::iter::repeat_n(missing, width));
-        }
-    }
-    even
-}
-
-/// The same on the disk, where vectors with an infinite number become missing, too.
-fn even_on_disk(lists: Numbers, lengths: &[usize], width: usize) -> Result<Numbers> {
-    let alike = lengths.iter().all(|length| *length == width);
-    if alike && lists.first_infinite().is_none() {
-        return Ok(lists);
-    }
-    let mut even = Numbers::default();
-    if let Some(space) = lists.space() {
-        even.move_to(space)?;
-    }
-    let (missing, mut first, mut room) = (vec![f64::NAN; width], 0, Vec::new());
-    for length in lengths {
-        let list = lists.read(first..first + length, &mut room);
-        let usable = list.len() == width && list.iter().all(|number| !number.is_infinite());
-        even.append(if usable { list } else { &missing })?;
-        first += length;
-    }
-    Ok(even)
-}
-
 struct Levels {
     /// The definition level of a cell that is not missing.
     definition: i16,
@@ -817,132 +655,4 @@ fn clock_text(since_midnight: i64, per_second: i64) -> String {
     let time = since.map(SignedDuration::from_nanos);
     let time = time.and_then(|since| Time::midnight().checked_add(since).ok());
     time.map_or_else(|| since_midnight.to_string(), |time| time.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::Path;
-    use std::sync::Arc;
-
-    use parquet::data_type::{ByteArray, ByteArrayType, FloatType};
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
-
-    use super::super::input::{Overflow, Unwatched};
-    use super::*;
-
-    /// A file with a column of text and one of lists of single-precision numbers.
-    fn with_lists(path: &Path, lists: &[Option<Vec<f32>>]) {
-        let schema = "message rows { optional binary town (UTF8); \
-                      optional group x (LIST) { repeated group list { required float element; } } }";
-        let schema = Arc::new(parse_message_type(schema).unwrap());
-        let file = fs::File::create(path).unwrap();
-        let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-        let mut group = file.next_row_group().unwrap();
-        let mut column = group.next_column().unwrap().unwrap();
-        let towns: Vec<ByteArray> = (0..lists.len()).map(|at| ["a", "b"][at % 2].into()).collect();
-        let levels = vec![1; lists.len()];
-        column.typed::<ByteArrayType>().write_batch(&towns, Some(&levels), None).unwrap();
-        column.close().unwrap();
-        let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
-        for list in lists {
-            repetitions.push(0);
-            match list {
-                None => definitions.push(0),
-                Some(list) if list.is_empty() => definitions.push(1),
-                Some(list) => {
-                    values.extend_from_slice(list);
-                    definitions.extend(list.iter().map(|_| 2));
-                    repetitions.extend(list.iter().skip(1).map(|_| 1));
-                }
-            }
-        }
-        let mut column = group.next_column().unwrap().unwrap();
-        let levels = (Some(definitions.as_slice()), Some(repetitions.as_slice()));
-        column.typed::<FloatType>().write_batch(&values, levels.0, levels.1).unwrap();
-        column.close().unwrap();
-        group.close().unwrap();
-        file.close().unwrap();
-    }
-
-    /// Of 12 numbers each, without those of some rows.
-    fn lists(missing: &[usize]) -> Vec<Option<Vec<f32>>> {
-        let list = |row: usize| (0..12).map(|at| ((row * 12 + at) % 1009) as f32 / 8.0).collect();
-        (0..9000).map(|row| (!missing.contains(&row)).then(|| list(row))).collect()
-    }
-
-    /// The file read into memory, and onto the disk.
-    fn both(lists: &[Option<Vec<f32>>], forgiving: bool) -> (Table, Table) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lists.parquet");
-        with_lists(&path, lists);
-        let overflow = Overflow { folder: folder.path().to_path_buf(), above: 1 << 16 };
-        let table = |overflow: Option<Overflow>| {
-            let mut progress = Unwatched;
-            let mut input = Input::open(&path, &mut progress).unwrap();
-            (input.forgiving, input.overflow) = (forgiving, overflow);
-            read(&input).unwrap()
-        };
-        let (memory, disk) = (table(None), table(Some(overflow)));
-        assert!(memory.space().is_none() && disk.space().is_some());
-        (memory, disk)
-    }
-
-    #[test]
-    fn lists_on_the_disk_are_the_same_lists() {
-        let whole = lists(&[0, 1, 77]);
-        let (memory, disk) = both(&whole, false);
-        assert!(memory == disk && memory.columns[1] == disk.columns[1]);
-        let many: Vec<usize> = (0..9000).rev().filter(|row| row % 3 != 1).collect();
-        for rows in [many.as_slice(), &many[..5]] {
-            let (one, other) = (memory.select(rows).unwrap(), disk.select(rows).unwrap());
-            assert!(one == other && one.columns[1] == other.columns[1]);
-            assert_eq!(other.columns[1].space().is_some(), rows.len() > 5);
-        }
-        let twice = |table: &Table| Table::concat(&[table, table]).unwrap();
-        assert!(twice(&memory) == twice(&disk) && twice(&disk).space().is_some());
-        let more = |table: &Table| table.of_size(9500, [3; 32]).unwrap();
-        assert!(more(&memory).columns == more(&disk).columns);
-        let apart = |table: Table| table.apart_into(&["x[3]".to_owned()]).unwrap().columns;
-        assert!(apart(memory) == apart(disk));
-    }
-
-    #[test]
-    fn private_lists_that_cannot_be_read_are_missing_on_the_disk_too() {
-        let mut flawed = lists(&[0, 5000]);
-        flawed[3] = Some(vec![1.0; 7]);
-        flawed[4] = Some(Vec::new());
-        flawed[8999] = Some(vec![f32::INFINITY; 12]);
-        let (memory, disk) = both(&flawed, true);
-        assert!(memory == disk);
-        let (Column::Vectors(ours), Column::Vectors(theirs)) =
-            (&memory.columns[1], &disk.columns[1])
-        else {
-            panic!("no vectors")
-        };
-        assert!(ours == theirs && ours.first_missing() == theirs.first_missing());
-        for row in [0, 3, 4, 5000, 8999] {
-            assert!(theirs.row(row).numbers().all(f64::is_nan), "{row}");
-        }
-        assert!(theirs.row(8998).numbers().all(f64::is_finite));
-        let bytes = |vectors: &Vectors| {
-            let mut all = Vec::new();
-            vectors.for_bytes(|bytes| all.extend_from_slice(bytes));
-            all
-        };
-        assert!(bytes(ours) == bytes(theirs));
-    }
-
-    #[test]
-    fn a_list_of_another_length_than_most_is_missing() {
-        let lengths = [2, 3, 2, 0, 2];
-        assert_eq!(commonest(&lengths), Some(2));
-        assert_eq!(commonest(&[1, 4, 0]), Some(4));
-        assert_eq!(commonest(&[0]), None);
-        let values: Vec<f32> = (1..=9).map(|x| x as f32).collect();
-        let even = even(&values, &lengths, 2, f32::NAN);
-        let even: Vec<String> = even.iter().map(f32::to_string).collect();
-        assert_eq!(even, ["1", "2", "NaN", "NaN", "6", "7", "NaN", "NaN", "8", "9"]);
-    }
 }

@@ -387,16 +387,20 @@ impl SampledObjective {
         members: &[usize],
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
-        let sample = records.of(members);
-        let layers = model.architecture().layers().iter();
-        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
-        let numbers = formed + layers.map(Layer::gradient_numbers).sum::<usize>();
-        let multiple = model.multiple();
-        let chunk = (CHUNK_NUMBERS / numbers.max(1)).clamp(multiple, CHUNK) / multiple * multiple;
+        let (sample, multiple) = (records.of(members), model.multiple());
+        let chunk = CHUNK_NUMBERS / self.gradient_numbers(model, records).max(1);
+        let chunk = chunk.clamp(multiple, CHUNK) / multiple * multiple;
         for block in Sampled::blocks(0..sample.count(), chunk) {
             sum(&self.gradients_in(model, records, &sample, &block)?, block.len());
         }
         Ok(())
+    }
+
+    /// The numbers of a member's gradient in memory; persons have their mean besides.
+    fn gradient_numbers(self, model: &Classifier, records: &Examples) -> usize {
+        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
+        let layers = model.architecture().layers().iter();
+        formed + layers.map(Layer::gradient_numbers).sum::<usize>()
     }
 
     /// The gradients of some members of a sample, or the mean gradients of its persons.
@@ -424,10 +428,8 @@ impl SampledObjective {
         sum: &mut ClippedSum,
     ) -> Result<()> {
         let (sample, parameters) = (records.of(members), self.parameters(model));
-        let formed = if records.persons.is_some() { parameters } else { 0 };
-        let layers = model.architecture().layers().iter();
-        let numbers = layers.map(|layer| layer.gradient_numbers() + layer.outputs());
-        let block = model.at_once(formed + numbers.sum::<usize>());
+        let outputs = model.architecture().layers().iter().map(Layer::outputs).sum::<usize>();
+        let block = model.at_once(self.gradient_numbers(model, records) + outputs);
         let work = 2 * sample.records.len() * model.multiplications();
         let parts = parts_for(work, sample.count(), block.max(LEAST_PART));
         let parts = parts.min(even(CHUNK_NUMBERS / parameters.max(1)));

@@ -15,7 +15,7 @@
 //! this module.
 
 use super::SourceSide;
-use super::learner::{LabelledRecords, Largest, Learner, LossPass, Most};
+use super::learner::{LabelledRecords, Largest, Learner, LossPass};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
 use crate::adapt::labelled::penalty::ReleasedPenalty;
 use crate::adapt::plan::GRADIENT;
@@ -161,7 +161,7 @@ impl WeightedDescent {
 
     fn public_part(&self) -> PartialObjective {
         let weights = self.weights.public();
-        let pass = self.public.pass(self.learner, self.theta(), weights, Most::ANYTHING);
+        let pass = self.public.pass(self.learner, self.theta(), weights, Largest::ANYTHING);
         let (penalty, _) = self.source.split(self.penalty);
         self.part(pass, penalty, 0)
     }
@@ -169,8 +169,7 @@ impl WeightedDescent {
     fn private_part<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> PartialObjective {
         let unclipped = if planted(Fault::UnclippedWeights) { 6.0 } else { 1.0 };
         let weights = self.weights.private().map(|q| unclipped * q);
-        let Largest { loss, gradient, .. } = self.largest;
-        let pass = records.pass(self.learner, self.theta(), weights, Most { loss, gradient });
+        let pass = records.pass(self.learner, self.theta(), weights, self.largest);
         let (_, penalty) = self.source.split(self.penalty);
         self.part(pass, penalty, self.weights.caps.public_records)
     }

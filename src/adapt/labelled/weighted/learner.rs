@@ -38,6 +38,12 @@ pub struct Largest {
     pub gradient: f64,
 }
 
+impl Largest {
+    /// For records whose loss and gradient need no bound.
+    pub const ANYTHING: Self =
+        Self { radius: f64::INFINITY, loss: f64::INFINITY, gradient: f64::INFINITY };
+}
+
 impl Learner {
     pub fn parameters(self, dimension: usize) -> usize {
         match self {
@@ -188,33 +194,21 @@ struct Facts<'a> {
     norms: &'a [f64],
     /// qᵢ, or a record's share of its person's.
     weights: &'a [f64],
-    /// Of a record.
-    most: Most,
-}
-
-/// No record counts with a larger loss or a longer gradient.
-#[derive(Clone, Copy)]
-pub struct Most {
-    pub loss: f64,
-    pub gradient: f64,
-}
-
-impl Most {
-    /// For records whose loss and gradient need no bound.
-    pub const ANYTHING: Self = Self { loss: f64::INFINITY, gradient: f64::INFINITY };
+    /// No record counts with a larger loss or a longer gradient.
+    largest: Largest,
 }
 
 impl Facts<'_> {
     /// The loss that counts.
     #[inline]
     fn loss(&self, loss: f64) -> f64 {
-        if loss.is_nan() { 0.0 } else { loss.clamp(0.0, self.most.loss) }
+        if loss.is_nan() { 0.0 } else { loss.clamp(0.0, self.largest.loss) }
     }
 
     /// The factor of a gradient of this length.
     #[inline]
     fn factor(&self, at: usize, length: f64) -> f64 {
-        self.weights[at] * shrink_factor(length, self.most.gradient)
+        self.weights[at] * shrink_factor(length, self.largest.gradient)
     }
 }
 
@@ -267,7 +261,7 @@ impl<F: ExampleColumns> LabelledRecords<F> {
         learner: Learner,
         theta: &Vector,
         weights: impl Iterator<Item = f64>,
-        most: Most,
+        largest: Largest,
     ) -> LossPass {
         let weights: Vec<f64> = match self.persons() {
             None => weights.take(self.labels.len()).collect(),
@@ -277,7 +271,7 @@ impl<F: ExampleColumns> LabelledRecords<F> {
                 .collect(),
         };
         let Self { data, labels, norms, .. } = self;
-        let facts = Facts { labels, norms, weights: &weights, most };
+        let facts = Facts { labels, norms, weights: &weights, largest };
         let (gradient, of_records) = match learner {
             Learner::Squared => self.scored(&facts, ScoreLoss::Squared, theta),
             Learner::Logistic => self.scored(&facts, ScoreLoss::Logistic, theta),
@@ -383,7 +377,7 @@ mod tests {
     }
 
     fn alone(record: &LabelledRecords, learner: Learner, theta: &Vector) -> LossPass {
-        record.pass(learner, theta, [1.0].into_iter(), Most::ANYTHING)
+        record.pass(learner, theta, [1.0].into_iter(), Largest::ANYTHING)
     }
 
     #[test]
