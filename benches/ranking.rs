@@ -80,8 +80,9 @@ fn repeat() {
         let mut best = [f64::INFINITY; 4];
         for _ in 0..ROUNDS {
             let start = Instant::now();
-            let gradients =
-                datasets.each_ref().map(|data| model.gradients(black_box(data), labels).unwrap());
+            let gradients = datasets
+                .each_ref()
+                .map(|data| model.gradients_of::<f32>(black_box(data).clone(), labels).unwrap());
             let passes = start.elapsed().as_secs_f64();
             let (lead, span) = lead_and_span(&gradients[0], &gradients[1], DIRECTIONS);
             let (lead, span) = (lead.unwrap(), span.unwrap());

@@ -1,5 +1,7 @@
 //! Layers with their parameters: scores, losses and per-example gradients of batches.
 
+use nalgebra::DMatrix;
+
 use super::Tensor;
 use super::architecture::Architecture;
 use super::gradients::{Contribution, Gradients};
@@ -8,6 +10,7 @@ use super::loss::ExampleLabels;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::parallel::{share_out, threads_for};
+use crate::numeric::tall::Many;
 
 /// The most numbers of a block: half of a usual second-level cache.
 const BLOCK_NUMBERS: usize = 1 << 15;
@@ -20,15 +23,15 @@ pub struct Classifier {
 }
 
 /// The output of one block of examples: its losses and its part of every layer.
-struct BlockOutput<'a> {
+struct BlockOutput<'a, T> {
     first: usize,
     losses: &'a mut [f64],
-    layers: Vec<LayerShare<'a>>,
+    layers: Vec<LayerShare<'a, T>>,
 }
 
-enum LayerShare<'a> {
+enum LayerShare<'a, T> {
     Outer { inputs: &'a mut [f64], deltas: &'a mut [f64] },
-    Formed(&'a mut [f64]),
+    Formed(&'a mut [T]),
 }
 
 impl Classifier {
@@ -112,7 +115,12 @@ impl Classifier {
     }
 
     /// The same for a batch that nobody else needs: the input of a first dense layer is not copied.
-    pub fn gradients_of(&self, features: Matrix, labels: ExampleLabels<'_>) -> Result<Gradients> {
+    /// What is written out is kept in doubles or in single precision.
+    pub fn gradients_of<T: Many>(
+        &self,
+        features: Matrix,
+        labels: ExampleLabels<'_>,
+    ) -> Result<Gradients<T>> {
         let count = features.ncols();
         if features.nrows() != self.architecture.inputs() || labels.len() != count {
             return Err(Error::failed(format!(
@@ -124,7 +132,7 @@ impl Classifier {
         }
         let mut losses = vec![0.0; count];
         let direct = matches!(self.architecture.layers()[0], Layer::Dense(_) | Layer::Linear(_));
-        let mut layers: Vec<Contribution> = self
+        let mut layers: Vec<Contribution<T>> = self
             .trained()
             .enumerate()
             .map(|(index, layer)| match layer {
@@ -136,11 +144,11 @@ impl Classifier {
                         biases: layer.biases() > 0,
                     }
                 }
-                _ => Contribution::Formed(Matrix::zeros(layer.parameters(), count)),
+                _ => Contribution::Formed(zeros(layer.parameters(), count)),
             })
             .collect();
         let blocks = split(&mut losses, &mut layers, self.block());
-        share_out(blocks, self.threads(count), &|block: BlockOutput<'_>| {
+        share_out(blocks, self.threads(count), &|block: BlockOutput<'_, T>| {
             let (first, count) = (block.first, block.losses.len());
             let inputs = features.nrows();
             let features = &features.as_slice()[first * inputs..(first + count) * inputs];
@@ -231,7 +239,12 @@ impl Classifier {
         outputs
     }
 
-    fn differentiate(&self, features: &[f64], labels: ExampleLabels<'_>, block: BlockOutput<'_>) {
+    fn differentiate<T: Many>(
+        &self,
+        features: &[f64],
+        labels: ExampleLabels<'_>,
+        block: BlockOutput<'_, T>,
+    ) {
         let layers = self.architecture.layers();
         let mut outputs = self.forward(features);
         let Some(mut deltas) = outputs.pop() else { return };
@@ -269,13 +282,18 @@ impl Classifier {
     }
 }
 
+/// Zeros that are not touched before somebody writes to them.
+fn zeros<T: Many>(rows: usize, columns: usize) -> DMatrix<T> {
+    DMatrix::from_vec(rows, columns, vec![T::default(); rows * columns])
+}
+
 /// Cuts the results into blocks of `per_block` examples.
-fn split<'a>(
+fn split<'a, T: Many>(
     losses: &'a mut [f64],
-    layers: &'a mut [Contribution],
+    layers: &'a mut [Contribution<T>],
     per_block: usize,
-) -> Vec<BlockOutput<'a>> {
-    let mut blocks: Vec<BlockOutput<'_>> = losses
+) -> Vec<BlockOutput<'a, T>> {
+    let mut blocks: Vec<BlockOutput<'_, T>> = losses
         .chunks_mut(per_block)
         .enumerate()
         .map(|(block, losses)| BlockOutput { first: block * per_block, losses, layers: Vec::new() })

@@ -1,14 +1,17 @@
 //! Convolutions and pooling, with images laid out as columns.
 //!
-//! A convolution is a matrix product once every patch that a filter sees is written out: P × D, P
-//! positions by D numbers in a patch. The per-example gradient is also a matrix product,
+//! In steps of one, filters slide along the lines of an image ([`sliding`]). Otherwise a convolution is
+//! a matrix product once every patch that a filter sees is written out: P × D, P positions by D
+//! numbers in a patch. The per-example gradient is also a matrix product,
 //! patchesᵀ·δ, and so is the gradient passed back to the inputs. After pooling most of δ is zero,
 //! and then only the patches that count are visited ([`Marks`]).
 
 use serde::{Deserialize, Serialize};
 
+use super::sliding;
 use super::sparse_maps::Marks;
 use crate::numeric::product::{multiply, plain, transposed};
+use crate::numeric::tall::Many;
 
 /// The shape of an image or of a stack of feature maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,10 +164,20 @@ impl Convolution {
     pub(super) fn forward(&self, parameters: &[f64], images: &[f64], outputs: &mut [f64]) {
         let (positions, patch) = (self.output().plane(), self.patch());
         let (weights, biases) = parameters.split_at(patch * self.filters);
-        let (mut patches, mut frame) = (vec![0.0; positions * patch], self.empty_frame());
+        let mut frame = self.empty_frame();
         let pairs = images
             .chunks_exact(self.input.size())
             .zip(outputs.chunks_exact_mut(positions * self.filters));
+        if sliding::suits(self) {
+            let size = self.frame().size();
+            let mut longer = vec![0.0; size + sliding::BEYOND];
+            for (image, output) in pairs {
+                longer[..size].copy_from_slice(self.framed(image, &mut frame));
+                sliding::write_maps(self, (weights, biases), &longer, output);
+            }
+            return;
+        }
+        let mut patches = vec![0.0; positions * patch];
         for (image, output) in pairs {
             self.patches(self.framed(image, &mut frame), &mut patches);
             for (map, bias) in output.chunks_exact_mut(positions).zip(biases) {
@@ -210,7 +223,7 @@ impl Convolution {
     }
 
     /// The gradient of every example, one per column of `gradients`.
-    pub(super) fn gradients(&self, images: &[f64], deltas: &[f64], gradients: &mut [f64]) {
+    pub(super) fn gradients<T: Many>(&self, images: &[f64], deltas: &[f64], gradients: &mut [T]) {
         let (positions, patch) = (self.output().plane(), self.patch());
         let (mut patches, mut frame) = (Vec::new(), self.empty_frame());
         let mut marks = Marks::new(self);
@@ -219,25 +232,28 @@ impl Convolution {
             .chunks_exact(self.input.size())
             .zip(deltas.chunks_exact(positions * self.filters))
             .zip(gradients.chunks_exact_mut(parameters));
+        let mut room = Vec::new();
         for ((image, deltas), gradient) in examples {
             let image = self.framed(image, &mut frame);
-            let (weights, biases) = gradient.split_at_mut(patch * self.filters);
-            if marks.are_worthwhile(deltas) {
-                let filters = weights.chunks_exact_mut(patch).zip(biases);
-                for (map, (weights, bias)) in deltas.chunks_exact(positions).zip(filters) {
-                    marks.find(map);
-                    marks.write_sums(image, weights);
-                    *bias = marks.deltas().sum();
+            T::write(gradient, &mut room, |gradient| {
+                let (weights, biases) = gradient.split_at_mut(patch * self.filters);
+                if marks.are_worthwhile(deltas) {
+                    let filters = weights.chunks_exact_mut(patch).zip(biases);
+                    for (map, (weights, bias)) in deltas.chunks_exact(positions).zip(filters) {
+                        marks.find(map);
+                        marks.write_sums(image, weights);
+                        *bias = marks.deltas().sum();
+                    }
+                    return;
                 }
-                continue;
-            }
-            patches.resize(positions * patch, 0.0);
-            self.patches(image, &mut patches);
-            let patches = transposed(&patches, positions, patch);
-            multiply(weights, &patches, &plain(deltas, positions, self.filters), 0.0);
-            for (bias, map) in biases.iter_mut().zip(deltas.chunks_exact(positions)) {
-                *bias = map.iter().sum();
-            }
+                patches.resize(positions * patch, 0.0);
+                self.patches(image, &mut patches);
+                let patches = transposed(&patches, positions, patch);
+                multiply(weights, &patches, &plain(deltas, positions, self.filters), 0.0);
+                for (bias, map) in biases.iter_mut().zip(deltas.chunks_exact(positions)) {
+                    *bias = map.iter().sum();
+                }
+            });
         }
     }
 }

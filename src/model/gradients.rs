@@ -7,7 +7,12 @@
 //! instead of D·C. With more than a few positions this is more, so its gradients are written out.
 //!
 //! Every operation on per-example gradients that ranking and training need is here. All of them
-//! agree with [`Gradients::rows`].
+//! agree with [`Gradients::rows`]. What is written out is kept in doubles for training; a ranking,
+//! which reads large batches again and again, keeps it in single precision.
+
+use std::borrow::Cow;
+
+use nalgebra::DMatrix;
 
 use super::architecture::Architecture;
 use super::layer::FEW;
@@ -18,30 +23,30 @@ use crate::numeric::product::{
     transposed,
 };
 use crate::numeric::tall::{
-    add_combinations, few_combinations, inner_products_with_few, squared_lengths,
+    Many, add_combinations, few_combinations, inner_products_with_few, squared_lengths,
 };
 use crate::numeric::{Matrix, Vector};
 
 /// With more combinations than this, a Gram matrix by a symmetric product of whole batches would
-/// cost less. The number is that of a basis of about 130, twice for the projections, twice because
-/// half of the matrix is enough, with thin products at two thirds of the speed.
-const COMBINATIONS: usize = 800;
+/// cost less. The number is that of a basis of about 90, twice for the projections, twice because
+/// half of the matrix is enough, with thin products at half of the speed.
+const COMBINATIONS: usize = 720;
 
 /// Rows of a Gram matrix whose factors are multiplied at once.
 const TILE: usize = 512;
 
 /// One gradient per example, over all layers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gradients {
+pub struct Gradients<T: Many = f64> {
     /// The loss of every example.
     pub losses: Vec<f64>,
     /// Layers with parameters, in the order of the parameters.
-    pub layers: Vec<Contribution>,
+    pub layers: Vec<Contribution<T>>,
 }
 
 /// The part of one layer in every gradient.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Contribution {
+pub enum Contribution<T: Many = f64> {
     /// δᵢ⊗(aᵢ, 1): weights by (output, input), then biases; or δᵢ⊗aᵢ without them.
     Outer {
         /// D × m
@@ -51,10 +56,10 @@ pub enum Contribution {
         biases: bool,
     },
     /// Written out, one example per column.
-    Formed(Matrix),
+    Formed(DMatrix<T>),
 }
 
-impl Gradients {
+impl<T: Many> Gradients<T> {
     /// m
     pub fn examples(&self) -> usize {
         self.losses.len()
@@ -152,7 +157,7 @@ impl Gradients {
 
     /// The mean gradients of the first examples, with `counts` examples per mean, and their mean
     /// losses.
-    pub fn means(&self, counts: &[usize]) -> Self {
+    pub fn means(&self, counts: &[usize]) -> Gradients {
         let mut means = Matrix::zeros(self.parameters(), counts.len());
         let mut losses = vec![0.0; counts.len()];
         let mut gradient = vec![0.0; self.parameters()];
@@ -166,7 +171,7 @@ impl Gradients {
                 example += 1;
             }
         }
-        Self { losses, layers: vec![Contribution::Formed(means)] }
+        Gradients { losses, layers: vec![Contribution::Formed(means)] }
     }
 
     fn write(&self, example: usize, mut rest: &mut [f64]) {
@@ -191,6 +196,14 @@ impl Gradients {
         self.columns().transpose()
     }
 
+    /// The usual relative error of keeping what is written out; 0 if nothing is, or in doubles.
+    pub fn rounding(&self) -> f64 {
+        let formed = |layer: &Contribution<T>| matches!(layer, Contribution::Formed(_));
+        if self.layers.iter().any(formed) { T::ROUNDING } else { 0.0 }
+    }
+}
+
+impl Gradients {
     /// Every gradient times its factor: clipping, for instance.
     pub fn scale(&mut self, factors: &[f64]) {
         for layer in &mut self.layers {
@@ -200,9 +213,7 @@ impl Gradients {
             }
         }
     }
-}
 
-impl Gradients {
     /// The gradients with respect to the biases and the whole last layer, as if everything else
     /// were constant; `architecture` is that of the model.
     pub fn fine(&self, architecture: &Architecture) -> Self {
@@ -230,9 +241,9 @@ fn whole(matrix: &Matrix) -> Strided<'_> {
 }
 
 /// Some columns of a matrix.
-fn some(matrix: &Matrix, (first, count): (usize, usize)) -> &[f64] {
+fn some<T: Many>(matrix: &DMatrix<T>, (first, count): (usize, usize)) -> Cow<'_, [f64]> {
     let rows = matrix.nrows();
-    &matrix.as_slice()[first * rows..(first + count) * rows]
+    T::doubles(&matrix.as_slice()[first * rows..(first + count) * rows])
 }
 
 /// Σ inputᵢ⊗weightᵢ: one column per row of `weighted`.
@@ -250,19 +261,20 @@ fn outer_sums(inputs: &Matrix, weighted: &Matrix) -> Matrix {
 }
 
 /// leftᵀ·right of some columns of each, added to `part`.
-fn add_products(
-    left: &Matrix,
-    right: &Matrix,
+fn add_products<T: Many>(
+    left: &DMatrix<T>,
+    right: &DMatrix<T>,
     rows: (usize, usize),
     columns: (usize, usize),
     part: &mut [f64],
 ) {
     let height = left.nrows();
-    let left = transposed(some(left, rows), height, rows.1);
-    multiply(part, &left, &plain(some(right, columns), height, columns.1), 1.0);
+    let (left, right) = (some(left, rows), some(right, columns));
+    let left = transposed(&left, height, rows.1);
+    multiply(part, &left, &plain(&right, height, columns.1), 1.0);
 }
 
-impl Contribution {
+impl<T: Many> Contribution<T> {
     pub fn parameters(&self) -> usize {
         match self {
             Self::Outer { inputs, deltas, biases } => {
@@ -282,7 +294,11 @@ impl Contribution {
 
     fn write(&self, example: usize, gradient: &mut [f64]) {
         match self {
-            Self::Formed(formed) => gradient.copy_from_slice(formed.column(example).as_slice()),
+            Self::Formed(formed) => {
+                for (slope, number) in gradient.iter_mut().zip(formed.column(example).iter()) {
+                    *slope = (*number).into();
+                }
+            }
             Self::Outer { inputs, deltas, .. } => {
                 let (weights, biases) = gradient.split_at_mut(inputs.nrows() * deltas.nrows());
                 let input = inputs.column(example);
@@ -455,7 +471,7 @@ mod tests {
 
     #[test]
     fn means_are_those_of_the_gradients_written_out() {
-        let gradients = Gradients {
+        let gradients: Gradients = Gradients {
             losses: vec![1.0, 2.0, 4.0],
             layers: vec![
                 Contribution::Outer {

@@ -12,7 +12,7 @@
 //! | [`architecture`] | the layers of a model with several scores |
 //! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
 //! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
-//! | [`layer`], [`convolution`], [`sparse_maps`], [`loss`] | the parts of these |
+//! | [`layer`], [`convolution`], [`sliding`], [`sparse_maps`], [`loss`] | the parts of these |
 
 pub mod architecture;
 pub mod classifier;
@@ -25,6 +25,7 @@ pub mod loss;
 pub mod network;
 pub mod shape;
 mod shape_file;
+mod sliding;
 pub mod softmax;
 mod sparse_maps;
 mod stored;

@@ -25,8 +25,9 @@ use super::{Matrix, Vector, symmetric};
 
 /// Up to this size the whole decomposition takes a few milliseconds.
 const SMALL: usize = 128;
-/// Columns of a block: with fewer columns, high powers of K are reached sooner.
-const BLOCK: usize = 12;
+/// Columns of a block: with fewer columns, high powers of K are reached with fewer products, but the
+/// numbers of K are read for fewer of them at once.
+const BLOCK: usize = 6;
 /// Columns beyond the requested ones, in a block that has to hold all copies of an eigenvalue and
 /// in a restart.
 const MORE: usize = 6;
@@ -34,12 +35,15 @@ const MORE: usize = 6;
 const MOST: usize = 360;
 /// Rows of a matrix per allowed restart.
 const RECORDS_PER_RESTART: usize = 50;
-/// Largest sine of the angle between the computed span and the true one.
-const ANGLE: f64 = 1e-8;
+/// Largest sine of the angle between the computed span and the true one: distances between two spans
+/// then differ from the exact ones by less than 10⁻⁶. On real gradients the true angle is 20 to 50
+/// times smaller than the bound of it.
+pub const ANGLE: f64 = 4e-7;
 /// Residuals, relative to the largest eigenvalue, that are small enough for any gap.
 const TOLERANCE: f64 = 1e-11;
-/// Ritz values that are no further apart than this, relative to the largest, may be one eigenvalue.
-const EQUAL: f64 = 1e-6;
+/// Ritz values that are no further apart than this, relative to the first of them, may be one
+/// eigenvalue.
+const EQUAL: f64 = 1e-3;
 /// A direction of which less than this is left is rounding noise.
 const NOTHING: f64 = 1e-13;
 /// The same for one that was outside all others before.
@@ -123,17 +127,20 @@ fn search(
     let most = MOST.max(3 * (count + block)).min(size / 2);
     let mut krylov = Krylov::new(times, size, block);
     let mut restarts = 0;
-    let mut next_look = (count + block).max(9 * block);
+    let mut next_look = count + 6 * block;
     loop {
         krylov.grow(block)?;
         let columns = krylov.basis.ncols();
         if columns < next_look && columns + block <= most {
             continue;
         }
-        next_look = columns + block;
         let (values, mixtures) = sorted(&krylov.inside)?;
-        if krylov.is_found(&values, &mixtures, count) {
-            let equal = |pair: &[f64]| pair[0] - pair[block - 1] <= EQUAL * values[0].abs();
+        let excess = krylov.excess(&values, &mixtures, count);
+        next_look = columns + block * blocks_for(excess);
+        if excess <= 1.0 {
+            let equal = |run: &[f64]| {
+                run[0] > TOLERANCE * values[0] && run[0] - run[block - 1] <= EQUAL * run[0]
+            };
             if block < count + MORE && values[..=count].windows(block).any(equal) {
                 return None;
             }
@@ -222,17 +229,19 @@ impl<'a> Krylov<'a> {
         (shares, block)
     }
 
-    /// Whether ‖residuals‖ of the first Ritz pairs is small relative to the gap after them, or
-    /// small by itself.
-    fn is_found(&self, values: &[f64], mixtures: &Matrix, count: usize) -> bool {
+    /// ‖residuals‖ of the first Ritz pairs, as a multiple of what is small relative to the gap after
+    /// them, or small by itself.
+    fn excess(&self, values: &[f64], mixtures: &Matrix, count: usize) -> f64 {
         let columns = self.basis.ncols();
         if columns <= count {
-            return false;
+            return f64::INFINITY;
         }
         let last = self.rest.ncols();
         let last = mixtures.view((columns - last, 0), (last, count)).into_owned();
         let gap = values[count - 1] - values[count];
-        times(&self.rest, &last).norm() <= f64::max(ANGLE * gap, TOLERANCE * values[0].abs())
+        let allowed = f64::max(ANGLE * gap, TOLERANCE * values[0].abs());
+        let residuals = times(&self.rest, &last).norm();
+        if residuals <= allowed { 1.0 } else { residuals / allowed }
     }
 
     fn vectors(&self, mixtures: &Matrix, count: usize) -> Matrix {
@@ -274,6 +283,11 @@ fn times(left: &Matrix, right: &Matrix) -> Matrix {
         &plain(left.as_slice(), left.nrows(), left.ncols()),
         &plain(right.as_slice(), right.nrows(), right.ncols()),
     )
+}
+
+/// Blocks until the residuals may be small enough, if a block makes them ten times smaller at most.
+fn blocks_for(excess: f64) -> usize {
+    excess.log10().ceil().clamp(1.0, 8.0) as usize
 }
 
 /// All eigenpairs, the largest eigenvalue first.

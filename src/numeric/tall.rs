@@ -2,29 +2,37 @@
 //!
 //! A general product packs both sides before it multiplies, which for a dozen columns is most of
 //! the work. Here the many vectors are read once, without packing, and the few stay in the cache.
+//! The many may be kept in single precision: they are multiplied and added up in doubles.
 #![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
+use std::borrow::Cow;
+
+use nalgebra::{DMatrix, Scalar};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Matrix;
-use super::fused::score_of;
+use super::fused::Kept;
 use super::parallel::{self, parts_for, share_out};
 use super::product::for_columns;
 
-/// Columns of either side that are multiplied at once: twelve sums fit into registers.
-const MANY: usize = 4;
+/// Of the few, columns that are multiplied at once.
 const FEW: usize = 3;
+/// The same for the many: with [`FEW`], twelve sums and their factors fill the sixteen registers of
+/// AVX2. A single that becomes a double needs one more register, so there are nine.
+const DOUBLES: usize = 4;
+const SINGLES: usize = 3;
 
 /// Rows of the few that stay in the second-level cache, and of the many that stay in the
-/// first-level cache.
-const STRETCH: usize = 2048;
+/// first-level cache. Memory is read in long runs.
+const STRETCH: usize = 6144;
 const PIECE: usize = 512;
 
-/// Columns that are added to a sum at once, and rows of them that stay in the first-level cache
-/// until they are added to all sums. The next rows of the same columns follow, for a whole stretch:
-/// so memory is read in long runs.
-const ADDED: usize = 8;
-const BIT: usize = 128;
+/// Sums that are added to at once, and registers of each. They stay in registers while so many
+/// columns are added, whose next rows stay in the first-level cache until all sums are done.
+const SUMS: usize = 3;
+const REGISTERS: usize = 3;
+const ADDED: usize = 16;
+const BIT: usize = 384;
 
 /// More parts would have short runs.
 const MOST_PARTS: usize = 16;
@@ -33,7 +41,7 @@ const MOST_PARTS: usize = 16;
 const LEAST_SHARE: usize = 1 << 23;
 
 /// fewᵀ·many, one column per column of `many`.
-pub fn inner_products_with_few(few: &Matrix, many: &Matrix) -> Matrix {
+pub fn inner_products_with_few<T: Many>(few: &Matrix, many: &DMatrix<T>) -> Matrix {
     let (length, wanted, count) = (few.nrows(), few.ncols(), many.ncols());
     let mut products = Matrix::zeros(wanted, count);
     if length == 0 || wanted == 0 {
@@ -50,28 +58,28 @@ pub fn inner_products_with_few(few: &Matrix, many: &Matrix) -> Matrix {
 
 /// Adds fewᵀ·many to `products`, one column per column of `many`, on this thread. The columns of both
 /// have `length` numbers. Each product is rounded the same, whatever other columns there are.
-pub fn add_inner_products(few: &[f64], many: &[f64], length: usize, products: &mut [f64]) {
+pub fn add_inner_products<T: Many>(few: &[f64], many: &[T], length: usize, products: &mut [f64]) {
     if length > 0 && !few.is_empty() {
         Arch::new().dispatch(Tiles { few, many, length, products });
     }
 }
 
 /// many·few: one combination of the many per column of `few`.
-pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
+pub fn few_combinations<T: Many>(many: &DMatrix<T>, few: &Matrix) -> Matrix {
     let mut sums = Matrix::zeros(many.nrows(), few.ncols());
     add_combinations(many.as_slice(), many.nrows(), few.as_slice(), sums.as_mut_slice());
     sums
 }
 
 /// Adds many·few to `sums`. The columns of the many, and of the sums, have `length` numbers.
-pub fn add_combinations(many: &[f64], length: usize, few: &[f64], sums: &mut [f64]) {
+pub fn add_combinations<T: Many>(many: &[T], length: usize, few: &[f64], sums: &mut [f64]) {
     if many.is_empty() || sums.is_empty() {
         return;
     }
     let count = many.len() / length;
     // Split by shape alone: the remainder of a part is rounded differently from its registers.
     let parts = parts_for(count * sums.len(), length, PIECE).min(MOST_PARTS);
-    let share = length.div_ceil(parts).next_multiple_of(PIECE);
+    let share = length.div_ceil(parts).next_multiple_of(BIT);
     let part = |first| PartialProduct { many, few, length, count, first, sums: Vec::new() };
     let mut parts: Vec<_> = (0..length).step_by(share).map(part).collect();
     for sum in sums.chunks_exact_mut(length) {
@@ -80,42 +88,105 @@ pub fn add_combinations(many: &[f64], length: usize, few: &[f64], sums: &mut [f6
         }
     }
     let arch = Arch::new();
-    share_out(parts, parallel::threads(), &|part: PartialProduct<'_>| arch.dispatch(part));
+    share_out(parts, parallel::threads(), &|part: PartialProduct<'_, T>| arch.dispatch(part));
 }
 
 /// ‖x‖² of each column of `length` numbers.
-pub fn squared_lengths(columns: &[f64], length: usize) -> Vec<f64> {
+pub fn squared_lengths<T: Many>(columns: &[T], length: usize) -> Vec<f64> {
     let mut squares = vec![0.0; columns.len() / length.max(1)];
     Arch::new().dispatch(SquaredLengths { columns, length, squares: &mut squares });
     squares
 }
 
-struct Tiles<'a> {
+/// A number as the many are kept: a double, or the single that is nearest to one.
+pub trait Many: Kept + Scalar + Default + Send + Sync {
+    /// The usual relative error of keeping a double like this.
+    const ROUNDING: f64;
+
+    /// Lets `write` write doubles over `to`, rounded if need be; `room` is kept for the next time.
+    fn write(to: &mut [Self], room: &mut Vec<f64>, write: impl FnOnce(&mut [f64]));
+
+    /// The numbers as doubles.
+    fn doubles(numbers: &[Self]) -> Cow<'_, [f64]>;
+
+    /// Adds the products of a tile.
+    #[doc(hidden)]
+    fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>);
+}
+
+impl Many for f64 {
+    const ROUNDING: f64 = 0.0;
+
+    fn write(to: &mut [Self], _: &mut Vec<f64>, write: impl FnOnce(&mut [f64])) {
+        write(to);
+    }
+
+    fn doubles(numbers: &[Self]) -> Cow<'_, [f64]> {
+        Cow::Borrowed(numbers)
+    }
+
+    #[inline(always)]
+    fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>) {
+        tiles.add::<S, DOUBLES>(simd);
+    }
+}
+
+impl Many for f32 {
+    // 2⁻²⁴/√3: errors are spread evenly up to half of the last digit.
+    const ROUNDING: f64 = 3.5e-8;
+
+    fn write(to: &mut [Self], room: &mut Vec<f64>, write: impl FnOnce(&mut [f64])) {
+        room.resize(to.len(), 0.0);
+        write(room);
+        for (single, double) in to.iter_mut().zip(room) {
+            *single = *double as f32;
+        }
+    }
+
+    fn doubles(numbers: &[Self]) -> Cow<'_, [f64]> {
+        numbers.iter().map(|number| f64::from(*number)).collect()
+    }
+
+    #[inline(always)]
+    fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>) {
+        tiles.add::<S, SINGLES>(simd);
+    }
+}
+
+/// The few, the many, and the products of all of them.
+#[derive(Debug)]
+pub struct Tiles<'a, T> {
     few: &'a [f64],
-    many: &'a [f64],
+    many: &'a [T],
     length: usize,
     products: &'a mut [f64],
 }
 
-impl WithSimd for Tiles<'_> {
+impl<T: Many> WithSimd for Tiles<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        T::add_tiles(simd, self);
+    }
+}
+
+impl<T: Many> Tiles<'_, T> {
+    #[inline(always)]
+    fn add<S: Simd, const MANY: usize>(self, simd: S) {
         let Self { few, many, length, products } = self;
         let wanted = few.len() / length;
         for stretch in (0..length).step_by(STRETCH) {
             let end = (stretch + STRETCH).min(length);
             let columns = many.chunks(MANY * length).zip(products.chunks_mut(MANY * wanted));
             for (many, products) in columns {
-                for piece in (stretch..end).step_by(PIECE) {
-                    let rows = piece..(piece + PIECE).min(end);
-                    let many = columns_of(many, length).map(|column| &column[rows.clone()]);
+                for from in (stretch..end).step_by(PIECE) {
+                    let rows = (from, (from + PIECE).min(end));
+                    let many = pieces::<T, MANY>(many, length, rows);
                     for (index, few) in few.chunks(FEW * length).enumerate() {
                         // The results of repeated columns are left out.
                         let kept = few.len() / length;
-                        let few = columns_of(few, length).map(|column| &column[rows.clone()]);
-                        let tile = tile(simd, many, few);
+                        let tile = tile(simd, many, pieces(few, length, rows));
                         for (products, tile) in products.chunks_exact_mut(wanted).zip(tile) {
                             let products = &mut products[FEW * index..][..kept];
                             for (product, part) in products.iter_mut().zip(tile) {
@@ -129,9 +200,62 @@ impl WithSimd for Tiles<'_> {
     }
 }
 
+/// These rows of the columns, with the last column repeated if there are fewer.
+#[inline(always)]
+fn pieces<T, const COUNT: usize>(
+    columns: &[T],
+    length: usize,
+    (from, to): (usize, usize),
+) -> [&[T]; COUNT] {
+    let last = columns.len() / length - 1;
+    let mut pieces = [&columns[..0]; COUNT];
+    for (index, piece) in pieces.iter_mut().enumerate() {
+        *piece = &columns[index.min(last) * length..][from..to];
+    }
+    pieces
+}
+
+#[inline(always)]
+fn tile<S: Simd, T: Many, const MANY: usize>(
+    simd: S,
+    many: [&[T]; MANY],
+    [x, y, z]: [&[f64]; FEW],
+) -> [[f64; FEW]; MANY] {
+    let (x, x_rest) = S::as_simd_f64s(x);
+    let ((y, y_rest), (z, z_rest)) = (S::as_simd_f64s(y), S::as_simd_f64s(z));
+    let (count, lanes) = (x.len(), S::F64_LANES);
+    let (y, z) = (&y[..count], &z[..count]);
+    let mut whole = many;
+    for many in &mut whole {
+        *many = &many[..count * lanes];
+    }
+    let mut sums = [[simd.splat_f64s(0.0); FEW]; MANY];
+    for i in 0..count {
+        let few = [x[i], y[i], z[i]];
+        for (many, sums) in whole.iter().zip(&mut sums) {
+            let many = T::lanes::<S>(&many[i * lanes..][..lanes]);
+            for (sum, few) in sums.iter_mut().zip(few) {
+                *sum = simd.mul_add_e_f64s(many, few, *sum);
+            }
+        }
+    }
+    let mut products = [[0.0; FEW]; MANY];
+    for ((products, sums), many) in products.iter_mut().zip(sums).zip(many) {
+        let few = [x_rest, y_rest, z_rest];
+        for ((product, sum), few) in products.iter_mut().zip(sums).zip(few) {
+            let mut rest = 0.0;
+            for (many, few) in many[count * lanes..].iter().zip(few) {
+                rest += (*many).into() * few;
+            }
+            *product = simd.reduce_sum_f64s(sum) + rest;
+        }
+    }
+    products
+}
+
 /// Some rows of a product of the many with the few.
-struct PartialProduct<'a> {
-    many: &'a [f64],
+struct PartialProduct<'a, T> {
+    many: &'a [T],
     few: &'a [f64],
     length: usize,
     count: usize,
@@ -140,7 +264,7 @@ struct PartialProduct<'a> {
     sums: Vec<&'a mut [f64]>,
 }
 
-impl WithSimd for PartialProduct<'_> {
+impl<T: Many> WithSimd for PartialProduct<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -149,18 +273,38 @@ impl WithSimd for PartialProduct<'_> {
         let rows = sums.first().map_or(0, |sum| sum.len());
         for stretch in (0..rows).step_by(STRETCH) {
             let end = (stretch + STRETCH).min(rows);
-            for (group, many) in many.chunks(ADDED * length).enumerate() {
-                let kept = many.len() / length;
-                let many: [&[f64]; ADDED] = columns_of(many, length);
+            for group in (0..count).step_by(ADDED) {
+                let added = ADDED.min(count - group);
                 for from in (stretch..end).step_by(BIT) {
-                    let bit = from..(from + BIT).min(end);
-                    let columns = many.map(|column| &column[first..][bit.clone()]);
-                    let factors = few.chunks_exact(count).map(|few| &few[group * ADDED..][..kept]);
-                    for (factors, sum) in factors.zip(&mut sums) {
-                        // Repeated columns add nothing.
-                        let mut all = [0.0; ADDED];
-                        all[..kept].copy_from_slice(factors);
-                        add(simd, columns, all, &mut sum[bit.clone()]);
+                    let to = (from + BIT).min(end);
+                    let many = Added {
+                        numbers: &many[group * length + first + from..],
+                        length,
+                        count: added,
+                    };
+                    let wanted = sums.len();
+                    let mut first = 0;
+                    while first < wanted {
+                        // Four are two and two, rather than three and one.
+                        let left = wanted - first;
+                        let together = left.div_ceil(left.div_ceil(SUMS));
+                        let few = &few[first * count + group..];
+                        let factors = |index: usize| &few[index * count..][..added];
+                        match &mut sums[first..first + together] {
+                            [a] => many.add(simd, [factors(0)], [&mut a[from..to]]),
+                            [a, b] => many.add(
+                                simd,
+                                [factors(0), factors(1)],
+                                [&mut a[from..to], &mut b[from..to]],
+                            ),
+                            [a, b, c] => many.add(
+                                simd,
+                                [factors(0), factors(1), factors(2)],
+                                [&mut a[from..to], &mut b[from..to], &mut c[from..to]],
+                            ),
+                            _ => {}
+                        }
+                        first += together;
                     }
                 }
             }
@@ -168,100 +312,114 @@ impl WithSimd for PartialProduct<'_> {
     }
 }
 
-struct SquaredLengths<'a> {
-    columns: &'a [f64],
+/// A few columns of the many, from some row on.
+struct Added<'a, T> {
+    numbers: &'a [T],
+    length: usize,
+    count: usize,
+}
+
+impl<T: Many> Added<'_, T> {
+    /// sum += Σ factor·column, for every sum.
+    #[inline(always)]
+    fn add<S: Simd, const SUMS: usize>(
+        &self,
+        simd: S,
+        factors: [&[f64]; SUMS],
+        mut sums: [&mut [f64]; SUMS],
+    ) {
+        let (rows, height) = (sums[0].len(), REGISTERS * S::F64_LANES);
+        let mut by_column = [[0.0; SUMS]; ADDED];
+        for (sum, factors) in factors.into_iter().enumerate() {
+            for (slots, factor) in by_column.iter_mut().zip(factors) {
+                slots[sum] = *factor;
+            }
+        }
+        let by_column = &by_column[..self.count];
+        let (high, whole) = (rows / height * height, rows / S::F64_LANES * S::F64_LANES);
+        for at in (0..high).step_by(height) {
+            self.strip::<S, SUMS, REGISTERS>(simd, at, by_column, &mut sums);
+        }
+        for at in (high..whole).step_by(S::F64_LANES) {
+            self.strip::<S, SUMS, 1>(simd, at, by_column, &mut sums);
+        }
+        for at in whole..rows {
+            for (index, factors) in by_column.iter().enumerate() {
+                let many: f64 = self.numbers[index * self.length + at].into();
+                for (sum, factor) in sums.iter_mut().zip(factors) {
+                    sum[at] += factor * many;
+                }
+            }
+        }
+    }
+
+    /// The same for the rows of some registers.
+    #[inline(always)]
+    fn strip<S: Simd, const SUMS: usize, const REGISTERS: usize>(
+        &self,
+        simd: S,
+        at: usize,
+        by_column: &[[f64; SUMS]],
+        sums: &mut [&mut [f64]; SUMS],
+    ) {
+        let lanes = S::F64_LANES;
+        let height = REGISTERS * lanes;
+        let mut tile = [[simd.splat_f64s(0.0); REGISTERS]; SUMS];
+        for (tile, sum) in tile.iter_mut().zip(sums.iter()) {
+            tile.copy_from_slice(S::as_simd_f64s(&sum[at..at + height]).0);
+        }
+        for (index, factors) in by_column.iter().enumerate() {
+            let many = &self.numbers[index * self.length + at..][..height];
+            let mut wide = [simd.splat_f64s(0.0); SUMS];
+            for (wide, factor) in wide.iter_mut().zip(factors) {
+                *wide = simd.splat_f64s(*factor);
+            }
+            for register in 0..REGISTERS {
+                let many = T::lanes::<S>(&many[register * lanes..][..lanes]);
+                for (tile, factor) in tile.iter_mut().zip(wide) {
+                    tile[register] = simd.mul_add_e_f64s(many, factor, tile[register]);
+                }
+            }
+        }
+        for (tile, sum) in tile.iter().zip(sums.iter_mut()) {
+            S::as_mut_simd_f64s(&mut sum[at..at + height]).0.copy_from_slice(tile);
+        }
+    }
+}
+
+struct SquaredLengths<'a, T> {
+    columns: &'a [T],
     length: usize,
     squares: &'a mut [f64],
 }
 
-impl WithSimd for SquaredLengths<'_> {
+impl<T: Many> WithSimd for SquaredLengths<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        let lanes = S::F64_LANES;
         let columns = self.columns.chunks_exact(self.length.max(1));
         for (square, column) in self.squares.iter_mut().zip(columns) {
-            *square = score_of(simd, column, column);
+            // Four chains, to shorten the dependencies.
+            let mut sums = [simd.splat_f64s(0.0); 4];
+            let whole = column.chunks_exact(4 * lanes);
+            let rest = whole.remainder();
+            for numbers in whole {
+                for (index, sum) in sums.iter_mut().enumerate() {
+                    let numbers = T::lanes::<S>(&numbers[index * lanes..][..lanes]);
+                    *sum = simd.mul_add_e_f64s(numbers, numbers, *sum);
+                }
+            }
+            let [a, b, c, d] = sums;
+            let sum = simd.add_f64s(simd.add_f64s(a, b), simd.add_f64s(c, d));
+            *square = simd.reduce_sum_f64s(sum);
+            for number in rest {
+                let number: f64 = (*number).into();
+                *square += number * number;
+            }
         }
     }
-}
-
-/// sum += Σ factor·column
-#[inline(always)]
-fn add<S: Simd>(simd: S, columns: [&[f64]; ADDED], factors: [f64; ADDED], sum: &mut [f64]) {
-    let (sum, sum_rest) = S::as_mut_simd_f64s(sum);
-    let split = columns.map(S::as_simd_f64s);
-    let rest = split.map(|(_, rest)| rest);
-    let [a, b, c, d, e, f, g, h] = split.map(|(column, _)| &column[..sum.len()]);
-    let [p, q, r, s, t, u, v, w] = factors.map(|factor| simd.splat_f64s(factor));
-    for (i, sum) in sum.iter_mut().enumerate() {
-        // Two chains, to shorten the dependencies.
-        let mut one = simd.mul_add_e_f64s(a[i], p, *sum);
-        let mut other = simd.mul_f64s(b[i], q);
-        one = simd.mul_add_e_f64s(c[i], r, one);
-        other = simd.mul_add_e_f64s(d[i], s, other);
-        one = simd.mul_add_e_f64s(e[i], t, one);
-        other = simd.mul_add_e_f64s(f[i], u, other);
-        one = simd.mul_add_e_f64s(g[i], v, one);
-        other = simd.mul_add_e_f64s(h[i], w, other);
-        *sum = simd.add_f64s(one, other);
-    }
-    for (i, sum) in sum_rest.iter_mut().enumerate() {
-        let products = rest.iter().zip(factors).map(|(column, factor)| column[i] * factor);
-        *sum += products.sum::<f64>();
-    }
-}
-
-/// The columns, with the last one repeated if there are fewer.
-#[inline(always)]
-fn columns_of<const COUNT: usize>(columns: &[f64], length: usize) -> [&[f64]; COUNT] {
-    let last = columns.len() / length - 1;
-    std::array::from_fn(|index| &columns[index.min(last) * length..][..length])
-}
-
-#[inline(always)]
-fn tile<S: Simd>(
-    simd: S,
-    [a, b, c, d]: [&[f64]; MANY],
-    [x, y, z]: [&[f64]; FEW],
-) -> [[f64; FEW]; MANY] {
-    let ((a, a_rest), (b, b_rest)) = (S::as_simd_f64s(a), S::as_simd_f64s(b));
-    let ((c, c_rest), (d, d_rest)) = (S::as_simd_f64s(c), S::as_simd_f64s(d));
-    let ((x, x_rest), (y, y_rest)) = (S::as_simd_f64s(x), S::as_simd_f64s(y));
-    let (z, z_rest) = S::as_simd_f64s(z);
-    let zero = simd.splat_f64s(0.0);
-    let [mut ax, mut ay, mut az] = [zero; FEW];
-    let [mut bx, mut by, mut bz] = [zero; FEW];
-    let [mut cx, mut cy, mut cz] = [zero; FEW];
-    let [mut dx, mut dy, mut dz] = [zero; FEW];
-    let n = a.len();
-    let (b, c, d, x, y, z) = (&b[..n], &c[..n], &d[..n], &x[..n], &y[..n], &z[..n]);
-    for i in 0..n {
-        let (x, y, z) = (x[i], y[i], z[i]);
-        ax = simd.mul_add_e_f64s(a[i], x, ax);
-        ay = simd.mul_add_e_f64s(a[i], y, ay);
-        az = simd.mul_add_e_f64s(a[i], z, az);
-        bx = simd.mul_add_e_f64s(b[i], x, bx);
-        by = simd.mul_add_e_f64s(b[i], y, by);
-        bz = simd.mul_add_e_f64s(b[i], z, bz);
-        cx = simd.mul_add_e_f64s(c[i], x, cx);
-        cy = simd.mul_add_e_f64s(c[i], y, cy);
-        cz = simd.mul_add_e_f64s(c[i], z, cz);
-        dx = simd.mul_add_e_f64s(d[i], x, dx);
-        dy = simd.mul_add_e_f64s(d[i], y, dy);
-        dz = simd.mul_add_e_f64s(d[i], z, dz);
-    }
-    let sums = [[ax, ay, az], [bx, by, bz], [cx, cy, cz], [dx, dy, dz]];
-    let rests = [a_rest, b_rest, c_rest, d_rest];
-    let mut products = [[0.0; FEW]; MANY];
-    for (products, (sums, many)) in products.iter_mut().zip(sums.into_iter().zip(rests)) {
-        let few = [x_rest, y_rest, z_rest];
-        for (product, (sum, few)) in products.iter_mut().zip(sums.into_iter().zip(few)) {
-            let rest: f64 = many.iter().zip(few).map(|(many, few)| many * few).sum();
-            *product = simd.reduce_sum_f64s(sum) + rest;
-        }
-    }
-    products
 }
 
 #[cfg(test)]
@@ -281,6 +439,19 @@ mod tests {
             assert_eq!(inner_products_with_few(&few, &many), few.transpose() * &many);
             let shares = whole_numbers(many.ncols(), few.ncols(), 3);
             assert_eq!(few_combinations(&many, &shares), &many * &shares);
+            let squares: Vec<f64> = many.column_iter().map(|it| it.norm_squared()).collect();
+            assert_eq!(
+                squared_lengths(many.as_slice(), length),
+                &squares[..if length > 0 { many.ncols() } else { 0 }]
+            );
+            // Small whole numbers are the same in single precision.
+            let singles = many.map(|number| number as f32);
+            assert_eq!(inner_products_with_few(&few, &singles), few.transpose() * &many);
+            assert_eq!(few_combinations(&singles, &shares), &many * &shares);
+            assert_eq!(
+                squared_lengths(singles.as_slice(), length),
+                squared_lengths(many.as_slice(), length)
+            );
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::data::Bounds;
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, ExampleLabels, Gradients};
 use crate::numeric::parallel::share_out;
+use crate::numeric::tall::Many;
 use crate::numeric::{Matrix, parallel};
 
 /// An eigengap below this is worth a warning.
@@ -233,9 +234,7 @@ impl Lineup {
                 }
                 Some(Err(_)) => return,
             };
-            let span = features
-                .and_then(|features| conditions.gradients(&features))
-                .and_then(|gradients| Subspace::of(&gradients, self.directions));
+            let span = features.and_then(|features| conditions.span(&features, self.directions));
             found.lock().unwrap_or_else(PoisonError::into_inner).push((index, span));
         });
         let mut found: BTreeMap<usize, Result<Subspace>> =
@@ -312,9 +311,9 @@ impl Conditions {
         self.gradients_from(0, features)
     }
 
-    /// The same for records starting at number `first`: a record's label depends on its number
-    /// alone.
-    pub fn gradients_from(&self, first: usize, features: &Matrix) -> Result<Gradients> {
+    /// The same for records starting at number `first`, in doubles or in single precision: a
+    /// record's label depends on its number alone.
+    pub fn gradients_from<T: Many>(&self, first: usize, features: &Matrix) -> Result<Gradients<T>> {
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
         if let Some(labels) = self.classes_of(first + count)? {
@@ -324,6 +323,15 @@ impl Conditions {
         let labels: Vec<f64> =
             (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
         self.model.gradients_of(features, ExampleLabels::Numbers(&labels[first..]))
+    }
+
+    /// The span of these records' gradients, in single precision where that is enough.
+    pub fn span(&self, features: &Matrix, directions: usize) -> Result<Subspace> {
+        let span = Subspace::of(&self.gradients_from::<f32>(0, features)?, directions)?;
+        if span.is_sharp() {
+            return Ok(span);
+        }
+        Subspace::of(&self.gradients(features)?, directions)
     }
 
     /// The random labels of the first `count` records of a batch; `None` for a regression.

@@ -4,6 +4,8 @@ use super::candidates::PublicRepeat;
 use super::subspace::{SpanScore, Subspace, lead_and_span};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::numeric::Matrix;
+use crate::numeric::tall::Many;
 
 /// The scores of one repeat.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,21 +27,36 @@ impl Repeat {
     pub(crate) fn of(round: &PublicRepeat, data: &Dataset, batch: usize) -> Result<Self> {
         let chosen = round.conditions.private_batch(data.len(), 2 * batch);
         let (first, second) = chosen.split_at(chosen.len() / 2);
-        let gradients =
-            |chosen: &[usize]| round.conditions.gradients(&data.features.select_columns(chosen));
+        let [first, second] = [first, second].map(|chosen| data.features.select_columns(chosen));
+        match Self::scored::<f32>(round, &first, &second)? {
+            Some(found) => Ok(found),
+            // Spans of doubles are always sharp.
+            None => Self::scored::<f64>(round, &first, &second)?
+                .ok_or_else(|| Error::failed("the private gradients have no span")),
+        }
+    }
+
+    /// With gradients in doubles or in single precision; `None` if that is not enough.
+    fn scored<T: Many>(
+        round: &PublicRepeat,
+        first: &Matrix,
+        second: &Matrix,
+    ) -> Result<Option<Self>> {
+        let gradients = |features| round.conditions.gradients_from::<T>(0, features);
         let (private, other) = (gradients(first)?, gradients(second)?);
         let within = |error: Error| error.within("private data");
         let (lead, floor) = lead_and_span(&private, &other, round.directions);
         let (lead, floor) = (lead.map_err(within)?, floor.map_err(within)?);
+        if !(lead.is_sharp() && floor.is_sharp()) {
+            return Ok(None);
+        }
         let score = |candidate: &Subspace| lead.score(candidate);
-        Ok(Self {
+        Ok(Some(Self {
             scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
             floor: score(&floor),
             ceiling: score(&round.noise),
             rank: lead.rank(),
-            alike: first
-                .windows(2)
-                .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),
-        })
+            alike: (1..first.ncols()).all(|at| first.column(at) == first.column(0)),
+        }))
     }
 }

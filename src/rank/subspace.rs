@@ -5,11 +5,20 @@
 //! combinations of gradients. So Σcos²θ = ‖V_aᵀV_b‖² needs no third Gram matrix, and the energy of
 //! any record inside a span is ‖Vᵀg‖². Everything is accumulated in double precision: at s₁/s_k =
 //! 10³ single precision has no correct digits left.
+//!
+//! The gradients themselves may be kept in single precision. Rounding them is adding a matrix E of
+//! independent errors of size e = u‖G‖/√(mp), with u ≈ 3.5·10⁻⁸. To first order it turns the span by
+//! an angle of which one part comes from the directions outside all gradients, about e√p/s_j for
+//! direction j, and one from each pair of directions i inside and j outside, e/(s_i − s_j): together
+//! about u‖G‖(√(k/m)/s_k + √(2k/(mp))/(s_k − s_{k+1})). This is the *blur*; where it is too
+//! large, doubles are needed.
 
 use crate::error::{Error, Result};
 use crate::model::Gradients;
 use crate::numeric::angles::{distance, singular_values, squared_lengths};
+use crate::numeric::leading::ANGLE;
 use crate::numeric::parallel::at_once;
+use crate::numeric::tall::Many;
 use crate::numeric::{Matrix, Vector};
 
 /// Directions with less than this share of the largest eigenvalue are rounding noise.
@@ -28,16 +37,22 @@ pub struct Subspace {
     basis: Matrix,
     /// λ₁ ≥ λ₂ ≥ …, and one more than there are directions if there is one.
     values: Vec<f64>,
+    /// As in [`Lead`].
+    blur: f64,
 }
 
 /// The leading directions of a batch, known as combinations of its gradients.
 #[derive(Debug)]
-pub struct Lead<'a> {
-    gradients: &'a Gradients,
+pub struct Lead<'a, T: Many = f64> {
+    gradients: &'a Gradients<T>,
     /// US⁻¹, m × k.
     coefficients: Matrix,
     /// As in [`Subspace`].
     values: Vec<f64>,
+    /// ‖G‖²
+    whole: f64,
+    /// About the angle by which the rounding of the gradients turned the directions.
+    blur: f64,
 }
 
 /// The scores of a candidate's span for the private gradients.
@@ -53,9 +68,15 @@ pub struct SpanScore {
 
 impl Subspace {
     /// The span of the `directions` leading right singular vectors; or fewer if there are no more.
-    pub fn of(gradients: &Gradients, directions: usize) -> Result<Self> {
+    pub fn of<T: Many>(gradients: &Gradients<T>, directions: usize) -> Result<Self> {
         let lead = Lead::of(gradients, directions)?;
-        Ok(Self { basis: gradients.combinations(&lead.coefficients), values: lead.values })
+        let basis = gradients.combinations(&lead.coefficients);
+        Ok(Self { basis, values: lead.values, blur: lead.blur })
+    }
+
+    /// Whether it is as precise as it would be from gradients in doubles, for all purposes.
+    pub fn is_sharp(&self) -> bool {
+        self.blur <= ANGLE
     }
 
     /// Its number of directions.
@@ -73,6 +94,7 @@ impl Subspace {
         Self {
             basis: self.basis.columns(0, rank).into_owned(),
             values: self.values[..self.values.len().min(rank + 1)].to_vec(),
+            blur: self.blur,
         }
     }
 
@@ -96,18 +118,18 @@ impl Subspace {
     }
 
     /// ‖Vᵀgᵢ‖² of every gradient.
-    pub fn inside(&self, gradients: &Gradients) -> Vector {
+    pub fn inside<T: Many>(&self, gradients: &Gradients<T>) -> Vector {
         squared_lengths(&gradients.project(&self.basis))
     }
 
     /// tr(VᵀAV)/tr(A), where A is the second moment of `gradients`.
-    pub fn energy(&self, gradients: &Gradients) -> f64 {
+    pub fn energy<T: Many>(&self, gradients: &Gradients<T>) -> f64 {
         let whole: f64 = gradients.squared_norms().iter().sum();
         if whole > 0.0 { (self.inside(gradients).sum() / whole).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// The share of every single gradient that is inside, in [0, 1]; 0 for a zero gradient.
-    pub fn shares(&self, gradients: &Gradients) -> Vec<f64> {
+    pub fn shares<T: Many>(&self, gradients: &Gradients<T>) -> Vec<f64> {
         let norms = gradients.squared_norms();
         let share = |(inside, norm): (&f64, &f64)| {
             let share = inside / norm;
@@ -118,19 +140,19 @@ impl Subspace {
 }
 
 /// The leading directions of one batch and the span of another.
-pub fn lead_and_span<'a>(
-    private: &'a Gradients,
-    public: &Gradients,
+pub fn lead_and_span<'a, T: Many>(
+    private: &'a Gradients<T>,
+    public: &Gradients<T>,
     directions: usize,
-) -> (Result<Lead<'a>>, Result<Subspace>) {
+) -> (Result<Lead<'a, T>>, Result<Subspace>) {
     let (lead, span) = (|| Lead::of(private, directions), || Subspace::of(public, directions));
     // Each holds a Gram matrix.
     if private.examples() > MOST_AT_ONCE { (lead(), span()) } else { at_once(lead, span) }
 }
 
-impl<'a> Lead<'a> {
+impl<'a, T: Many> Lead<'a, T> {
     /// The `directions` leading right singular vectors; fewer if there are no more.
-    pub fn of(gradients: &'a Gradients, directions: usize) -> Result<Self> {
+    pub fn of(gradients: &'a Gradients<T>, directions: usize) -> Result<Self> {
         let found = gradients.leading(directions).ok_or_else(|| {
             Error::failed("a gradient is not made of finite numbers")
                 .cure("check the features for missing or infinite values")
@@ -146,8 +168,28 @@ impl<'a> Lead<'a> {
         for (mut column, value) in coefficients.column_iter_mut().zip(&found.values) {
             column /= value.sqrt();
         }
-        let values = found.values.into_iter().chain(found.next).take(rank + 1).collect();
-        Ok(Self { gradients, coefficients, values })
+        let values: Vec<f64> = found.values.into_iter().chain(found.next).take(rank + 1).collect();
+        let whole = gradients.squared_norms().iter().sum();
+        let blur = Self::blur(gradients, &values, rank, whole);
+        Ok(Self { gradients, coefficients, values, whole, blur })
+    }
+
+    fn blur(gradients: &Gradients<T>, values: &[f64], rank: usize, whole: f64) -> f64 {
+        let rounding = gradients.rounding();
+        if rounding == 0.0 {
+            return 0.0;
+        }
+        let singular = |index: usize| values.get(index).map_or(0.0, |it| it.max(0.0).sqrt());
+        let (last, next) = (singular(rank - 1), singular(rank));
+        let (k, m) = (rank as f64, gradients.examples() as f64);
+        let pairs = m * gradients.parameters() as f64;
+        let turned = (k / m).sqrt() / last + (2.0 * k / pairs).sqrt() / (last - next);
+        rounding * whole.sqrt() * turned
+    }
+
+    /// As [`Subspace::is_sharp`].
+    pub fn is_sharp(&self) -> bool {
+        self.blur <= ANGLE
     }
 
     /// Its number of directions.
@@ -162,9 +204,10 @@ impl<'a> Lead<'a> {
     /// angles need sines: those of the part outside A of the first columns of VW, VW − AZΣ.
     pub fn score(&self, candidate: &Subspace) -> SpanScore {
         let coordinates = self.gradients.project(&candidate.basis);
-        let whole: f64 = self.gradients.squared_norms().iter().sum();
-        let energy =
-            if whole > 0.0 { (coordinates.norm_squared() / whole).clamp(0.0, 1.0) } else { 0.0 };
+        let energy = match self.whole {
+            whole if whole > 0.0 => (coordinates.norm_squared() / whole).clamp(0.0, 1.0),
+            _ => 0.0,
+        };
         let k = self.rank();
         let kept = candidate.rank().min(k);
         let found = (coordinates.rows(0, kept) * &self.coefficients).svd(true, true);
@@ -387,6 +430,41 @@ mod tests {
                     assert!((a - b).abs() < 1e-10, "{share}, {k}: {a} {b}");
                 }
             }
+        }
+    }
+
+    /// Rounded gradients, the part of their span outside the exact one, and what is said of it.
+    fn blurred(exact: &Matrix, directions: usize) -> (f64, f64, bool) {
+        let rounded = Gradients {
+            losses: vec![0.0; exact.ncols()],
+            layers: vec![Contribution::Formed(exact.map(|number| number as f32))],
+        };
+        let exact = Subspace::of(&gradients(exact.clone()), directions).unwrap();
+        assert!(exact.is_sharp());
+        let rounded = Subspace::of(&rounded, directions).unwrap();
+        let inside = &exact.basis * exact.basis.tr_mul(&rounded.basis);
+        ((&rounded.basis - inside).norm(), rounded.blur, rounded.is_sharp())
+    }
+
+    #[test]
+    fn single_precision_is_enough_unless_the_spectrum_is_nearly_flat_at_k() {
+        let mut generator = ChaCha20Rng::seed_from_u64(6);
+        let mut random = |rows, columns| {
+            Matrix::from_fn(rows, columns, |_, _| generator.random_range(-1.0..1.0)).qr().q()
+        };
+        let (left, right) = (random(600, 60), random(90, 60));
+        for (gap, enough) in [(0.1, true), (1e-2, true), (1e-7, false)] {
+            let values: Vec<f64> = (0..60)
+                .map(|i| 0.9_f64.powi(i) * if i < 8 { 1.0 } else { (1.0 - gap) / 0.9 })
+                .collect();
+            let mut scaled = left.clone();
+            for (mut column, value) in scaled.column_iter_mut().zip(&values) {
+                column *= *value;
+            }
+            let (turned, blur, sharp) = blurred(&(scaled * right.transpose()), 8);
+            assert_eq!(sharp, enough, "{gap}: {turned} {blur}");
+            // It is told to a factor, and more often told too large than too small.
+            assert!(turned < 4.0 * blur && blur < 40.0 * turned, "{gap}: {turned} {blur}");
         }
     }
 

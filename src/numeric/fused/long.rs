@@ -77,7 +77,7 @@ pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {
 /// x·w in four sums that do not wait for one another.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(in crate::numeric) fn score_of<S: Simd, T: Kept>(simd: S, x: &[T], w: &[f64]) -> f64 {
+fn score_of<S: Simd, T: Kept>(simd: S, x: &[T], w: &[f64]) -> f64 {
     let (w, w_rest) = S::as_simd_f64s(w);
     let (w_fours, w_left) = w.as_chunks::<4>();
     let (x, x_rest) = x.split_at(w.len() * S::F64_LANES);

@@ -17,7 +17,6 @@ mod tiny;
 
 use std::ops::Range;
 
-pub(super) use long::score_of;
 use pulp::{Simd, WithSimd};
 
 use super::columns::{ExampleColumns, Examples};
@@ -196,8 +195,9 @@ impl<M: Slopes> WithSimd for GroupPass<'_, M> {
 }
 
 /// A number as examples are kept.
-pub(in crate::numeric) trait Kept: Copy + Into<f64> {
+pub trait Kept: Copy + Into<f64> {
     /// Numbers for the lanes of a register, as doubles.
+    #[doc(hidden)]
     fn lanes<S: Simd>(numbers: &[Self]) -> S::f64s;
 }
 
