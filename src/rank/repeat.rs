@@ -28,35 +28,31 @@ impl Repeat {
         let chosen = round.conditions.private_batch(data.len(), 2 * batch);
         let (first, second) = chosen.split_at(chosen.len() / 2);
         let [first, second] = [first, second].map(|chosen| data.features.select_columns(chosen));
-        match Self::scored::<f32>(round, &first, &second)? {
-            Some(found) => Ok(found),
-            // Spans of doubles are always sharp.
-            None => Self::scored::<f64>(round, &first, &second)?
-                .ok_or_else(|| Error::failed("the private gradients have no span")),
-        }
+        let (found, sharp) = Self::scored::<f32>(round, &first, &second)?;
+        // Rarely, the spectrum asks for doubles.
+        if sharp { Ok(found) } else { Ok(Self::scored::<f64>(round, &first, &second)?.0) }
     }
 
-    /// With gradients in doubles or in single precision; `None` if that is not enough.
+    /// With gradients in doubles or in single precision, and whether that was enough.
     fn scored<T: Many>(
         round: &PublicRepeat,
         first: &Matrix,
         second: &Matrix,
-    ) -> Result<Option<Self>> {
+    ) -> Result<(Self, bool)> {
         let gradients = |features| round.conditions.gradients_from::<T>(0, features);
         let (private, other) = (gradients(first)?, gradients(second)?);
         let within = |error: Error| error.within("private data");
         let (lead, floor) = lead_and_span(&private, &other, round.directions);
         let (lead, floor) = (lead.map_err(within)?, floor.map_err(within)?);
-        if !(lead.is_sharp() && floor.is_sharp()) {
-            return Ok(None);
-        }
+        let sharp = lead.is_sharp() && floor.is_sharp();
         let score = |candidate: &Subspace| lead.score(candidate);
-        Ok(Some(Self {
+        let found = Self {
             scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
             floor: score(&floor),
             ceiling: score(&round.noise),
             rank: lead.rank(),
             alike: (1..first.ncols()).all(|at| first.column(at) == first.column(0)),
-        }))
+        };
+        Ok((found, sharp))
     }
 }
