@@ -1,10 +1,10 @@
 //! Convolutions and pooling, with images laid out as columns.
 //!
-//! In steps of one, filters slide along the lines of an image ([`sliding`]). Otherwise a convolution is
-//! a matrix product once every patch that a filter sees is written out: P × D, P positions by D
-//! numbers in a patch. The per-example gradient is also a matrix product,
-//! patchesᵀ·δ, and so is the gradient passed back to the inputs. After pooling most of δ is zero,
-//! and then only the patches that count are visited ([`Marks`]).
+//! In steps of one, filters slide along the lines of an image ([`sliding`]). Otherwise a convolution
+//! is a matrix product once every patch that a filter sees is written out: P × D, P positions by D
+//! numbers in a patch. The per-example gradient is also a matrix product, patchesᵀ·δ, and so is the
+//! gradient passed back to the inputs. After pooling most of δ is zero, and then only the patches
+//! that count are visited ([`Marks`]).
 
 use serde::{Deserialize, Serialize};
 

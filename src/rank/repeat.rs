@@ -4,7 +4,6 @@ use super::candidates::PublicRepeat;
 use super::subspace::{SpanScore, Subspace, lead_and_span};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
 use crate::numeric::tall::Many;
 
 /// The scores of one repeat.
@@ -27,19 +26,21 @@ impl Repeat {
     pub(crate) fn of(round: &PublicRepeat, data: &Dataset, batch: usize) -> Result<Self> {
         let chosen = round.conditions.private_batch(data.len(), 2 * batch);
         let (first, second) = chosen.split_at(chosen.len() / 2);
-        let [first, second] = [first, second].map(|chosen| data.features.select_columns(chosen));
-        let (found, sharp) = Self::scored::<f32>(round, &first, &second)?;
+        let (found, sharp) = Self::scored::<f32>(round, data, first, second)?;
         // Rarely, the spectrum asks for doubles.
-        if sharp { Ok(found) } else { Ok(Self::scored::<f64>(round, &first, &second)?.0) }
+        if sharp { Ok(found) } else { Ok(Self::scored::<f64>(round, data, first, second)?.0) }
     }
 
     /// With gradients in doubles or in single precision, and whether that was enough.
     fn scored<T: Many>(
         round: &PublicRepeat,
-        first: &Matrix,
-        second: &Matrix,
+        data: &Dataset,
+        first: &[usize],
+        second: &[usize],
     ) -> Result<(Self, bool)> {
-        let gradients = |features| round.conditions.gradients_from::<T>(0, features);
+        let gradients = |chosen: &[usize]| {
+            round.conditions.gradients_from::<T>(0, &data.features.select_columns(chosen))
+        };
         let (private, other) = (gradients(first)?, gradients(second)?);
         let within = |error: Error| error.within("private data");
         let (lead, floor) = lead_and_span(&private, &other, round.directions);
@@ -51,7 +52,9 @@ impl Repeat {
             floor: score(&floor),
             ceiling: score(&round.noise),
             rank: lead.rank(),
-            alike: (1..first.ncols()).all(|at| first.column(at) == first.column(0)),
+            alike: first
+                .windows(2)
+                .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),
         };
         Ok((found, sharp))
     }

@@ -6,12 +6,12 @@
 //! any record inside a span is ‖Vᵀg‖². Everything is accumulated in double precision: at s₁/s_k =
 //! 10³ single precision has no correct digits left.
 //!
-//! The gradients themselves may be kept in single precision. Rounding them is adding a matrix E of
-//! independent errors of size e = u‖G‖/√(mp), with u ≈ 3.5·10⁻⁸. To first order it turns the span by
-//! an angle of which one part comes from the directions outside all gradients, about e√p/s_j for
-//! direction j, and one from each pair of directions i inside and j outside, e/(s_i − s_j): together
-//! about u‖G‖(√(k/m)/s_k + √(2k/(mp))/(s_k − s_{k+1})). This is the *blur*; where it is too
-//! large, doubles are needed.
+//! The gradients themselves may be kept in single precision. Rounding adds independent errors of
+//! size e = u‖G‖/√(mp), with u ≈ 3.5·10⁻⁸. They turn the span by a small angle with two parts. The
+//! directions outside all gradients add about e√p/s_j for direction j. Each pair of a direction i
+//! inside and a direction j outside adds about e/(s_i − s_j). Together this is about
+//! u‖G‖(√(k/m)/s_k + √(2k/(mp))/(s_k − s_{k+1})), the *blur*. Where it is too large, the gradients
+//! are computed again in doubles.
 
 use crate::error::{Error, Result};
 use crate::model::Gradients;
@@ -74,7 +74,7 @@ impl Subspace {
         Ok(Self { basis, values: lead.values, blur: lead.blur })
     }
 
-    /// Whether it is as precise as it would be from gradients in doubles, for all purposes.
+    /// Whether gradients in doubles would give practically the same directions.
     pub fn is_sharp(&self) -> bool {
         self.blur <= ANGLE
     }
@@ -204,10 +204,8 @@ impl<'a, T: Many> Lead<'a, T> {
     /// angles need sines: those of the part outside A of the first columns of VW, VW − AZΣ.
     pub fn score(&self, candidate: &Subspace) -> SpanScore {
         let coordinates = self.gradients.project(&candidate.basis);
-        let energy = match self.whole {
-            whole if whole > 0.0 => (coordinates.norm_squared() / whole).clamp(0.0, 1.0),
-            _ => 0.0,
-        };
+        // A lead has a direction, so not all gradients are zero.
+        let energy = (coordinates.norm_squared() / self.whole).clamp(0.0, 1.0);
         let k = self.rank();
         let kept = candidate.rank().min(k);
         let found = (coordinates.rows(0, kept) * &self.coefficients).svd(true, true);
@@ -463,7 +461,7 @@ mod tests {
             }
             let (turned, blur, sharp) = blurred(&(scaled * right.transpose()), 8);
             assert_eq!(sharp, enough, "{gap}: {turned} {blur}");
-            // It is told to a factor, and more often told too large than too small.
+            // The estimate is rough, and may be too large rather than too small.
             assert!(turned < 4.0 * blur && blur < 40.0 * turned, "{gap}: {turned} {blur}");
         }
     }
