@@ -15,7 +15,6 @@ mod peers;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use halflight::data::{Bounds, Dataset};
@@ -172,7 +171,7 @@ fn whole() {
         Lineup::new(settings, candidates.collect(), shape, Some(CLASSES), bounds()).unwrap()
     };
     let full = settings(RECORDS, REPEATS);
-    let (all, ours) = (lineup(&full), Arc::new(data[0].clone()));
+    let (all, ours) = (lineup(&full), data[0].clone().into());
     let (directions, start) = (all.directions(), Instant::now());
     black_box(Ranking::of_public(&full, all, ours).unwrap());
     let ours = start.elapsed().as_secs_f64();

@@ -68,8 +68,18 @@ impl Persons {
     /// The weight of each record in its person's mean. Records of zeros, which cannot be used, have
     /// no weight.
     pub fn shares(&self, features: &impl ExampleColumns) -> Vec<f64> {
+        self.shares_among(Self::usable(features))
+    }
+
+    /// 1 for each record that can be used, and 0 for the others.
+    pub fn usable(features: &impl ExampleColumns) -> Vec<f64> {
         let usable = |record: &[f64]| record.iter().any(|x| *x != 0.0);
-        let mut shares = features.map_each(|record| f64::from(u8::from(usable(record))));
+        features.map_each(|record| f64::from(u8::from(usable(record))))
+    }
+
+    /// [`Self::shares`], if it is known which records can be used.
+    pub fn shares_among(&self, usable: Vec<f64>) -> Vec<f64> {
+        let mut shares = usable;
         for range in self.iter() {
             let usable: f64 = shares[range.clone()].iter().sum();
             shares[range].iter_mut().for_each(|share| *share /= usable.max(1.0));

@@ -20,7 +20,7 @@ use crate::data::{
 };
 use crate::error::Result;
 use crate::privacy::Private;
-use crate::rank::Candidate;
+use crate::rank::{Candidate, Supply};
 use crate::session::SavedModel;
 use crate::session::dataset::ReadingId;
 
@@ -174,7 +174,7 @@ pub(super) struct RankingSource {
 /// The records of a ranking.
 pub(super) struct RankingRecords {
     pub candidates: Vec<Candidate>,
-    pub private: Private<Arc<Dataset>>,
+    pub private: Private<Supply>,
     pub bounds: Bounds,
     pub dimension: usize,
     /// The number of classes, if labels are classes.

@@ -24,8 +24,8 @@ use super::steps::panic_message;
 use crate::data::images::ImageShape;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
-    Column, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, PreparationSettings,
-    Table, Task, Values, Vectors, images,
+    Column, Compatibility, DatasetDefinition, Missing, Preparation, PreparationSettings, Table,
+    Task, Values, Vectors, images,
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
@@ -124,7 +124,7 @@ pub enum Findings {
 /// The datasets of a ranking, prepared in the same way.
 pub struct RankingField {
     pub lineup: Lineup,
-    pub private: Private<Arc<Dataset>>,
+    pub private: Private<Supply>,
     /// n; public under replace-one.
     pub private_records: usize,
 }
@@ -149,7 +149,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let repeats = definition.settings.repeats;
     // All kinds except the errors draw a label for each record by its place, so nobody may have
     // more places than others.
-    let one_of_each = || data.map(Dataset::one_of_each);
+    let one_of_each = || data.map(Supply::one_of_each);
     match job.manner {
         Manner::Curator => curator(job, private, lineup, one_of_each(), tell),
         Manner::Errors(target) => {
@@ -179,7 +179,7 @@ fn curator(
     job: &RankingJob,
     private: &Loaded,
     lineup: Lineup,
-    data: Private<Arc<Dataset>>,
+    data: Private<Supply>,
     tell: &mut dyn FnMut(RankingMoment),
 ) -> Result<RankingSummary> {
     if job.watch.is_sealed() {
@@ -485,21 +485,27 @@ fn prepared(
                 }
                 .map(Supply::from);
             }
-            let (records, dimension) = (table.rows(), preparation.dimension());
             let public = Arc::clone(public);
-            let draw =
-                move |rows: &[usize]| prepared(&Resizing::some(resizing, public.public()?, rows)?);
-            Ok(Supply::OnDemand { records, dimension, draw: Arc::new(draw) })
+            Ok(Supply::on_demand(table.rows(), preparation.dimension(), move |rows| {
+                prepared(&Resizing::some(resizing, public.public()?, rows)?)
+            }))
         });
         Candidate { name, data }
     });
     let candidates: Vec<Candidate> = candidates.collect();
     let with_label = private.definition.label.as_deref() == Some(label.as_str());
-    let own = preparation.under(&private.definition);
-    let data = private.private()?.try_map(|table| {
+    let (own, dimension) = (preparation.under(&private.definition), preparation.dimension());
+    let data = Private::together(&[private.private()?.share()]).try_map(|tables| {
+        let (table, own) = (Arc::clone(&tables[0]), own.clone());
         let persons = table.persons.clone().map(Arc::new);
-        let data = own.apply_private(table, "private", with_label)?;
-        Ok(Arc::new(Dataset { persons, ..data }))
+        let prepared = move |table: &Table| own.apply_private(table, "private", with_label);
+        let records = table.rows();
+        let supply = if table.space().is_some() || records * dimension > MOST_READY {
+            Supply::on_demand(records, dimension, move |rows| prepared(&table.excerpt(rows)?))
+        } else {
+            prepared(&table)?.into()
+        };
+        Ok(supply.by_person(persons))
     })?;
     let classes = (task == Task::Classification).then(|| preparation.class_names().len());
     let scaled = (stride > 1)
@@ -512,7 +518,7 @@ fn prepared(
     });
     let remarks: Vec<String> = scaled.into_iter().chain(chosen).collect();
     let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
-    let (bounds, dimension) = (preparation.bounds(), preparation.dimension());
+    let bounds = preparation.bounds();
     Ok(RankingRecords { candidates, private: data, bounds, dimension, classes, remark })
 }
 
@@ -599,15 +605,17 @@ fn stride(tables: &[&Table], features: &[String], task: Task) -> usize {
     tables.iter().map(numbers).sum::<usize>().div_ceil(MOST_FITTED).max(1)
 }
 
-/// Whether the records are better prepared on demand: many images or embeddings, without gaps.
+/// Whether the records are better prepared on demand: those of a table on the disk, and many images
+/// or embeddings without gaps.
 fn is_large(table: &Table, features: &[String]) -> bool {
-    let [name] = features else { return false };
-    match table.column(name) {
-        Ok(Column::Vectors(vectors)) => {
-            vectors.len() * vectors.width() > MOST_READY && vectors.first_missing().is_none()
-        }
+    let many = |vectors: &Vectors| {
+        vectors.len() * vectors.width() > MOST_READY && vectors.first_missing().is_none()
+    };
+    let vectors = match features {
+        [name] => matches!(table.column(name), Ok(Column::Vectors(vectors)) if many(vectors)),
         _ => false,
-    }
+    };
+    vectors || table.space().is_some()
 }
 
 /// The definition whose columns are compared: the first candidate with a label whose features, by

@@ -11,16 +11,15 @@
 //!
 //! All three are exact, so they are only for the curator.
 
-use std::sync::Arc;
-
 use super::candidate_line::Alongside;
 use super::candidates::{Candidate, Lineup};
 use super::public_models::PublicModel;
-use super::records::LOOKED_AT;
+use super::records::{LOOKED_AT, Supply};
 use super::settings::RankingSettings;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::labelled_discrepancy::{Risk, discrepancy};
 use crate::data::Dataset;
+use crate::error::Error;
 use crate::model::LinearModel;
 use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
@@ -31,39 +30,62 @@ pub fn of(
     candidate: &Candidate,
     lineup: &Lineup,
     settings: &RankingSettings,
-    private: &Private<Arc<Dataset>>,
+    private: &Private<Supply>,
     watch: &Watch,
 ) -> Option<CuratorOnly<Alongside>> {
     let some = candidate.data.as_ref().ok().and_then(|it| it.some(LOOKED_AT, settings.seed).ok());
     let Some(data) = some.as_deref() else {
         return private.curator(watch, |_| Alongside::default());
     };
-    let moment = moment(data);
+    let moment = moment(data, 1.0);
     let source = source_only(data, DEFAULT_RIDGE).ok();
     let own = PublicModel::of(data, lineup.classes(), settings.seed).ok();
     let constant = PublicModel::constant(data).ok();
     private.curator(watch, |private| Alongside {
-        unlabelled: Some(
-            4.0 * settings.radius.powi(2) * spectral_norm(&(self::moment(private) - &moment)),
-        ),
+        unlabelled: moment_of_all(private)
+            .map(|private| 4.0 * settings.radius.powi(2) * spectral_norm(&(private - &moment))),
         labelled: labelled(private, data, source.as_ref(), settings.radius),
         losses: own.as_ref().zip(constant.as_ref()).and_then(|(own, constant)| {
-            let private = private.thinned(0, LOOKED_AT);
+            let private = private.thinned(LOOKED_AT).ok()?;
             Some((own.losses(&private)?, constant.losses(&private)?))
         }),
     })
 }
 
-fn moment(data: &Dataset) -> Matrix {
-    weighted_outer_sum(&data.features, &vec![1.0 / data.len() as f64; data.len()])
+/// The second moment of records that are this share of all.
+fn moment(data: &Dataset, share: f64) -> Matrix {
+    weighted_outer_sum(&data.features, &vec![share / data.len() as f64; data.len()])
+}
+
+/// `None` if a record cannot be read.
+fn moment_of_all(records: &Supply) -> Option<Matrix> {
+    let mut sum = Matrix::zeros(records.dimension(), records.dimension());
+    let added = records.in_blocks(|block| {
+        sum += moment(block, block.len() as f64 / records.len() as f64);
+        Ok(())
+    });
+    added.ok().map(|()| sum)
+}
+
+/// The mean loss of all records; `None` without labels.
+fn risk_of_all(records: &Supply) -> Option<Risk> {
+    let mut sum: Option<Risk> = None;
+    let added = records.in_blocks(|block| {
+        let unlabelled = || Error::failed("the records have no labels");
+        let risk = Risk::of(block).ok_or_else(unlabelled)?;
+        let share = block.len() as f64 / records.len() as f64;
+        sum = Some(risk.times(share).plus(sum.take()));
+        Ok(())
+    });
+    added.ok().and(sum)
 }
 
 fn labelled(
-    private: &Dataset,
+    private: &Supply,
     public: &Dataset,
     source: Option<&LinearModel>,
     radius: f64,
 ) -> Option<f64> {
     let centre = Vector::from_column_slice(&source?.weights);
-    discrepancy(&Risk::of(private)?, &Risk::of(public)?, &centre, radius)
+    discrepancy(&risk_of_all(private)?, &Risk::of(public)?, &centre, radius)
 }

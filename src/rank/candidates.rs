@@ -67,6 +67,25 @@ pub struct Conditions {
     repeat: usize,
 }
 
+/// A sequence of random labels: classes, or numbers in a regression.
+struct RandomLabels {
+    generator: ChaCha20Rng,
+    classes: Option<Uniform<u32>>,
+}
+
+impl RandomLabels {
+    /// The next classes; `None` in a regression.
+    fn classes(&mut self, count: usize) -> Option<Vec<u32>> {
+        let Self { generator, classes } = self;
+        classes.map(|classes| (0..count).map(|_| classes.sample(generator)).collect())
+    }
+
+    /// The next numbers.
+    fn numbers(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|_| StandardNormal.sample(&mut self.generator)).collect()
+    }
+}
+
 /// The public half of a repeat.
 #[derive(Debug)]
 pub struct PublicRepeat {
@@ -308,26 +327,44 @@ impl Conditions {
     /// bound to entries of about 1, for which the first weights are made; the factor is a declared
     /// constant.
     pub fn gradients(&self, features: &Matrix) -> Result<Gradients> {
-        self.gradients_from(0, features)
+        self.gradients_in(features)
     }
 
-    /// The same for records starting at number `first`, in doubles or in single precision: a
-    /// record's label depends on its number alone.
-    pub fn gradients_from<T: Many>(&self, first: usize, features: &Matrix) -> Result<Gradients<T>> {
+    /// The same in doubles or in single precision.
+    pub fn gradients_in<T: Many>(&self, features: &Matrix) -> Result<Gradients<T>> {
+        self.gradients_with(features, &mut self.labels()?)
+    }
+
+    /// The same for records to which the next labels of a sequence go.
+    fn gradients_with<T: Many>(
+        &self,
+        features: &Matrix,
+        labels: &mut RandomLabels,
+    ) -> Result<Gradients<T>> {
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
-        if let Some(labels) = self.classes_of(first + count)? {
-            return self.model.gradients_of(features, ExampleLabels::Classes(&labels[first..]));
+        match labels.classes(count) {
+            Some(classes) => self.model.gradients_of(features, ExampleLabels::Classes(&classes)),
+            None => {
+                self.model.gradients_of(features, ExampleLabels::Numbers(&labels.numbers(count)))
+            }
         }
-        let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
-        let labels: Vec<f64> =
-            (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
-        self.model.gradients_of(features, ExampleLabels::Numbers(&labels[first..]))
+    }
+
+    /// The random labels, from that of the first record on.
+    fn labels(&self) -> Result<RandomLabels> {
+        let generator = stream(self.seed, self.repeat, Purpose::Labels, "");
+        let among = |classes: usize| {
+            Uniform::new(0, classes as u32).map_err(|error| {
+                Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
+            })
+        };
+        Ok(RandomLabels { generator, classes: self.classes.map(among).transpose()? })
     }
 
     /// The span of these records' gradients, in single precision where that is enough.
     pub fn span(&self, features: &Matrix, directions: usize) -> Result<Subspace> {
-        let span = Subspace::of(&self.gradients_from::<f32>(0, features)?, directions)?;
+        let span = Subspace::of(&self.gradients_in::<f32>(features)?, directions)?;
         if span.is_sharp() {
             return Ok(span);
         }
@@ -336,24 +373,18 @@ impl Conditions {
 
     /// The random labels of the first `count` records of a batch; `None` for a regression.
     pub fn classes_of(&self, count: usize) -> Result<Option<Vec<u32>>> {
-        let Some(classes) = self.classes else { return Ok(None) };
-        let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
-        let uniform = Uniform::new(0, classes as u32).map_err(|error| {
-            Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
-        })?;
-        Ok(Some((0..count).map(|_| uniform.sample(&mut labels)).collect()))
+        Ok(self.labels()?.classes(count))
     }
 
-    /// Gives the gradients of all of these records to `work`, some thousand at a time.
-    pub fn in_blocks(&self, features: &Matrix, mut work: impl FnMut(&Gradients)) -> Result<()> {
-        let mut first = 0;
-        while first < features.ncols() {
-            let count = BLOCK.min(features.ncols() - first);
-            let block = features.columns(first, count).into_owned();
-            work(&self.gradients_from(first, &block)?);
-            first += count;
-        }
-        Ok(())
+    /// Gives the gradients of all of these records to `work`, some thousand at a time. A record's
+    /// label depends on its number alone.
+    pub fn in_blocks(&self, records: &Supply, mut work: impl FnMut(&Gradients)) -> Result<()> {
+        let mut labels = self.labels()?;
+        let numbers: Vec<usize> = (0..records.len()).collect();
+        numbers.chunks(BLOCK).try_for_each(|some| {
+            work(&self.gradients_with(&records.features(some)?, &mut labels)?);
+            Ok(())
+        })
     }
 
     /// `count` of this many private records, in random order. The choice depends on their number

@@ -21,14 +21,12 @@
 //! equal, and the direction is a random one in their space. So the effect of noise is shown in
 //! advance, by drawing from every candidate's own public moment as if it were the private one.
 
-use std::sync::Arc;
-
 use super::candidate_line::Mean;
 use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
+use super::records::Supply;
 use super::released::{Disclosed, PrivateRanking, ReleasedLine};
 use super::shared_directions::CommonDirections;
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
@@ -49,7 +47,7 @@ pub struct PrivateDirection {
     round: PublicRepeat,
     frame: CommonDirections,
     /// The data with the moment, once it is computed.
-    held: Private<(Arc<Dataset>, Matrix)>,
+    held: Private<(Supply, Matrix)>,
     done: bool,
     n: usize,
     /// The shares of copies of each candidate, once the outlook was computed: see [`Self::copied`].
@@ -66,12 +64,12 @@ impl PrivateDirection {
     /// Computes the public side of the first repeat.
     pub fn new(
         mut lineup: Lineup,
-        private: &Private<Arc<Dataset>>,
+        private: &Private<Supply>,
         private_records: usize,
     ) -> Result<Self> {
         let round = lineup.round(0)?;
         let frame = CommonDirections::of(&round)?;
-        let held = private.map(|data| (Arc::clone(data), Matrix::zeros(0, 0)));
+        let held = private.map(|data| (data.clone(), Matrix::zeros(0, 0)));
         let (done, copies) = (false, Vec::new());
         Ok(Self { lineup, round, frame, held, done, n: private_records, copies })
     }
@@ -87,8 +85,8 @@ impl PrivateDirection {
     /// were n records of them.
     fn copied(&self, candidate: usize, scale: f64) -> Result<Vec<Shares>> {
         let Ok(supply) = &self.lineup.candidates()[candidate].data else { return Ok(Vec::new()) };
-        let records = supply.features(&self.lineup.chosen(candidate, 0)?)?;
-        let moment = self.frame.moment(&self.round, &records)?;
+        let records = supply.select(&self.lineup.chosen(candidate, 0)?)?;
+        let moment = self.frame.moment(&self.round, &records.into())?;
         let mechanism = DirectionMechanism::with_scale(scale)?;
         // Everything here is public, including the seed.
         let mut generator = NoiseGenerator::insecure_from_seed(candidate as u64);
@@ -203,8 +201,8 @@ impl PrivateRanking for PrivateDirection {
 
     fn step(&mut self) -> Result<RankStep> {
         self.held = self.held.try_map(|(data, _)| {
-            let moment = self.frame.moment(&self.round, &data.features)?;
-            Ok((Arc::clone(data), moment))
+            let moment = self.frame.moment(&self.round, data)?;
+            Ok((data.clone(), moment))
         })?;
         self.done = true;
         Ok(RankStep::repeat(1, 1))
@@ -225,11 +223,11 @@ mod tests {
     use crate::privacy::{Calibrated, Target};
     use crate::rank::release::tests::{RECORDS, lines, lineup, records};
 
-    fn private() -> Private<Arc<Dataset>> {
-        Private::new(Arc::new(records(0, RECORDS, 1)))
+    fn private() -> Private<Supply> {
+        Private::new(Supply::from(records(0, RECORDS, 1)))
     }
 
-    fn finished(private: &Private<Arc<Dataset>>, spender: &mut Spender) -> Vec<ReleasedLine> {
+    fn finished(private: &Private<Supply>, spender: &mut Spender) -> Vec<ReleasedLine> {
         let mut work = Box::new(PrivateDirection::new(lineup(), private, RECORDS).unwrap());
         assert!(work.step().unwrap().done);
         lines(work.finish(spender).unwrap())
@@ -242,7 +240,7 @@ mod tests {
     #[test]
     fn without_noise_it_is_the_leading_eigenvector_and_with_noise_it_follows_epsilon() {
         let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
-        let moment = work.frame.moment(&work.round, &records(0, RECORDS, 1).features).unwrap();
+        let moment = work.frame.moment(&work.round, &records(0, RECORDS, 1).into()).unwrap();
         let (values, vectors) = eigen(&moment).unwrap();
         let leading: Vec<f64> = vectors.column(values.imax()).iter().copied().collect();
         let share = work.shares(&leading)[0].unwrap();
@@ -318,10 +316,10 @@ mod tests {
         let bound = planned.sensitivity;
         assert!((bound - 2.0 / RECORDS as f64).abs() < 1e-9);
         let moment = |axis: usize, size: f64| {
-            let mut features = records(0, RECORDS, 1).features;
-            features.column_mut(5).fill(0.0);
-            features[(axis, 5)] = size;
-            work.frame.moment(&work.round, &features).unwrap()
+            let mut all = records(0, RECORDS, 1);
+            all.features.column_mut(5).fill(0.0);
+            all.features[(axis, 5)] = size;
+            work.frame.moment(&work.round, &all.into()).unwrap()
         };
         let range = |a: &Matrix, b: &Matrix| {
             let (values, _) = eigen(&(a - b)).unwrap();

@@ -18,8 +18,6 @@
 //! *Rounding.* A sum of n vectors of length 1 has an error of at most γ·n, which is counted for
 //! both neighbours. Lengths that rounding leaves above 1 are counted, too.
 
-use std::sync::Arc;
-
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -28,7 +26,7 @@ use super::candidate_line::Mean;
 use super::candidates::{Candidate, Lineup};
 use super::public_models::PublicModel;
 use super::ranking::RankStep;
-use super::records::LOOKED_AT;
+use super::records::{LOOKED_AT, Supply};
 use super::released::{Disclosed, PrivateRanking, ReleasedError};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -45,9 +43,6 @@ const UNCLIPPED: f64 = 0.95;
 const MOST_SCORED: usize = 2000;
 /// The number of draws of noise that estimate how likely each candidate is to be first.
 const COPIES: usize = 4000;
-/// Private records whose losses are in memory at once.
-const BLOCK: usize = 4096;
-
 /// The public facts about the vectors, for candidates with a model.
 #[derive(Debug, Clone)]
 struct PublicMeasure {
@@ -66,7 +61,7 @@ pub struct PrivateErrors {
     models: Vec<Option<(PublicModel, PublicModel)>>,
     measure: Option<PublicMeasure>,
     elsewhere: Vec<Option<f64>>,
-    held: Private<(Arc<Dataset>, Vec<f64>)>,
+    held: Private<(Supply, Vec<f64>)>,
     done: usize,
     n: usize,
     /// The most records of a person.
@@ -84,13 +79,13 @@ impl PrivateErrors {
     pub fn new(
         lineup: Lineup,
         seed: u64,
-        private: &Private<Arc<Dataset>>,
+        private: &Private<Supply>,
         (n, most_records): (usize, usize),
     ) -> Result<Self> {
         // Whether there is a label column is public, as all column names are.
         let held = private.try_map(|data| {
-            if data.target.is_some() || data.classes.is_some() {
-                return Ok((Arc::clone(data), Vec::new()));
+            if data.is_labelled()? {
+                return Ok((data.clone(), Vec::new()));
             }
             Err(Error::usage("the private dataset has no label, so there are no errors to compare")
                 .cure(OTHERWISE))
@@ -304,7 +299,7 @@ impl PrivateRanking for PrivateErrors {
             };
             self.held = self.held.try_map(|(data, _)| {
                 Ok((
-                    Arc::clone(data),
+                    data.clone(),
                     mean(data, &whole, measure, n, self.lineup.candidates().len() + 1)?,
                 ))
             })?;
@@ -329,18 +324,18 @@ impl PrivateRanking for PrivateErrors {
 
 /// (1/n)Σ uᵢ over all records, or persons; candidates without a model have 0.
 fn mean(
-    data: &Dataset,
+    records: &Supply,
     models: &[&PublicModel],
     measure: &PublicMeasure,
     n: usize,
     numbers: usize,
 ) -> Result<Vec<f64>> {
     let mut sum = vec![0.0; numbers];
-    let shares = data.shares();
-    for first in (0..data.len()).step_by(BLOCK) {
-        let block = data.records(first, BLOCK);
+    let shares = records.shares()?;
+    let mut first = 0;
+    records.in_blocks(|block| {
         let losses: Option<Vec<Vec<f64>>> =
-            models.iter().map(|model| model.losses(&block)).collect();
+            models.iter().map(|model| model.losses(block)).collect();
         let losses = losses.ok_or_else(|| {
             Error::failed("the private labels are not of the kind that the public ones are")
                 .cure("give both the same label column, task and classes")
@@ -350,13 +345,17 @@ fn mean(
             let share = shares.as_ref().map_or(1.0, |shares| shares[first + at]);
             measure.add(&own, share, &mut sum);
         }
-    }
+        first += block.len();
+        Ok(())
+    })?;
     let share = 1.0 / n as f64;
     Ok(sum.into_iter().map(|sum| share * sum).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
     use rand::RngExt;
 
@@ -412,7 +411,7 @@ mod tests {
 
     /// Errors of all candidates, known except for their noise.
     fn ready(candidates: &[(&str, f64)]) -> PrivateErrors {
-        let private = Private::new(Arc::new(along(1.0, 500, 1)));
+        let private = Private::new(Supply::from(along(1.0, 500, 1)));
         let mut work = PrivateErrors::new(lineup(candidates), 3, &private, (500, 1)).unwrap();
         while !work.step().unwrap().done {}
         work
@@ -431,7 +430,7 @@ mod tests {
     #[test]
     fn opposite_records_attain_the_sensitivity() {
         let n = 7;
-        let private = Private::new(Arc::new(along(1.0, n, 1)));
+        let private = Private::new(Supply::from(along(1.0, n, 1)));
         let work =
             PrivateErrors::new(lineup(&[("a", 1.0), ("b", 1.0)]), 3, &private, (n, 1)).unwrap();
         let models = [PublicModel::Class(0), PublicModel::Class(1)];
@@ -439,7 +438,7 @@ mod tests {
         let mean_of = |first: u32| {
             let data =
                 of_classes((0..n as u32).map(|at| if at == 0 { first } else { at % 2 }).collect());
-            mean(&data, &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
+            mean(&data.into(), &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
         };
         let apart: f64 = mean_of(0).iter().zip(mean_of(1)).map(|(a, b)| (a - b).powi(2)).sum();
         let sensitivity = work.plan().unwrap().query.sensitivity;
@@ -452,7 +451,7 @@ mod tests {
     #[test]
     fn opposite_persons_attain_the_sensitivity_and_none_passes_it() {
         let (n, most) = (7, 4);
-        let private = Private::new(Arc::new(along(1.0, n, 1)));
+        let private = Private::new(Supply::from(along(1.0, n, 1)));
         let candidates = lineup(&[("a", 1.0), ("b", 1.0)]);
         let work = PrivateErrors::new(candidates, 3, &private, (n, most)).unwrap();
         let models = [PublicModel::Class(0), PublicModel::Class(1)];
@@ -462,7 +461,7 @@ mod tests {
             let mut data = of_classes(first.iter().copied().chain(others).collect());
             let counts = std::iter::once(first.len()).chain(std::iter::repeat_n(1, n - 1));
             data.persons = Some(Arc::new(crate::data::Persons::of_counts(counts)));
-            mean(&data, &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
+            mean(&data.into(), &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
         };
         let persons: Vec<Vec<f64>> = (0..=most)
             .flat_map(|count| (0..1_u32 << count).map(move |bits| (count, bits)))
@@ -558,14 +557,14 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_is_refused_or_left_out() {
         let unlabelled = Dataset { target: None, ..along(1.0, 500, 1) };
-        let private = Private::new(Arc::new(unlabelled.clone()));
+        let private = Private::new(Supply::from(unlabelled.clone()));
         let two = [("a", 1.0), ("b", 1.0)];
         let refused = PrivateErrors::new(lineup(&two), 3, &private, (500, 1)).unwrap_err();
         assert!(refused.to_string().contains("has no label"), "{refused}");
         let alone = PrivateErrors::new(
             lineup(&two[..1]),
             3,
-            &Private::new(Arc::new(along(1.0, 500, 1))),
+            &Private::new(Supply::from(along(1.0, 500, 1))),
             (500, 1),
         );
         assert!(alone.unwrap().plan().is_err());

@@ -1,14 +1,12 @@
 //! Repeats one by one: the scores of every candidate, for the curator alone.
 
-use std::sync::Arc;
-
 use super::blind_spots;
 use super::candidate_line::Alongside;
 use super::candidates::Lineup;
 use super::comparison::Comparison;
+use super::records::Supply;
 use super::repeat::Repeat;
 use super::settings::RankingSettings;
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
@@ -16,7 +14,7 @@ use crate::privacy::{CuratorOnly, Private, Watch};
 pub struct Ranking {
     lineup: Lineup,
     settings: RankingSettings,
-    private: Private<Arc<Dataset>>,
+    private: Private<Supply>,
     repeats: Vec<CuratorOnly<Repeat>>,
     /// `None` if the watch was sealed meanwhile.
     alongside: Vec<Option<CuratorOnly<Alongside>>>,
@@ -46,7 +44,7 @@ impl std::fmt::Debug for Ranking {
 }
 
 impl Ranking {
-    pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Arc<Dataset>>) -> Self {
+    pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Supply>) -> Self {
         let settings = settings.clone();
         let (repeats, alongside) = (Vec::new(), Vec::new());
         Self { lineup, settings, private, repeats, alongside }
@@ -56,7 +54,7 @@ impl Ranking {
     pub fn of_public(
         settings: &RankingSettings,
         lineup: Lineup,
-        data: Arc<Dataset>,
+        data: Supply,
     ) -> Result<Option<Comparison>> {
         let watch = Watch::open();
         let mut ranking = Self::new(settings, lineup, Private::new(data));
@@ -131,7 +129,7 @@ mod tests {
     use rand_distr::{Distribution, StandardNormal};
 
     use super::*;
-    use crate::data::{Bounds, Classes};
+    use crate::data::{Bounds, Classes, Dataset};
     use crate::numeric::Matrix;
     use crate::rank::candidate_line::CandidatePlace;
     use crate::rank::{Candidate, Comparison, ProbeModel};
@@ -189,7 +187,7 @@ mod tests {
         let lineup = Lineup::new(settings, candidates, (400, DIMENSION), Some(3), bounds)?;
         let watch = Watch::open();
         let mut ranking =
-            Ranking::new(settings, lineup, Private::new(Arc::new(records(400, 0.0, 1))));
+            Ranking::new(settings, lineup, Private::new(Supply::from(records(400, 0.0, 1))));
         assert!(ranking.comparison(&watch).is_none());
         for index in 1..=ranking.total() {
             let step = ranking.step(&watch)?;
@@ -313,7 +311,7 @@ mod tests {
             let candidates = vec![candidate("a", records(300, 0.3, 6))];
             let lineup = Lineup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
             let mut ranking =
-                Ranking::new(&settings(), lineup.unwrap(), Private::new(Arc::new(private)));
+                Ranking::new(&settings(), lineup.unwrap(), Private::new(Supply::from(private)));
             let watch = Watch::open();
             while !ranking.step(&watch).unwrap().done {}
             // The remarks of a public line-up must not depend on private records.
@@ -341,7 +339,7 @@ mod tests {
             Some(3),
             bounds,
         );
-        let mut ranking = Ranking::new(&wide, lineup.unwrap(), Private::new(Arc::new(few)));
+        let mut ranking = Ranking::new(&wide, lineup.unwrap(), Private::new(Supply::from(few)));
         let watch = Watch::open();
         while !ranking.step(&watch).unwrap().done {}
         let comparison = ranking.comparison(&watch).unwrap();
@@ -358,7 +356,7 @@ mod tests {
         let mut nothing = records(400, 0.0, 1);
         nothing.features.fill(f64::NAN);
         let mut ranking =
-            Ranking::new(&settings(), lineup.unwrap(), Private::new(Arc::new(nothing)));
+            Ranking::new(&settings(), lineup.unwrap(), Private::new(Supply::from(nothing)));
         let error = ranking.step(&Watch::open()).unwrap_err().to_string();
         assert!(error.starts_with("private data: "), "{error}");
     }

@@ -1,6 +1,6 @@
-//! The records of a candidate: all prepared at once, or, for a large candidate, each when it is
-//! needed. Twenty sets of 10⁵ images would take 13 GB as features, and a repeat looks at a few
-//! hundred of each.
+//! The records of a dataset in a ranking: all prepared at once, or, for a large dataset, each when
+//! it is needed. Twenty sets of 10⁵ images would take 13 GB as features, and a repeat looks at a few
+//! hundred of each. Tables on the disk do not fit into memory at all.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,21 +10,34 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::index;
 
-use crate::data::Dataset;
+use crate::data::{Dataset, Persons};
 use crate::error::Result;
 use crate::numeric::Matrix;
 
 /// The most records of a large candidate that are used, and private records that models predict.
 pub(super) const LOOKED_AT: usize = 20_000;
 
+/// Records that are prepared at once for a sum over all of them.
+const BLOCK: usize = 4096;
+
 /// Prepares the records with these numbers.
 type PrepareRows = dyn Fn(&[usize]) -> Result<Dataset> + Send + Sync;
 
-/// Public records, prepared like the private ones.
+/// Records that are all prepared alike.
 #[derive(Clone)]
 pub enum Supply {
     Ready(Arc<Dataset>),
-    OnDemand { records: usize, dimension: usize, draw: Arc<PrepareRows> },
+    OnDemand(LargeSupply),
+}
+
+/// Records that are prepared when they are needed.
+#[derive(Clone)]
+pub struct LargeSupply {
+    records: usize,
+    dimension: usize,
+    /// The records of each person, where persons are protected.
+    persons: Option<Arc<Persons>>,
+    draw: Arc<PrepareRows>,
 }
 
 impl From<Dataset> for Supply {
@@ -40,11 +53,30 @@ impl fmt::Debug for Supply {
 }
 
 impl Supply {
+    /// So many records, prepared by `draw` when they are needed.
+    pub fn on_demand(
+        records: usize,
+        dimension: usize,
+        draw: impl Fn(&[usize]) -> Result<Dataset> + Send + Sync + 'static,
+    ) -> Self {
+        Self::OnDemand(LargeSupply { records, dimension, persons: None, draw: Arc::new(draw) })
+    }
+
+    /// The same records, grouped by person.
+    pub fn by_person(self, persons: Option<Arc<Persons>>) -> Self {
+        match self {
+            Self::Ready(data) => {
+                Self::Ready(Arc::new(Dataset { persons, ..Arc::unwrap_or_clone(data) }))
+            }
+            Self::OnDemand(large) => Self::OnDemand(LargeSupply { persons, ..large }),
+        }
+    }
+
     /// The number of records.
     pub fn len(&self) -> usize {
         match self {
             Self::Ready(data) => data.len(),
-            Self::OnDemand { records, .. } => *records,
+            Self::OnDemand(large) => large.records,
         }
     }
 
@@ -55,7 +87,7 @@ impl Supply {
     pub fn dimension(&self) -> usize {
         match self {
             Self::Ready(data) => data.dimension(),
-            Self::OnDemand { dimension, .. } => *dimension,
+            Self::OnDemand(large) => large.dimension,
         }
     }
 
@@ -63,42 +95,95 @@ impl Supply {
     pub(super) fn is_finite(&self) -> bool {
         match self {
             Self::Ready(data) => data.features.iter().all(|number| number.is_finite()),
-            Self::OnDemand { .. } => true,
+            Self::OnDemand(_) => true,
         }
     }
 
-    /// The features of the records with these numbers, one per column.
+    /// The records with these numbers, in this order.
+    pub fn select(&self, chosen: &[usize]) -> Result<Dataset> {
+        match self {
+            Self::Ready(data) => Ok(data.select(chosen)),
+            Self::OnDemand(large) => (large.draw)(chosen),
+        }
+    }
+
+    /// Their features alone, one record per column.
     pub fn features(&self, chosen: &[usize]) -> Result<Matrix> {
         match self {
             Self::Ready(data) => Ok(data.features.select_columns(chosen)),
-            Self::OnDemand { draw, .. } => draw(chosen).map(|data| data.features),
+            Self::OnDemand(large) => (large.draw)(chosen).map(|data| data.features),
         }
     }
 
-    /// `count` records from number `first` on.
+    /// `count` records from number `first` on, or fewer if there are no more.
     pub fn records(&self, first: usize, count: usize) -> Result<Dataset> {
+        let first = first.min(self.len());
+        let count = count.min(self.len() - first);
+        self.select(&(first..first + count).collect::<Vec<_>>())
+    }
+
+    /// Up to `most` records, spread evenly over all.
+    pub fn thinned(&self, most: usize) -> Result<Dataset> {
+        let step = self.len().div_ceil(most.max(1)).max(1);
+        self.select(&(0..self.len()).step_by(step).collect::<Vec<_>>())
+    }
+
+    /// Gives all records to `work`, some thousand at a time.
+    pub fn in_blocks(&self, mut work: impl FnMut(&Dataset) -> Result<()>) -> Result<()> {
+        (0..self.len()).step_by(BLOCK).try_for_each(|first| work(&self.records(first, BLOCK)?))
+    }
+
+    /// Whether the records have labels.
+    pub fn is_labelled(&self) -> Result<bool> {
+        let none = self.records(0, 0)?;
+        Ok(none.target.is_some() || none.classes.is_some())
+    }
+
+    /// One record of each person, in that person's place.
+    #[must_use]
+    pub fn one_of_each(&self) -> Self {
         match self {
-            Self::Ready(data) => Ok(data.records(first, count)),
-            Self::OnDemand { records, draw, .. } => {
-                let end = (first + count).min(*records);
-                draw(&(first.min(end)..end).collect::<Vec<_>>())
+            Self::Ready(data) => Self::Ready(data.one_of_each()),
+            Self::OnDemand(large) => {
+                let Some(persons) = &large.persons else { return self.clone() };
+                let (places, draw) =
+                    (persons.one_of_each(0..persons.count()), Arc::clone(&large.draw));
+                Self::on_demand(places.len(), large.dimension, move |chosen| {
+                    draw(&chosen.iter().map(|at| places[*at]).collect::<Vec<_>>())
+                })
             }
         }
     }
 
+    /// The weight of each record in its person's mean; `None` where records are protected.
+    pub fn shares(&self) -> Result<Option<Vec<f64>>> {
+        let persons = match self {
+            Self::Ready(data) => &data.persons,
+            Self::OnDemand(large) => &large.persons,
+        };
+        let Some(persons) = persons else { return Ok(None) };
+        let mut usable = Vec::with_capacity(self.len());
+        self.in_blocks(|block| {
+            usable.extend(Persons::usable(&block.features));
+            Ok(())
+        })?;
+        Ok(Some(persons.shares_among(usable)))
+    }
+
     /// Whether [`Self::some`] leaves records out.
     pub(super) fn is_more_than(&self, most: usize) -> bool {
-        matches!(self, Self::OnDemand { records, .. } if *records > most)
+        matches!(self, Self::OnDemand(large) if large.records > most)
     }
 
     /// All records in memory, or up to `most` random ones, which are the same for the same seed.
     pub fn some(&self, most: usize, seed: u64) -> Result<Cow<'_, Dataset>> {
         match self {
             Self::Ready(data) => Ok(Cow::Borrowed(data)),
-            Self::OnDemand { records, draw, .. } => {
+            Self::OnDemand(large) if large.records <= most => self.records(0, most).map(Cow::Owned),
+            Self::OnDemand(large) => {
                 let mut generator = ChaCha20Rng::seed_from_u64(seed);
-                let chosen = index::sample(&mut generator, *records, most.min(*records));
-                draw(&chosen.into_vec()).map(Cow::Owned)
+                let chosen = index::sample(&mut generator, large.records, most);
+                (large.draw)(&chosen.into_vec()).map(Cow::Owned)
             }
         }
     }
@@ -107,37 +192,78 @@ impl Supply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Bounds;
+    use crate::data::{Bounds, Classes};
+
+    const RECORDS: usize = 10;
+
+    /// The same records, ready and on demand.
+    fn both(persons: Option<Persons>) -> [Supply; 2] {
+        let all =
+            Dataset {
+                name: "d".to_owned(),
+                features: Matrix::from_fn(3, RECORDS, |i, j| {
+                    if j == 4 { 0.0 } else { (10 * i + j) as f64 }
+                }),
+                feature_names: Vec::new(),
+                target: None,
+                classes: Some(Classes {
+                    of: (0..RECORDS as u32).map(|at| at % 2).collect(),
+                    names: vec!["no".to_owned(), "yes".to_owned()],
+                }),
+                bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+                clipped: 0,
+                persons: None,
+            };
+        let (whole, persons) = (all.clone(), persons.map(Arc::new));
+        let late = Supply::on_demand(RECORDS, 3, move |rows| Ok(whole.select(rows)));
+        [all.into(), late].map(|supply| supply.by_person(persons.clone()))
+    }
 
     #[test]
     fn records_on_demand_are_those_that_would_be_ready() {
-        let all = Dataset {
-            name: "d".to_owned(),
-            features: Matrix::from_fn(3, 10, |i, j| (10 * i + j) as f64),
-            feature_names: Vec::new(),
-            target: None,
-            classes: None,
-            bounds: Bounds { feature_norm: 1.0, label: 1.0 },
-            clipped: 0,
-            persons: None,
-        };
-        let whole = all.clone();
-        let draw = move |rows: &[usize]| {
-            Ok(Dataset { features: whole.features.select_columns(rows), ..whole.clone() })
-        };
-        let (ready, late) = (
-            Supply::from(all),
-            Supply::OnDemand { records: 10, dimension: 3, draw: Arc::new(draw) },
-        );
+        let [ready, late] = both(None);
         assert_eq!((ready.len(), ready.dimension()), (late.len(), late.dimension()));
         assert_eq!(ready.features(&[7, 2]).unwrap(), late.features(&[7, 2]).unwrap());
+        assert_eq!(ready.thinned(3).unwrap(), late.thinned(3).unwrap());
+        assert_eq!(late.thinned(3).unwrap().len(), 3);
         for (first, count) in [(0, 4), (8, 5), (12, 1)] {
-            let features = |supply: &Supply| supply.records(first, count).unwrap().features;
-            assert_eq!(features(&ready), features(&late));
+            let records = |supply: &Supply| supply.records(first, count).unwrap();
+            assert_eq!(records(&ready), records(&late));
         }
+        assert!(ready.is_labelled().unwrap() && late.is_labelled().unwrap());
+        assert!(ready.shares().unwrap().is_none() && late.shares().unwrap().is_none());
+        assert_eq!(late.one_of_each().len(), RECORDS);
         let some = |seed| late.some(4, seed).unwrap().features.clone();
         assert!(some(1).ncols() == 4 && some(1) == some(1) && some(1) != some(2));
-        assert_eq!(ready.some(4, 1).unwrap().len(), 10);
+        assert_eq!(ready.some(4, 1).unwrap().len(), RECORDS);
+        assert_eq!(ready.some(4, 1).unwrap(), late.some(RECORDS, 1).unwrap());
         assert!(late.is_more_than(4) && !late.is_more_than(10) && !ready.is_more_than(4));
+    }
+
+    #[test]
+    fn persons_count_alike_whether_their_records_are_ready_or_on_demand() {
+        let [ready, late] = both(Some(Persons::of_counts([3, 0, 2, 5])));
+        // The second of the third person's records is empty.
+        let shares = late.shares().unwrap().unwrap();
+        assert_eq!((shares[0], shares[3], shares[4]), (1.0 / 3.0, 1.0, 0.0));
+        assert_eq!(ready.shares().unwrap().unwrap(), shares);
+        let [ready, late] = [ready.one_of_each(), late.one_of_each()];
+        assert_eq!((ready.len(), late.len()), (3, 3));
+        assert_eq!(ready.records(0, 3).unwrap(), late.records(0, 3).unwrap());
+        assert_eq!(late.features(&[2, 1]).unwrap()[(0, 0)], 5.0);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_prepared_stops_a_sum() {
+        let broken = Supply::on_demand(2 * BLOCK, 1, |rows| match rows.first() {
+            Some(0) => Ok(both(None)[0].records(0, 1)?),
+            _ => Err(crate::error::Error::failed("the disk is gone")),
+        });
+        let mut seen = 0;
+        let error = broken.in_blocks(|block| {
+            seen += block.len();
+            Ok(())
+        });
+        assert_eq!((seen, error.unwrap_err().to_string().contains("gone")), (1, true));
     }
 }

@@ -12,8 +12,6 @@
 //!
 //! *Spread.* Noise of scale σ moves an energy by σ√k in each repeat, independently.
 
-use std::sync::Arc;
-
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -21,9 +19,9 @@ use rand_distr::{Distribution, StandardNormal};
 use super::candidate_line::Mean;
 use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
+use super::records::Supply;
 use super::released::{Disclosed, PrivateRanking, ReleasedLine};
 use super::shared_directions::CommonDirections;
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::leading::leading;
@@ -42,7 +40,7 @@ pub struct PrivateTable {
     lineup: Lineup,
     frames: Vec<CommonDirections>,
     rounds: Vec<PublicRepeat>,
-    held: Private<(Arc<Dataset>, Vec<f64>)>,
+    held: Private<(Supply, Vec<f64>)>,
     done: usize,
     n: usize,
 }
@@ -58,7 +56,7 @@ impl PrivateTable {
     pub fn new(
         mut lineup: Lineup,
         repeats: usize,
-        private: &Private<Arc<Dataset>>,
+        private: &Private<Supply>,
         private_records: usize,
     ) -> Result<Self> {
         let mut rounds =
@@ -68,7 +66,7 @@ impl PrivateTable {
         for round in &mut rounds {
             round.spans.clear();
         }
-        let held = private.map(|data| (Arc::clone(data), Vec::new()));
+        let held = private.map(|data| (data.clone(), Vec::new()));
         Ok(Self { lineup, frames, rounds, held, done: 0, n: private_records })
     }
 
@@ -161,8 +159,8 @@ impl PrivateRanking for PrivateTable {
         let (round, frame) = (&self.rounds[self.done], &self.frames[self.done]);
         self.held = self.held.try_map(|(data, moments)| {
             let mut moments = moments.clone();
-            moments.extend(pack(&frame.moment(round, &data.features)?));
-            Ok((Arc::clone(data), moments))
+            moments.extend(pack(&frame.moment(round, data)?));
+            Ok((data.clone(), moments))
         })?;
         self.done += 1;
         Ok(RankStep::repeat(self.done, self.frames.len()))
@@ -206,7 +204,7 @@ fn noisier(moment: &Matrix, sigma: f64, generator: &mut ChaCha20Rng) -> Matrix {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::data::Bounds;
+    use crate::data::{Bounds, Dataset};
     use crate::privacy::accountant::QueryKind;
     use crate::privacy::accountant::calibrate;
     use crate::privacy::{Calibrated, Target};
@@ -256,7 +254,7 @@ pub(super) mod tests {
         Lineup::new(&settings, candidates.into(), (RECORDS, DIMENSION), None, BOUNDS).unwrap()
     }
 
-    fn table(private: &Private<Arc<Dataset>>) -> Box<PrivateTable> {
+    fn table(private: &Private<Supply>) -> Box<PrivateTable> {
         let mut table = PrivateTable::new(lineup(), 2, private, RECORDS).unwrap();
         while !table.step().unwrap().done {}
         Box::new(table)
@@ -270,7 +268,7 @@ pub(super) mod tests {
     #[test]
     fn without_noise_the_table_holds_the_mean_shares_and_with_noise_stays_near_them() {
         let data = records(0, RECORDS, 1);
-        let private = Private::new(Arc::new(data.clone()));
+        let private = Private::new(Supply::from(data.clone()));
         let exact = table(&private);
         let plan = [exact.plan().unwrap()];
         let noiseless = Calibrated::noiseless(&plan, 1e-6);
@@ -307,7 +305,7 @@ pub(super) mod tests {
     fn orthogonal_records_attain_the_sensitivity_and_nothing_exceeds_it() {
         let ours = records(0, RECORDS, 1);
         let packed = |data: &Dataset| -> Vec<f64> {
-            let private = Private::new(Arc::new(data.clone()));
+            let private = Private::new(Supply::from(data.clone()));
             let table = table(&private);
             let plan = [table.plan().unwrap()];
             let mut spender = Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0);
@@ -328,7 +326,7 @@ pub(super) mod tests {
         let moved = |a: &[f64], b: &[f64]| {
             a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
         };
-        let private = Private::new(Arc::new(ours.clone()));
+        let private = Private::new(Supply::from(ours.clone()));
         let planned = table(&private).plan().unwrap().query;
         assert_eq!(planned.kind, QueryKind::Gaussian);
         let bound = planned.sensitivity;

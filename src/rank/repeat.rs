@@ -1,9 +1,10 @@
 //! One repeat: the scores of every candidate for one draw of private records.
 
 use super::candidates::PublicRepeat;
+use super::records::Supply;
 use super::subspace::{SpanScore, Subspace, lead_and_span};
-use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::numeric::Matrix;
 use crate::numeric::tall::Many;
 
 /// The scores of one repeat.
@@ -23,7 +24,7 @@ pub struct Repeat {
 
 impl Repeat {
     /// The private half of a repeat: exact.
-    pub(crate) fn of(round: &PublicRepeat, data: &Dataset, batch: usize) -> Result<Self> {
+    pub(crate) fn of(round: &PublicRepeat, data: &Supply, batch: usize) -> Result<Self> {
         let chosen = round.conditions.private_batch(data.len(), 2 * batch);
         let (first, second) = chosen.split_at(chosen.len() / 2);
         let (found, sharp) = Self::scored::<f32>(round, data, first, second)?;
@@ -34,14 +35,14 @@ impl Repeat {
     /// With gradients in doubles or in single precision, and whether that was enough.
     fn scored<T: Many>(
         round: &PublicRepeat,
-        data: &Dataset,
+        data: &Supply,
         first: &[usize],
         second: &[usize],
     ) -> Result<(Self, bool)> {
-        let gradients = |chosen: &[usize]| {
-            round.conditions.gradients_from::<T>(0, &data.features.select_columns(chosen))
-        };
-        let (private, other) = (gradients(first)?, gradients(second)?);
+        let gradients = |features: Matrix| round.conditions.gradients_in::<T>(&features);
+        let features = data.features(first)?;
+        let alike = features.column_iter().all(|record| record == features.column(0));
+        let (private, other) = (gradients(features)?, gradients(data.features(second)?)?);
         let within = |error: Error| error.within("private data");
         let (lead, floor) = lead_and_span(&private, &other, round.directions);
         let (lead, floor) = (lead.map_err(within)?, floor.map_err(within)?);
@@ -52,9 +53,7 @@ impl Repeat {
             floor: score(&floor),
             ceiling: score(&round.noise),
             rank: lead.rank(),
-            alike: first
-                .windows(2)
-                .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),
+            alike,
         };
         Ok((found, sharp))
     }

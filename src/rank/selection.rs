@@ -12,12 +12,10 @@
 //! Permute-and-flip or the exponential mechanism, sampled exactly, releases the winner and nothing
 //! else, not even its margin.
 
-use std::sync::Arc;
-
 use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
+use super::records::Supply;
 use super::released::{Disclosed, PrivateRanking};
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
 use crate::privacy::{
@@ -43,7 +41,7 @@ pub struct PrivateSelection {
     repeats: usize,
     done: usize,
     private_records: usize,
-    held: Private<(Arc<Dataset>, Vec<f64>)>,
+    held: Private<(Supply, Vec<f64>)>,
 }
 
 impl std::fmt::Debug for PrivateSelection {
@@ -57,11 +55,11 @@ impl PrivateSelection {
         selector: Selector,
         lineup: Lineup,
         repeats: usize,
-        private: &Private<Arc<Dataset>>,
+        private: &Private<Supply>,
         private_records: usize,
     ) -> Self {
         let candidates = lineup.candidates().len();
-        let held = private.map(|data| (Arc::clone(data), vec![0.0; candidates]));
+        let held = private.map(|data| (data.clone(), vec![0.0; candidates]));
         Self { selector, lineup, repeats, done: 0, private_records, held }
     }
 
@@ -122,7 +120,7 @@ impl PrivateRanking for PrivateSelection {
         self.held = self.held.try_map(|(data, scores)| {
             let sums = score_sums(&round, data)?;
             let added = scores.iter().zip(sums).map(|(score, sum)| score + share * sum);
-            Ok((Arc::clone(data), added.collect()))
+            Ok((data.clone(), added.collect()))
         })?;
         self.done += 1;
         Ok(RankStep::repeat(self.done, self.repeats))
@@ -134,9 +132,9 @@ impl PrivateRanking for PrivateSelection {
 }
 
 /// Σᵢ fᵢⱼ of one repeat; 0 for a broken candidate.
-fn score_sums(round: &PublicRepeat, data: &Dataset) -> Result<Vec<f64>> {
+fn score_sums(round: &PublicRepeat, records: &Supply) -> Result<Vec<f64>> {
     let mut sums = vec![0.0; round.spans.len()];
-    round.conditions.in_blocks(&data.features, |gradients| {
+    round.conditions.in_blocks(records, |gradients| {
         for (sum, span) in sums.iter_mut().zip(&round.spans) {
             if let Some(span) = span {
                 *sum += span.shares(gradients).iter().sum::<f64>();
@@ -151,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::Bounds;
+    use crate::data::{Bounds, Dataset};
     use crate::numeric::Matrix;
     use crate::privacy::accountant::calibrate;
     use crate::privacy::{Calibrated, Target};
@@ -198,7 +196,7 @@ mod tests {
         let mut sums = vec![0.0; lineup.candidates().len()];
         for repeat in 0..repeats {
             let round = lineup.round(repeat).unwrap();
-            let added = score_sums(&round, private).unwrap();
+            let added = score_sums(&round, &private.clone().into()).unwrap();
             sums.iter_mut().zip(added).for_each(|(sum, added)| *sum += added / repeats as f64);
         }
         sums
@@ -259,7 +257,7 @@ mod tests {
             for record in 30..40 {
                 mixed.features.set_column(record, &along(1, 1).features.column(0));
             }
-            let private = Private::new(Arc::new(mixed));
+            let private = Private::new(Supply::from(mixed));
             let mut work = PrivateSelection::new(selector, lineup(), 2, &private, 40);
             let plan = [work.plan().unwrap()];
             assert!(
@@ -291,7 +289,7 @@ mod tests {
         let broken = Candidate { name: "b".to_owned(), data: Err(Error::failed("gone")) };
         let settings = RankingSettings { directions: 1, ..RankingSettings::default() };
         lineup = Lineup::new(&settings, vec![good, broken], (40, DIMENSION), None, BOUNDS).unwrap();
-        let private = Private::new(Arc::new(along(0, 40)));
+        let private = Private::new(Supply::from(along(0, 40)));
         let work = PrivateSelection::new(Selector::default(), lineup, 2, &private, 40);
         assert!(work.plan().unwrap_err().to_string().contains("fewer than two datasets"));
     }

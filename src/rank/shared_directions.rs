@@ -6,6 +6,7 @@
 //! span.
 
 use super::candidates::PublicRepeat;
+use super::records::Supply;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::leading::leading;
@@ -62,10 +63,10 @@ impl CommonDirections {
     }
 
     /// S = (1/n)Σ uuᵀ of the gradients of these records.
-    pub fn moment(&self, round: &PublicRepeat, features: &Matrix) -> Result<Matrix> {
-        let share = 1.0 / features.ncols() as f64;
+    pub fn moment(&self, round: &PublicRepeat, records: &Supply) -> Result<Matrix> {
+        let share = 1.0 / records.len() as f64;
         let mut moment = Matrix::zeros(self.size(), self.size());
-        round.conditions.in_blocks(features, |gradients| {
+        round.conditions.in_blocks(records, |gradients| {
             let coordinates = gradients.project(&self.directions);
             let norms = gradients.squared_norms();
             let weights: Vec<f64> = coordinates

@@ -16,7 +16,7 @@ const ROWS: usize = 30_000;
 fn table(rows: usize, shift: usize) -> String {
     let mut text = "a,b,c,d,e,f,g,h,y\n".to_owned();
     for row in 0..rows {
-        let number = |at: usize| ((row * 31 + at * 17 + shift) as f64).sin();
+        let number = |at: usize| ((row * (31 + at) + at * 17 + shift) as f64).sin();
         let label: f64 = (0..8).map(|at| number(at) / (at + 1) as f64).sum();
         (0..8).for_each(|at| write!(text, "{},", number(at)).unwrap());
         writeln!(text, "{label}").unwrap();
@@ -89,4 +89,49 @@ fn predictions_of_a_table_on_the_disk_are_the_same_file() {
         };
         assert_eq!(predicted("disk", Some("1M")), predicted("memory", None), "{ending}");
     }
+}
+
+#[test]
+fn a_ranking_of_tables_on_the_disk_finds_the_same() {
+    let place = place();
+    fs::write(place.path().join("more.csv"), table(19_000, 2_000_003)).unwrap();
+    let session = r#"(version: 1,
+        datasets: [
+            (name: "ours", role: private, label: "y", source: file("ours.csv")),
+            (name: "theirs", role: public, label: "y", source: file("theirs.csv")),
+            (name: "more", role: public, label: "y", source: file("more.csv"))],
+        budgets: {"ours": (epsilon: 1e6, delta: 1e-6)},
+        ranking: (settings: (model: linear, batch: 200, repeats: 3)))"#;
+    fs::write(place.path().join("r.ron"), session).unwrap();
+    let found = |arguments: &[&str], memory| {
+        let told = told(place.path(), &[&["rank", "r.ron", "--json"], arguments].concat(), memory);
+        serde_json::from_str::<Value>(&told).unwrap()
+    };
+    let exact = |memory| found(&["--include-curator"], memory)["curator_only"].take();
+    let in_memory = exact(None);
+    assert!(in_memory["datasets"].as_array().is_some_and(|lines| lines.len() == 2), "{in_memory}");
+    assert_eq!(exact(Some("1M")), in_memory);
+    // So much ε that the noise is nearly nothing.
+    let released = |way: &str, memory| {
+        let way = ["--private", "10000", "--delta", "1e-7", "--mechanism", way];
+        found(&way, memory)
+    };
+    let errors = |memory| {
+        let told = released("errors", memory);
+        let lines = told["errors"].as_array().unwrap().iter();
+        lines.map(|line| line["error"]["mean"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    for (memory, disk) in errors(None).into_iter().zip(errors(Some("1M"))) {
+        assert!((memory - disk).abs() < 1e-6, "{memory} {disk}");
+    }
+    let energies = |memory| {
+        let told = released("table", memory);
+        let lines = told["released"].as_array().unwrap().iter();
+        lines.map(|line| line["energy"]["mean"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    for (memory, disk) in energies(None).into_iter().zip(energies(Some("1M"))) {
+        assert!((memory - disk).abs() < 1e-5, "{memory} {disk}");
+    }
+    let winner = |memory| released("permute-and-flip", memory)["winner"].take();
+    assert_eq!(winner(None), winner(Some("1M")));
 }

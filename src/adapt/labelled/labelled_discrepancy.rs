@@ -65,6 +65,26 @@ impl Risk {
         })
     }
 
+    /// Every loss times `factor`, such as the share of these records among all.
+    #[must_use]
+    pub fn times(mut self, factor: f64) -> Self {
+        self.equations.gram *= factor;
+        self.equations.moment *= factor;
+        self.constant *= factor;
+        self
+    }
+
+    /// The sum with another risk, if there is one.
+    #[must_use]
+    pub fn plus(mut self, other: Option<Self>) -> Self {
+        if let Some(other) = other {
+            self.equations.gram += other.equations.gram;
+            self.equations.moment += other.equations.moment;
+            self.constant += other.constant;
+        }
+        self
+    }
+
     /// L(w)
     pub fn at(&self, w: &Vector) -> f64 {
         let NormalEquations { gram, moment } = &self.equations;

@@ -34,7 +34,7 @@ use crate::privacy::{Private, Spender, Target};
 use crate::rank::Repeat;
 use crate::rank::{
     Candidate, Lineup, PrivateDirection, PrivateRanking, PrivateSelection, ProbeModel,
-    RankingSettings, Selector,
+    RankingSettings, Selector, Supply,
 };
 use families::Cast;
 
@@ -55,7 +55,7 @@ const WAYS: [(Option<Selector>, &str); 3] = [
 
 /// The material of the study.
 pub struct RankingStudy {
-    private: Dataset,
+    private: Arc<Dataset>,
     test: Dataset,
     candidates: Vec<Candidate>,
     pub settings: RankingSettings,
@@ -105,7 +105,7 @@ impl RankingStudy {
                 Ok(Mutex::new(lineup.with_directions(*k)))
             })
             .collect::<Result<_>>()?;
-        let rows = rows.to_vec();
+        let (rows, private) = (rows.to_vec(), Arc::new(private));
         Ok((Self { private, test, candidates, settings, repeats, rows, lineups }, missing))
     }
 
@@ -150,7 +150,7 @@ impl RankingStudy {
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<CandidateScores>> {
         let mut lineup = self.lineups[place.row].lock().unwrap_or_else(PoisonError::into_inner);
         let round = lineup.round(place.repetition as usize)?;
-        let repeat = Repeat::of(&round, &self.private, lineup.batch())?;
+        let repeat = Repeat::of(&round, &Supply::Ready(Arc::clone(&self.private)), lineup.batch())?;
         let scores = repeat.scores.iter().map(|score| {
             score.as_ref().map_or((f64::NAN, f64::NAN), |score| (score.energy, score.distance))
         });
@@ -264,7 +264,7 @@ impl RankingStudy {
         way: Option<Selector>,
         repeats: usize,
     ) -> Result<f64> {
-        let private = Private::new(Arc::new(self.private.records(0, records)));
+        let private = Private::new(Supply::from(self.private.records(0, records)));
         let candidates: Vec<Candidate> =
             self.candidates.iter().filter(|it| it.name != ITSELF).cloned().collect();
         let bounds = self.private.bounds;
@@ -363,7 +363,7 @@ mod tests {
     fn the_order_of_the_scores_is_held_against_that_of_the_accuracies() {
         let model = ProbeModel::Perceptron(8, Activation::Relu);
         let (mut study, _) = RankingStudy::new(None, model, 100, 2, 1).unwrap();
-        study.private = study.private.records(0, 300);
+        study.private = Arc::new(study.private.records(0, 300));
         study.candidates.retain(|it| ["disjoint half", "inverted", "noise"].contains(&&*it.name));
         for lineup in &mut study.lineups {
             *lineup = Mutex::new(
