@@ -10,10 +10,13 @@
 use super::trees::{Forest, LEAF, Tree};
 use crate::numeric::columns::ExampleColumns;
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::{Matrix, Vector};
+use crate::numeric::{Matrix, Vector, parallel};
 
 /// Records that are seen at once by [`Shape::see_in_parts`].
 const PART: usize = 1 << 15;
+
+/// Records that a thread sees before it takes others.
+const FEW: usize = 1 << 10;
 
 /// The meaning of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,20 +108,17 @@ pub struct Seen {
 impl Predictor {
     /// One column of scores per column of `features`.
     pub fn scores(&self, features: &Matrix, outputs: usize) -> Matrix {
+        let (weights, radius) = match self {
+            Self::Forest(forest) => return forest.scores(features),
+            Self::Linear { weights, radius } => (weights, *radius),
+        };
         let inputs = features.nrows();
         let mut scores = Matrix::zeros(outputs, features.ncols());
         for (example, mut scores) in features.column_iter().zip(scores.column_iter_mut()) {
-            match self {
-                Self::Forest(forest) => {
-                    forest.add_scores(example.as_slice(), scores.as_mut_slice());
-                }
-                Self::Linear { weights, radius } => {
-                    let shrink = shrink_factor(example.norm(), *radius);
-                    for (score, w) in scores.iter_mut().zip(weights.chunks_exact(inputs + 1)) {
-                        let sum: f64 = example.iter().zip(w).map(|(x, w)| x * w).sum();
-                        *score = shrink * sum + w[inputs];
-                    }
-                }
+            let shrink = shrink_factor(example.norm(), radius);
+            for (score, w) in scores.iter_mut().zip(weights.chunks_exact(inputs + 1)) {
+                let sum: f64 = example.iter().zip(w).map(|(x, w)| x * w).sum();
+                *score = shrink * sum + w[inputs];
             }
         }
         scores
@@ -270,26 +270,33 @@ impl Shape {
         for (share, scores) in self.base.iter().zip(scores) {
             base += *share * scores;
         }
-        let mut seen = Matrix::zeros(self.feature_count(), count);
-        let outputs = self.answer.outputs();
-        for (at, (example, mut column)) in
-            features.column_iter().zip(seen.column_iter_mut()).enumerate()
-        {
-            if example.iter().all(|x| *x == 0.0) {
-                // A null record: as if it were not there.
-                continue;
+        let parts = parallel::map(count.div_ceil(FEW), |part| {
+            let range = part * FEW..count.min((part + 1) * FEW);
+            let mut seen = vec![0.0; self.feature_count() * range.len()];
+            for (at, seen) in range.zip(seen.chunks_exact_mut(self.feature_count().max(1))) {
+                self.see_record(features.column(at).as_slice(), at, scores, seen);
             }
-            let mut rest = column.as_mut_slice();
-            let own: Vec<&[f64]> =
-                scores.iter().map(|scores| &scores.as_slice()[at * outputs..][..outputs]).collect();
-            for block in &self.blocks {
-                let (numbers, after) = rest.split_at_mut(block.len());
-                rest = after;
-                block.raw(example.as_slice(), &own, &self.predictors, numbers);
-                block.finish(numbers);
-            }
+            seen
+        });
+        let features = Matrix::from_vec(self.feature_count(), count, parts.concat());
+        Seen { features, base }
+    }
+
+    /// The features of one record, which are 0 before, with the scores in this place.
+    fn see_record(&self, example: &[f64], at: usize, scores: &[Matrix], mut rest: &mut [f64]) {
+        if example.iter().all(|x| *x == 0.0) {
+            // A null record: as if it were not there.
+            return;
         }
-        Seen { features: seen, base }
+        let outputs = self.answer.outputs();
+        let own: Vec<&[f64]> =
+            scores.iter().map(|scores| &scores.as_slice()[at * outputs..][..outputs]).collect();
+        for block in &self.blocks {
+            let (numbers, after) = rest.split_at_mut(block.len());
+            rest = after;
+            block.raw(example, &own, &self.predictors, numbers);
+            block.finish(numbers);
+        }
     }
 
     /// Base plus correction.

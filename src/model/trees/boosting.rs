@@ -204,11 +204,9 @@ mod tests {
         assert!(forest.is_sound(2) && !forest.is_sound(1));
         assert!(course[100] < 0.01 * course[0], "{course:?}");
         forest.truncate(40);
-        let score = |example: &u32| {
-            let mut scores = [0.0];
-            forest.add_scores(features.column(*example as usize).as_slice(), &mut scores);
-            loss.of(*example as usize, &scores)
-        };
+        let scores = forest.scores(&features);
+        let score =
+            |example: &u32| loss.of(*example as usize, scores.column(*example as usize).as_slice());
         let mean = odd.iter().map(score).sum::<f64>() / 1000.0;
         assert!((mean - course[40]).abs() < 1e-12 * mean, "{mean} {}", course[40]);
     }
@@ -223,9 +221,9 @@ mod tests {
         let boosting = Boosting { rounds: 30, learning_rate: 0.3, growth: GROWTH };
         for loss in [ForestLoss::Logistic(&signs), ForestLoss::Softmax(&classes, 2)] {
             let (forest, _) = boosting.fit((&data, &features), &all, loss, None, &[]);
+            let scores = forest.scores(&features);
             let right = all.iter().filter(|example| {
-                let mut scores = vec![0.0; loss.outputs()];
-                forest.add_scores(features.column(**example as usize).as_slice(), &mut scores);
+                let scores = scores.column(**example as usize);
                 let second = if scores.len() == 1 { scores[0] } else { scores[1] - scores[0] };
                 u32::from(second > 0.0) == classes[**example as usize]
             });

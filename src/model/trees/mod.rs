@@ -5,6 +5,7 @@
 //! | [`bins`] | features as few bins each; indicators that exclude each other share one column |
 //! | [`growth`] | one tree, leaf by leaf, on histograms of gradients; several outputs at once |
 //! | [`boosting`] | forests: each tree corrects the errors of those before it |
+//! | `walk` | many examples down the trees of a forest |
 //!
 //! Trees are the same to the last bit on any number of threads, because one thread grows a whole
 //! tree.
@@ -12,10 +13,13 @@
 pub mod bins;
 pub mod boosting;
 pub mod growth;
+mod walk;
 
 pub use bins::Binned;
 pub use boosting::{Boosting, ForestLoss};
 pub use growth::Growth;
+
+use crate::numeric::Matrix;
 
 /// Marks a node without children.
 pub const LEAF: u32 = u32::MAX;
@@ -120,14 +124,9 @@ impl Forest {
         self.base.len()
     }
 
-    /// Adds the scores of an example to `scores`.
-    pub fn add_scores(&self, example: &[f64], scores: &mut [f64]) {
-        for (score, base) in scores.iter_mut().zip(&self.base) {
-            *score += base;
-        }
-        for (at, tree) in self.trees.iter().enumerate() {
-            scores[at % self.base.len()] += tree.answer(example);
-        }
+    /// One column of scores per column of `features`.
+    pub fn scores(&self, features: &Matrix) -> Matrix {
+        walk::scores(&self.base, &self.trees, features)
     }
 
     /// Keeps only this many rounds.
