@@ -279,7 +279,9 @@ impl fmt::Debug for Singles {
 
 impl From<&Matrix> for Singles {
     fn from(examples: &Matrix) -> Self {
-        let numbers = examples.iter().copied().map(towards_zero).collect();
+        let doubles = examples.as_slice();
+        let round = || doubles.iter().map(|x| towards_zero(*x)).collect();
+        let numbers = Arch::new().dispatch(round);
         let (dimension, count) = examples.shape();
         Self { dimension, count, kept: SinglesStorage::Memory(numbers) }
     }
