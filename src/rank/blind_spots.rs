@@ -60,7 +60,7 @@ fn moment(data: &Dataset, share: f64) -> Matrix {
 /// `None` if a record cannot be read.
 fn moment_of_all(records: &Supply) -> Option<Matrix> {
     let mut sum = Matrix::zeros(records.dimension(), records.dimension());
-    let added = records.in_blocks(|block| {
+    let added = records.in_blocks(0..records.len(), |_, block| {
         sum += moment(block, block.len() as f64 / records.len() as f64);
         Ok(())
     });
@@ -70,7 +70,7 @@ fn moment_of_all(records: &Supply) -> Option<Matrix> {
 /// The mean loss of all records; `None` without labels.
 fn risk_of_all(records: &Supply) -> Option<Risk> {
     let mut sum: Option<Risk> = None;
-    let added = records.in_blocks(|block| {
+    let added = records.in_blocks(0..records.len(), |_, block| {
         let unlabelled = || Error::failed("the records have no labels");
         let risk = Risk::of(block).ok_or_else(unlabelled)?;
         let share = block.len() as f64 / records.len() as f64;

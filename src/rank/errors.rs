@@ -18,6 +18,8 @@
 //! *Rounding.* A sum of n vectors of length 1 has an error of at most γ·n, which is counted for
 //! both neighbours. Lengths that rounding leaves above 1 are counted, too.
 
+use std::sync::Arc;
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -41,6 +43,8 @@ const ERRORS: &str = "errors";
 const UNCLIPPED: f64 = 0.95;
 /// The most public records of each candidate that determine the radius.
 const MOST_SCORED: usize = 2000;
+/// Private records, or persons, that are added up in one step.
+const PART: usize = 1 << 18;
 /// The number of draws of noise that estimate how likely each candidate is to be first.
 const COPIES: usize = 4000;
 /// The public facts about the vectors, for candidates with a model.
@@ -61,7 +65,7 @@ pub struct PrivateErrors {
     models: Vec<Option<(PublicModel, PublicModel)>>,
     measure: Option<PublicMeasure>,
     elsewhere: Vec<Option<f64>>,
-    held: Private<(Supply, Vec<f64>)>,
+    held: Private<ErrorSum>,
     done: usize,
     n: usize,
     /// The most records of a person.
@@ -85,7 +89,8 @@ impl PrivateErrors {
         // Whether there is a label column is public, as all column names are.
         let held = private.try_map(|data| {
             if data.is_labelled()? {
-                return Ok((data.clone(), Vec::new()));
+                let sum = vec![0.0; lineup.candidates().len() + 1];
+                return Ok(ErrorSum { records: data.clone(), shares: None, sum });
             }
             Err(Error::usage("the private dataset has no label, so there are no errors to compare")
                 .cure(OTHERWISE))
@@ -101,6 +106,12 @@ impl PrivateErrors {
         let rounding = summation_error(self.n * self.most_records + 16);
         let sensitivity = 2.0 * longest * (1.0 / self.n as f64 + rounding);
         Release::new(ERRORS, Gaussian { sensitivity, numbers })
+    }
+
+    /// The number of parts in which the private records are taken. The number of persons' records is
+    /// not public, so it is not used.
+    fn parts(&self) -> usize {
+        self.n.div_ceil(PART).max(1)
     }
 
     /// The models of all candidates with one.
@@ -260,9 +271,9 @@ impl PrivateRanking for PrivateErrors {
         self.lineup.remarks_on_data().to_vec()
     }
 
-    /// One step for each candidate's models, and one for the private records.
+    /// One step for each candidate's models, and some for the private records.
     fn repeats(&self) -> usize {
-        self.lineup.candidates().len() + 1
+        self.lineup.candidates().len() + self.parts()
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
@@ -292,17 +303,15 @@ impl PrivateRanking for PrivateErrors {
             self.models.push(taught);
             format!("learning from {}", candidate.name)
         } else {
-            self.measure()?;
-            let (whole, n) = (self.whole(), self.n);
+            let part = self.done - self.lineup.candidates().len();
+            if part == 0 {
+                self.measure()?;
+            }
+            let (whole, parts) = (self.whole(), self.parts());
             let Some(measure) = &self.measure else {
                 return Err(Error::failed("the public errors are not known"));
             };
-            self.held = self.held.try_map(|(data, _)| {
-                Ok((
-                    data.clone(),
-                    mean(data, &whole, measure, n, self.lineup.candidates().len() + 1)?,
-                ))
-            })?;
+            self.held = self.held.try_map(|sum| sum.with(part, parts, &whole, measure))?;
             "adding up errors".to_owned()
         };
         self.done = index;
@@ -315,47 +324,64 @@ impl PrivateRanking for PrivateErrors {
         }
         let release = self.release();
         let sigma = spender.scale(&release)?;
-        let mean =
-            self.held
-                .release_gaussian(spender, release, &Reach::Ball(1.0), |(_, mean)| mean.clone())?;
+        let mean = self
+            .held
+            .release_gaussian(spender, release, &Reach::Ball(1.0), |it| it.mean(self.n))?;
         Ok(Disclosed::Errors(mean.map(|mean| self.lines(&mean, sigma))))
     }
 }
 
-/// (1/n)Σ uᵢ over all records, or persons; candidates without a model have 0.
-fn mean(
-    records: &Supply,
-    models: &[&PublicModel],
-    measure: &PublicMeasure,
-    n: usize,
-    numbers: usize,
-) -> Result<Vec<f64>> {
-    let mut sum = vec![0.0; numbers];
-    let shares = records.shares()?;
-    let mut first = 0;
-    records.in_blocks(|block| {
-        let losses: Option<Vec<Vec<f64>>> =
-            models.iter().map(|model| model.losses(block)).collect();
-        let losses = losses.ok_or_else(|| {
-            Error::failed("the private labels are not of the kind that the public ones are")
-                .cure("give both the same label column, task and classes")
+/// The sum of u so far, over records or over persons.
+struct ErrorSum {
+    records: Supply,
+    /// The weight of each record in its person's mean, where persons are protected.
+    shares: Option<Arc<[f64]>>,
+    /// Candidates without a model have 0.
+    sum: Vec<f64>,
+}
+
+impl ErrorSum {
+    /// The same with one of so many parts of the records.
+    fn with(
+        &self,
+        part: usize,
+        parts: usize,
+        models: &[&PublicModel],
+        measure: &PublicMeasure,
+    ) -> Result<Self> {
+        let records = self.records.clone();
+        let shares = match part {
+            0 => records.shares()?.map(Arc::from),
+            _ => self.shares.clone(),
+        };
+        let mut sum = self.sum.clone();
+        let begin = |part: usize| records.len() * part / parts;
+        records.in_blocks(begin(part)..begin(part + 1), |first, block| {
+            let losses: Option<Vec<Vec<f64>>> =
+                models.iter().map(|model| model.losses(block)).collect();
+            let losses = losses.ok_or_else(|| {
+                Error::failed("the private labels are not of the kind that the public ones are")
+                    .cure("give both the same label column, task and classes")
+            })?;
+            for at in 0..block.len() {
+                let own: Vec<f64> = losses.iter().map(|losses| losses[at]).collect();
+                let share = shares.as_ref().map_or(1.0, |shares| shares[first + at]);
+                measure.add(&own, share, &mut sum);
+            }
+            Ok(())
         })?;
-        for at in 0..block.len() {
-            let own: Vec<f64> = losses.iter().map(|losses| losses[at]).collect();
-            let share = shares.as_ref().map_or(1.0, |shares| shares[first + at]);
-            measure.add(&own, share, &mut sum);
-        }
-        first += block.len();
-        Ok(())
-    })?;
-    let share = 1.0 / n as f64;
-    Ok(sum.into_iter().map(|sum| share * sum).collect())
+        Ok(Self { records, shares, sum })
+    }
+
+    /// (1/n)Σ uᵢ
+    fn mean(&self, n: usize) -> Vec<f64> {
+        let share = 1.0 / n as f64;
+        self.sum.iter().map(|sum| share * sum).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use proptest::prelude::*;
     use rand::RngExt;
 
@@ -422,9 +448,16 @@ mod tests {
         let release = work.release();
         let sigma = spender.scale(&release).unwrap();
         let reach = Reach::Ball(1.0);
-        let mean =
-            work.held.release_gaussian(&mut spender, release, &reach, |(_, mean)| mean.clone());
+        let mean = work.held.release_gaussian(&mut spender, release, &reach, |it| it.mean(work.n));
         work.lines(mean.unwrap().get(), sigma)
+    }
+
+    /// The mean over these records, taken in three parts.
+    fn mean(data: Dataset, models: &[PublicModel], measure: &PublicMeasure, n: usize) -> Vec<f64> {
+        let models: Vec<_> = models.iter().collect();
+        let nothing = ErrorSum { records: data.into(), shares: None, sum: vec![0.0; 3] };
+        let all = (0..3).fold(nothing, |sum, part| sum.with(part, 3, &models, measure).unwrap());
+        all.mean(n)
     }
 
     #[test]
@@ -438,7 +471,7 @@ mod tests {
         let mean_of = |first: u32| {
             let data =
                 of_classes((0..n as u32).map(|at| if at == 0 { first } else { at % 2 }).collect());
-            mean(&data.into(), &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
+            mean(data, &models, &measure, n)
         };
         let apart: f64 = mean_of(0).iter().zip(mean_of(1)).map(|(a, b)| (a - b).powi(2)).sum();
         let sensitivity = work.plan().unwrap().query.sensitivity;
@@ -461,7 +494,7 @@ mod tests {
             let mut data = of_classes(first.iter().copied().chain(others).collect());
             let counts = std::iter::once(first.len()).chain(std::iter::repeat_n(1, n - 1));
             data.persons = Some(Arc::new(crate::data::Persons::of_counts(counts)));
-            mean(&data.into(), &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
+            mean(data, &models, &measure, n)
         };
         let persons: Vec<Vec<f64>> = (0..=most)
             .flat_map(|count| (0..1_u32 << count).map(move |bits| (count, bits)))

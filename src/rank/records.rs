@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rand::SeedableRng;
@@ -128,9 +129,17 @@ impl Supply {
         self.select(&(0..self.len()).step_by(step).collect::<Vec<_>>())
     }
 
-    /// Gives all records to `work`, some thousand at a time.
-    pub fn in_blocks(&self, mut work: impl FnMut(&Dataset) -> Result<()>) -> Result<()> {
-        (0..self.len()).step_by(BLOCK).try_for_each(|first| work(&self.records(first, BLOCK)?))
+    /// Gives these records to `work`, some thousand at a time, each time with the number of the
+    /// first.
+    pub fn in_blocks(
+        &self,
+        range: Range<usize>,
+        mut work: impl FnMut(usize, &Dataset) -> Result<()>,
+    ) -> Result<()> {
+        let end = range.end;
+        range
+            .step_by(BLOCK)
+            .try_for_each(|first| work(first, &self.records(first, BLOCK.min(end - first))?))
     }
 
     /// Whether the records have labels.
@@ -163,7 +172,7 @@ impl Supply {
         };
         let Some(persons) = persons else { return Ok(None) };
         let mut usable = Vec::with_capacity(self.len());
-        self.in_blocks(|block| {
+        self.in_blocks(0..self.len(), |_, block| {
             usable.extend(Persons::usable(&block.features));
             Ok(())
         })?;
@@ -260,7 +269,7 @@ mod tests {
             _ => Err(crate::error::Error::failed("the disk is gone")),
         });
         let mut seen = 0;
-        let error = broken.in_blocks(|block| {
+        let error = broken.in_blocks(0..broken.len(), |_, block| {
             seen += block.len();
             Ok(())
         });

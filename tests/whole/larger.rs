@@ -116,21 +116,15 @@ fn a_ranking_of_tables_on_the_disk_finds_the_same() {
         let way = ["--private", "10000", "--delta", "1e-7", "--mechanism", way];
         found(&way, memory)
     };
-    let errors = |memory| {
-        let told = released("errors", memory);
-        let lines = told["errors"].as_array().unwrap().iter();
-        lines.map(|line| line["error"]["mean"].as_f64().unwrap()).collect::<Vec<_>>()
-    };
-    for (memory, disk) in errors(None).into_iter().zip(errors(Some("1M"))) {
-        assert!((memory - disk).abs() < 1e-6, "{memory} {disk}");
-    }
-    let energies = |memory| {
-        let told = released("table", memory);
-        let lines = told["released"].as_array().unwrap().iter();
-        lines.map(|line| line["energy"]["mean"].as_f64().unwrap()).collect::<Vec<_>>()
-    };
-    for (memory, disk) in energies(None).into_iter().zip(energies(Some("1M"))) {
-        assert!((memory - disk).abs() < 1e-5, "{memory} {disk}");
+    for (way, lines, number) in [("errors", "errors", "error"), ("table", "released", "energy")] {
+        let means = |memory| -> Vec<f64> {
+            let told = released(way, memory);
+            let lines = told[lines].as_array().unwrap().iter();
+            lines.map(|line| line[number]["mean"].as_f64().unwrap()).collect()
+        };
+        for (memory, disk) in means(None).into_iter().zip(means(Some("1M"))) {
+            assert!((memory - disk).abs() < 1e-5, "{way}: {memory} {disk}");
+        }
     }
     let winner = |memory| released("permute-and-flip", memory)["winner"].take();
     assert_eq!(winner(None), winner(Some("1M")));
