@@ -4,9 +4,11 @@ use nalgebra::DMatrix;
 
 use super::Tensor;
 use super::architecture::Architecture;
+use super::convolution::Deltas;
 use super::gradients::{Contribution, Gradients};
 use super::layer::{FEW, Layer};
 use super::loss::ExampleLabels;
+use super::sparse_maps::winners_suit;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::parallel::{share_out, threads_for};
@@ -255,28 +257,43 @@ impl Classifier {
         let mut shares = block.layers.into_iter().rev();
         let mut end = self.parameters.len();
         let first_trained = layers.iter().position(|layer| layer.parameters() > 0);
+        let mut winners: Option<Vec<usize>> = None;
         for (index, layer) in layers.iter().enumerate().rev() {
             let inputs = if index == 0 { features } else { outputs[index - 1].as_slice() };
             let parameters = &self.parameters[end - layer.parameters()..end];
             end -= layer.parameters();
+            let slopes = match &winners {
+                Some(at) => Deltas::Winners(&deltas, at),
+                None => Deltas::All(&deltas),
+            };
             if layer.parameters() > 0 {
                 match (layer, shares.next()) {
                     (Layer::Convolution(convolution), Some(LayerShare::Formed(formed))) => {
-                        convolution.gradients(inputs, &deltas, formed);
+                        convolution.gradients(inputs, slopes, formed);
                     }
-                    (_, Some(LayerShare::Outer { inputs: to, deltas: slopes })) => {
+                    (_, Some(LayerShare::Outer { inputs: to, deltas: own })) => {
                         if !to.is_empty() {
                             to.copy_from_slice(inputs);
                         }
-                        slopes.copy_from_slice(&deltas);
+                        own.copy_from_slice(&deltas);
                     }
                     _ => {}
                 }
             }
             if first_trained.is_some_and(|first| index > first) {
-                let mut to = vec![0.0; inputs.len()];
-                layer.backward(parameters, inputs, &outputs[index], &deltas, &mut to);
-                deltas = to;
+                winners = match (layer, &layers[index - 1]) {
+                    (Layer::MaxPool(pool), Layer::Convolution(before))
+                        if winners_suit(before, pool) =>
+                    {
+                        Some(pool.winner_places(inputs))
+                    }
+                    _ => {
+                        let mut to = vec![0.0; inputs.len()];
+                        layer.backward(parameters, inputs, &outputs[index], slopes, &mut to);
+                        deltas = to;
+                        None
+                    }
+                };
             }
         }
     }

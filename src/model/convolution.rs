@@ -43,6 +43,29 @@ pub struct Pool {
     pub stride: usize,
 }
 
+/// d loss / d outputs of a layer, for one example or a block of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Deltas<'a> {
+    /// Of every output.
+    All(&'a [f64]),
+    /// Of the winners of windows, as many for each map, and where each is among the outputs of its
+    /// example; those of all other outputs are zero.
+    Winners(&'a [f64], &'a [usize]),
+}
+
+impl Deltas<'_> {
+    /// One of so many equal parts.
+    pub fn part(self, index: usize, parts: usize) -> Self {
+        let range = |length: usize| index * (length / parts)..(index + 1) * (length / parts);
+        match self {
+            Self::All(deltas) => Self::All(&deltas[range(deltas.len())]),
+            Self::Winners(deltas, at) => {
+                Self::Winners(&deltas[range(deltas.len())], &at[range(at.len())])
+            }
+        }
+    }
+}
+
 impl Volume {
     pub fn size(&self) -> usize {
         self.channels * self.height * self.width
@@ -188,24 +211,21 @@ impl Convolution {
         }
     }
 
-    pub(super) fn backward(&self, parameters: &[f64], deltas: &[f64], to: &mut [f64]) {
+    pub(super) fn backward(&self, parameters: &[f64], deltas: Deltas<'_>, to: &mut [f64]) {
         let (positions, patch) = (self.output().plane(), self.patch());
         let weights = &parameters[..patch * self.filters];
         let (mut patches, mut frame) = (Vec::new(), self.empty_frame());
         let mut marks = Marks::new(self);
-        let pairs = to
-            .chunks_exact_mut(self.input.size())
-            .zip(deltas.chunks_exact(positions * self.filters));
-        for (image, deltas) in pairs {
+        let count = to.len() / self.input.size();
+        for (index, image) in to.chunks_exact_mut(self.input.size()).enumerate() {
+            let deltas = deltas.part(index, count);
             let target = if self.padding == 0 { &mut *image } else { frame.as_mut_slice() };
             if marks.are_worthwhile(deltas) {
-                for (map, weights) in
-                    deltas.chunks_exact(positions).zip(weights.chunks_exact(patch))
-                {
-                    marks.find(map);
+                for (filter, weights) in weights.chunks_exact(patch).enumerate() {
+                    marks.find(deltas, filter);
                     marks.add_back(weights, target);
                 }
-            } else {
+            } else if let Deltas::All(deltas) = deltas {
                 patches.resize(positions * patch, 0.0);
                 let weights = transposed(weights, patch, self.filters);
                 multiply(&mut patches, &plain(deltas, positions, self.filters), &weights, 0.0);
@@ -223,29 +243,35 @@ impl Convolution {
     }
 
     /// The gradient of every example, one per column of `gradients`.
-    pub(super) fn gradients<T: Many>(&self, images: &[f64], deltas: &[f64], gradients: &mut [T]) {
+    pub(super) fn gradients<T: Many>(
+        &self,
+        images: &[f64],
+        deltas: Deltas<'_>,
+        gradients: &mut [T],
+    ) {
         let (positions, patch) = (self.output().plane(), self.patch());
         let (mut patches, mut frame) = (Vec::new(), self.empty_frame());
         let mut marks = Marks::new(self);
         let parameters = (patch + 1) * self.filters;
-        let examples = images
-            .chunks_exact(self.input.size())
-            .zip(deltas.chunks_exact(positions * self.filters))
-            .zip(gradients.chunks_exact_mut(parameters));
+        let count = images.len() / self.input.size();
+        let examples =
+            images.chunks_exact(self.input.size()).zip(gradients.chunks_exact_mut(parameters));
         let mut room = Vec::new();
-        for ((image, deltas), gradient) in examples {
+        for (index, (image, gradient)) in examples.enumerate() {
+            let deltas = deltas.part(index, count);
             let image = self.framed(image, &mut frame);
             T::write(gradient, &mut room, |gradient| {
                 let (weights, biases) = gradient.split_at_mut(patch * self.filters);
                 if marks.are_worthwhile(deltas) {
                     let filters = weights.chunks_exact_mut(patch).zip(biases);
-                    for (map, (weights, bias)) in deltas.chunks_exact(positions).zip(filters) {
-                        marks.find(map);
+                    for (filter, (weights, bias)) in filters.enumerate() {
+                        marks.find(deltas, filter);
                         marks.write_sums(image, weights);
                         *bias = marks.deltas().sum();
                     }
                     return;
                 }
+                let Deltas::All(deltas) = deltas else { return };
                 patches.resize(positions * patch, 0.0);
                 self.patches(image, &mut patches);
                 let patches = transposed(&patches, positions, patch);
@@ -281,6 +307,16 @@ impl Pool {
         {
             self.winners(image, |position, winner, _| to[winner] += deltas[position]);
         }
+    }
+
+    /// Where the winner of each window is in its image.
+    pub(super) fn winner_places(&self, images: &[f64]) -> Vec<usize> {
+        let (images, windows) = (images.chunks_exact(self.input.size()), self.output().size());
+        let mut places = vec![0; images.len() * windows];
+        for (image, places) in images.zip(places.chunks_exact_mut(windows)) {
+            self.winners(image, |position, winner, _| places[position] = winner);
+        }
+        places
     }
 
     /// Each window with the position in the image of its largest number, and that number.

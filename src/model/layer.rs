@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::convolution::{Convolution, Pool};
+use super::convolution::{Convolution, Deltas, Pool};
 use crate::numeric::product::{multiply, plain, transposed};
 use crate::numeric::tall::{add_combinations, add_inner_products};
 
@@ -133,14 +133,18 @@ impl Layer {
         parameters: &[f64],
         inputs: &[f64],
         outputs: &[f64],
-        deltas: &[f64],
+        deltas: Deltas<'_>,
         to: &mut [f64],
     ) {
-        match self {
-            Self::Dense(dense) | Self::Linear(dense) => dense.backward(parameters, deltas, to),
-            Self::Convolution(convolution) => convolution.backward(parameters, deltas, to),
-            Self::MaxPool(pool) => pool.backward(inputs, deltas, to),
-            Self::Normalise(size) => {
+        match (self, deltas) {
+            (Self::Convolution(convolution), _) => convolution.backward(parameters, deltas, to),
+            // Only a convolution is passed winners.
+            (_, Deltas::Winners(..)) => {}
+            (Self::Dense(dense) | Self::Linear(dense), Deltas::All(deltas)) => {
+                dense.backward(parameters, deltas, to);
+            }
+            (Self::MaxPool(pool), Deltas::All(deltas)) => pool.backward(inputs, deltas, to),
+            (Self::Normalise(size), Deltas::All(deltas)) => {
                 // d(x/‖x‖): a change along x has no effect.
                 let examples = inputs.chunks_exact(*size).zip(outputs.chunks_exact(*size));
                 let slopes = deltas.chunks_exact(*size).zip(to.chunks_exact_mut(*size));
@@ -152,12 +156,12 @@ impl Layer {
                     }
                 }
             }
-            Self::Activation(activation, _) => {
+            (Self::Activation(activation, _), Deltas::All(deltas)) => {
                 for ((to, delta), output) in to.iter_mut().zip(deltas).zip(outputs) {
                     *to = delta * activation.slope(*output);
                 }
             }
-            Self::Margins(_) => to.copy_from_slice(deltas),
+            (Self::Margins(_), Deltas::All(deltas)) => to.copy_from_slice(deltas),
         }
     }
 }

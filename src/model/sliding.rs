@@ -51,17 +51,25 @@ impl WithSimd for Slide<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let registers = self.output.width.div_ceil(S::F64_LANES);
-        match registers.div_ceil(registers.div_ceil(WIDEST)) {
-            1 => self.slide::<S, 1>(simd),
-            _ => self.slide::<S, WIDEST>(simd),
+        let narrow = registers.div_ceil(registers.div_ceil(WIDEST)) == 1;
+        // Filters of the usual sizes are unrolled.
+        match (self.kernel, narrow) {
+            (4, true) => self.slide::<S, 4, 1>(simd),
+            (4, false) => self.slide::<S, 4, WIDEST>(simd),
+            (8, true) => self.slide::<S, 8, 1>(simd),
+            (8, false) => self.slide::<S, 8, WIDEST>(simd),
+            (_, true) => self.slide::<S, 0, 1>(simd),
+            (_, false) => self.slide::<S, 0, WIDEST>(simd),
         }
     }
 }
 
 impl Slide<'_> {
+    /// `SIDE` is the side of the filters, or 0 if only `self` knows it.
     #[inline(always)]
-    fn slide<S: Simd, const REGISTERS: usize>(self, simd: S) {
+    fn slide<S: Simd, const SIDE: usize, const REGISTERS: usize>(self, simd: S) {
         let Self { kernel, frame, output, weights, biases, image, maps } = self;
+        let kernel = if SIDE == 0 { kernel } else { SIDE };
         let (patch, wide) = (frame.channels * kernel * kernel, REGISTERS * S::F64_LANES);
         for first in (0..output.channels).step_by(FILTERS) {
             let filters = FILTERS.min(output.channels - first);

@@ -3,12 +3,13 @@
 //! Pooling passes each delta to the one winner of its window and zeros to all others: in a 2 × 2
 //! window a quarter is left. The sums then run over the few marked positions, straight from the
 //! image, without patches and with a fraction of the multiplications. Nothing is approximated: the
-//! terms left out are zero.
+//! terms left out are zero. Straight after pooling they are not even written down; after an activation
+//! between the two they are found among the others.
 #![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::convolution::Convolution;
+use super::convolution::{Convolution, Deltas, Pool};
 
 /// If one position in this many is marked, the marks are as much work as a matrix product over all
 /// positions.
@@ -20,35 +21,63 @@ const LINES: usize = 4;
 /// Positions of a map that are not zero.
 pub(super) struct Marks<'a> {
     convolution: &'a Convolution,
-    /// The start of each patch in a channel of the framed image, and its delta; with room for all
-    /// positions.
+    /// The start of the patch of each position, in a channel of the framed image.
+    starts: Vec<usize>,
+    /// The start of the patch of each mark, and its delta; with room for all positions.
     found: Vec<(usize, f64)>,
     count: usize,
 }
 
+/// Whether the winners of a pool right after this convolution are few enough, and its filters have a
+/// usual size.
+pub(super) fn winners_suit(convolution: &Convolution, pool: &Pool) -> bool {
+    few(convolution, pool.output().size(), pool.input.size())
+}
+
+fn few(convolution: &Convolution, marked: usize, positions: usize) -> bool {
+    matches!(convolution.kernel, 4 | 8) && WORTHWHILE * marked <= positions
+}
+
 impl<'a> Marks<'a> {
     pub fn new(convolution: &'a Convolution) -> Self {
+        let (output, stride) = (convolution.output(), convolution.stride);
+        let line = convolution.frame().width * stride;
+        let starts = (0..output.height)
+            .flat_map(|row| (0..output.width).map(move |column| row * line + column * stride))
+            .collect();
         // One more: unmarked positions are also written, and overwritten by the next.
-        let found = vec![(0, 0.0); convolution.output().plane() + 1];
-        Self { convolution, found, count: 0 }
+        let found = vec![(0, 0.0); output.plane() + 1];
+        Self { convolution, starts, found, count: 0 }
     }
 
     /// Whether few enough of an example's deltas are not zero, and the filters have a usual size.
-    pub fn are_worthwhile(&self, deltas: &[f64]) -> bool {
-        let marked = deltas.iter().filter(|delta| **delta != 0.0).count();
-        matches!(self.convolution.kernel, 4 | 8) && WORTHWHILE * marked <= deltas.len()
+    pub fn are_worthwhile(&self, deltas: Deltas<'_>) -> bool {
+        match deltas {
+            Deltas::All(deltas) => {
+                let marked = deltas.iter().filter(|delta| **delta != 0.0).count();
+                few(self.convolution, marked, deltas.len())
+            }
+            Deltas::Winners(..) => true,
+        }
     }
 
-    /// The marks of one map.
-    pub fn find(&mut self, map: &[f64]) {
-        let (output, stride) = (self.convolution.output(), self.convolution.stride);
-        let line = self.convolution.frame().width * stride;
-        self.count = 0;
-        for (row, deltas) in map.chunks_exact(output.width).enumerate() {
-            for (column, delta) in deltas.iter().enumerate() {
-                // No branch, because the zeros are unpredictable.
-                self.found[self.count] = (row * line + column * stride, *delta);
-                self.count += usize::from(*delta != 0.0);
+    /// The marks of the map of one filter.
+    pub fn find(&mut self, deltas: Deltas<'_>, filter: usize) {
+        match deltas.part(filter, self.convolution.filters) {
+            Deltas::All(map) => {
+                self.count = 0;
+                for (start, delta) in self.starts.iter().zip(map) {
+                    // No branch, because the zeros are unpredictable.
+                    self.found[self.count] = (*start, *delta);
+                    self.count += usize::from(*delta != 0.0);
+                }
+            }
+            Deltas::Winners(deltas, at) => {
+                let first = filter * self.starts.len();
+                self.count = deltas.len();
+                for (found, (delta, at)) in self.found.iter_mut().zip(deltas.iter().zip(at)) {
+                    *found = (self.starts[at - first], *delta);
+                }
             }
         }
     }
@@ -185,12 +214,14 @@ mod tests {
             let (positions, patch) = (convolution.output().plane(), convolution.patch());
             let image = numbers(input.size(), 1);
             let parameters = numbers((patch + 1) * 6, 2);
-            // Every fifth delta is not zero, and in the second case every other one.
+            // Every fifth delta of a map is not zero, and in the second case every other one.
             for nth in [5, 2] {
-                let some = |(i, delta)| if i % nth == 0 { delta } else { 0.0 };
+                let marked = |at: usize| (at % positions).is_multiple_of(nth);
+                let some = |(at, delta)| if marked(at) { delta } else { 0.0 };
                 let deltas: Vec<f64> =
                     numbers(positions * 6, 3).into_iter().enumerate().map(some).collect();
-                assert_eq!(Marks::new(&convolution).are_worthwhile(&deltas), nth == 5);
+                let all = Deltas::All(&deltas);
+                assert_eq!(Marks::new(&convolution).are_worthwhile(all), nth == 5);
                 // The definition, position by position: d output / d (weight, pixel).
                 let mut wanted = vec![0.0; parameters.len()];
                 let mut back = vec![0.0; input.size()];
@@ -211,12 +242,16 @@ mod tests {
                         }
                     }
                 }
-                let mut found = vec![9.0; parameters.len()];
-                convolution.gradients(&image, &deltas, &mut found);
-                assert_eq!(found, wanted, "{kernel} {stride} {padding} {nth}");
-                let mut found = vec![0.0; input.size()];
-                convolution.backward(&parameters, &deltas, &mut found);
-                assert_eq!(found, back, "{kernel} {stride} {padding} {nth}");
+                let at: Vec<usize> = (0..deltas.len()).filter(|at| marked(*at)).collect();
+                let theirs: Vec<f64> = at.iter().map(|at| deltas[*at]).collect();
+                for deltas in [all, Deltas::Winners(&theirs, &at)] {
+                    let mut found = vec![9.0; parameters.len()];
+                    convolution.gradients(&image, deltas, &mut found);
+                    assert_eq!(found, wanted, "{kernel} {stride} {padding} {nth}");
+                    let mut found = vec![0.0; input.size()];
+                    convolution.backward(&parameters, deltas, &mut found);
+                    assert_eq!(found, back, "{kernel} {stride} {padding} {nth}");
+                }
             }
         }
     }

@@ -67,6 +67,16 @@ pub enum Examples<'a> {
     Singles(&'a [f32]),
 }
 
+impl Examples<'_> {
+    /// Adds their numbers, each multiplied by `scale`, to those of others.
+    pub fn append_to(&self, numbers: &mut Vec<f64>, scale: f64) {
+        Arch::new().dispatch(|| match self {
+            Self::Doubles(own) => numbers.extend(own.iter().map(|x| scale * x)),
+            Self::Singles(own) => numbers.extend(own.iter().map(|x| scale * f64::from(*x))),
+        });
+    }
+}
+
 /// Examples that can be read as doubles.
 pub trait ExampleColumns: Clone + Send + Sync {
     /// The numbers of an example.

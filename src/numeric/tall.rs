@@ -6,35 +6,36 @@
 #![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use nalgebra::{DMatrix, Scalar};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Matrix;
-use super::fused::Kept;
+use super::fused::{Kept, MOST_LANES};
 use super::parallel::{self, parts_for, share_out};
 use super::product::for_columns;
 
-/// Of the few, columns that are multiplied at once.
+/// Of the few, the most columns that are multiplied at once.
 const FEW: usize = 3;
 /// The same for the many: with [`FEW`], twelve sums and their factors fill the sixteen registers of
 /// AVX2. A single that becomes a double needs one more register, so there are nine.
 const DOUBLES: usize = 4;
 const SINGLES: usize = 3;
 
-/// Rows of the few that stay in the second-level cache, and of the many that stay in the
-/// first-level cache. Memory is read in long runs.
+/// Rows of the few that stay in the second-level cache, and rows of the many that stay in the
+/// first-level cache, beside those of the few. Memory is read in long runs.
 const STRETCH: usize = 6144;
-const PIECE: usize = 512;
+const PIECE: usize = 400;
 
-/// Sums that are added to at once, and registers of each. They stay in registers while so many
-/// columns are added, whose next rows stay in the first-level cache until all sums are done.
-const SUMS: usize = 3;
-const REGISTERS: usize = 3;
+/// The most sums that are added to at once. They stay in registers while so many columns are added,
+/// whose next rows stay in the first-level cache until all sums are done.
+const SUMS: usize = 5;
 const ADDED: usize = 16;
 const BIT: usize = 384;
 
-/// More parts would have short runs.
+/// The least rows of a part, and the most parts: more would have short runs.
+const LEAST_PART: usize = 512;
 const MOST_PARTS: usize = 16;
 
 /// The least multiplications per thread: on a busy machine a new thread has to wait.
@@ -78,7 +79,7 @@ pub fn add_combinations<T: Many>(many: &[T], length: usize, few: &[f64], sums: &
     }
     let count = many.len() / length;
     // Split by shape alone: the remainder of a part is rounded differently from its registers.
-    let parts = parts_for(count * sums.len(), length, PIECE).min(MOST_PARTS);
+    let parts = parts_for(count * sums.len(), length, LEAST_PART).min(MOST_PARTS);
     let share = length.div_ceil(parts).next_multiple_of(BIT);
     let part = |first| PartialProduct { many, few, length, count, first, sums: Vec::new() };
     let mut parts: Vec<_> = (0..length).step_by(share).map(part).collect();
@@ -89,6 +90,14 @@ pub fn add_combinations<T: Many>(many: &[T], length: usize, few: &[f64], sums: &
     }
     let arch = Arch::new();
     share_out(parts, parallel::threads(), &|part: PartialProduct<'_, T>| arch.dispatch(part));
+}
+
+/// ‖x‖² of a single column.
+pub fn squared_length<T: Many>(column: &[T]) -> f64 {
+    let mut square = [0.0];
+    let (length, squares) = (column.len(), &mut square[..]);
+    Arch::new().dispatch(SquaredLengths { columns: column, length, squares });
+    square[0]
 }
 
 /// ‖x‖² of each column of `length` numbers.
@@ -178,26 +187,37 @@ impl<T: Many> Tiles<'_, T> {
         let wanted = few.len() / length;
         for stretch in (0..length).step_by(STRETCH) {
             let end = (stretch + STRETCH).min(length);
+            let piece = even_share(end - stretch, PIECE).next_multiple_of(MOST_LANES);
             let columns = many.chunks(MANY * length).zip(products.chunks_mut(MANY * wanted));
             for (many, products) in columns {
-                for from in (stretch..end).step_by(PIECE) {
-                    let rows = (from, (from + PIECE).min(end));
+                for from in (stretch..end).step_by(piece) {
+                    let rows = (from, (from + piece).min(end));
                     let many = pieces::<T, MANY>(many, length, rows);
-                    for (index, few) in few.chunks(FEW * length).enumerate() {
-                        // The results of repeated columns are left out.
-                        let kept = few.len() / length;
-                        let tile = tile(simd, many, pieces(few, length, rows));
-                        for (products, tile) in products.chunks_exact_mut(wanted).zip(tile) {
-                            let products = &mut products[FEW * index..][..kept];
-                            for (product, part) in products.iter_mut().zip(tile) {
-                                *product += part;
+                    let mut first = 0;
+                    while first < wanted {
+                        let together = even_share(wanted - first, FEW);
+                        let few = &few[first * length..][..together * length];
+                        let products = (&mut *products, wanted, first);
+                        match together {
+                            1 => add_tile(simd, many, pieces::<_, 1>(few, length, rows), products),
+                            2 => add_tile(simd, many, pieces::<_, 2>(few, length, rows), products),
+                            _ => {
+                                add_tile(simd, many, pieces::<_, FEW>(few, length, rows), products);
                             }
                         }
+                        first += together;
                     }
                 }
             }
         }
     }
+}
+
+/// The first of the fewest equal shares of at most `most`: four are two and two, rather than three
+/// and one.
+#[inline(always)]
+fn even_share(left: usize, most: usize) -> usize {
+    left.div_ceil(left.div_ceil(most).max(1))
 }
 
 /// These rows of the columns, with the last column repeated if there are fewer.
@@ -215,42 +235,46 @@ fn pieces<T, const COUNT: usize>(
     pieces
 }
 
+/// Adds the products of a tile to those from `first` on, of `wanted` for each of the many. The
+/// results of repeated columns are left out.
 #[inline(always)]
-fn tile<S: Simd, T: Many, const MANY: usize>(
+fn add_tile<S: Simd, T: Many, const FEW: usize, const MANY: usize>(
     simd: S,
     many: [&[T]; MANY],
-    [x, y, z]: [&[f64]; FEW],
-) -> [[f64; FEW]; MANY] {
-    let (x, x_rest) = S::as_simd_f64s(x);
-    let ((y, y_rest), (z, z_rest)) = (S::as_simd_f64s(y), S::as_simd_f64s(z));
-    let (count, lanes) = (x.len(), S::F64_LANES);
-    let (y, z) = (&y[..count], &z[..count]);
-    let mut whole = many;
-    for many in &mut whole {
-        *many = &many[..count * lanes];
+    few: [&[f64]; FEW],
+    (products, wanted, first): (&mut [f64], usize, usize),
+) {
+    let lanes = S::F64_LANES;
+    let whole = few[0].len() / lanes * lanes;
+    let (mut wide_few, mut wide_many) = ([S::as_simd_f64s(&few[0][..whole]).0; FEW], many);
+    for (wide, few) in wide_few.iter_mut().zip(few) {
+        *wide = &S::as_simd_f64s(few).0[..whole / lanes];
+    }
+    for many in &mut wide_many {
+        *many = &many[..whole];
     }
     let mut sums = [[simd.splat_f64s(0.0); FEW]; MANY];
-    for i in 0..count {
-        let few = [x[i], y[i], z[i]];
-        for (many, sums) in whole.iter().zip(&mut sums) {
+    for i in 0..whole / lanes {
+        let mut factors = [simd.splat_f64s(0.0); FEW];
+        for (factor, few) in factors.iter_mut().zip(wide_few) {
+            *factor = few[i];
+        }
+        for (many, sums) in wide_many.iter().zip(&mut sums) {
             let many = T::lanes::<S>(&many[i * lanes..][..lanes]);
-            for (sum, few) in sums.iter_mut().zip(few) {
-                *sum = simd.mul_add_e_f64s(many, few, *sum);
+            for (sum, factor) in sums.iter_mut().zip(factors) {
+                *sum = simd.mul_add_e_f64s(many, factor, *sum);
             }
         }
     }
-    let mut products = [[0.0; FEW]; MANY];
-    for ((products, sums), many) in products.iter_mut().zip(sums).zip(many) {
-        let few = [x_rest, y_rest, z_rest];
-        for ((product, sum), few) in products.iter_mut().zip(sums).zip(few) {
+    for ((products, sums), many) in products.chunks_exact_mut(wanted).zip(sums).zip(many) {
+        for ((product, sum), few) in products[first..].iter_mut().zip(sums).zip(few) {
             let mut rest = 0.0;
-            for (many, few) in many[count * lanes..].iter().zip(few) {
+            for (many, few) in many[whole..].iter().zip(&few[whole..]) {
                 rest += (*many).into() * few;
             }
-            *product = simd.reduce_sum_f64s(sum) + rest;
+            *product += simd.reduce_sum_f64s(sum) + rest;
         }
     }
-    products
 }
 
 /// Some rows of a product of the many with the few.
@@ -282,27 +306,18 @@ impl<T: Many> WithSimd for PartialProduct<'_, T> {
                         length,
                         count: added,
                     };
-                    let wanted = sums.len();
                     let mut first = 0;
-                    while first < wanted {
-                        // Four are two and two, rather than three and one.
-                        let left = wanted - first;
-                        let together = left.div_ceil(left.div_ceil(SUMS));
+                    while first < sums.len() {
+                        let together = even_share(sums.len() - first, SUMS);
                         let few = &few[first * count + group..];
-                        let factors = |index: usize| &few[index * count..][..added];
-                        match &mut sums[first..first + together] {
-                            [a] => many.add(simd, [factors(0)], [&mut a[from..to]]),
-                            [a, b] => many.add(
-                                simd,
-                                [factors(0), factors(1)],
-                                [&mut a[from..to], &mut b[from..to]],
-                            ),
-                            [a, b, c] => many.add(
-                                simd,
-                                [factors(0), factors(1), factors(2)],
-                                [&mut a[from..to], &mut b[from..to], &mut c[from..to]],
-                            ),
-                            _ => {}
+                        let sums = &mut sums[first..first + together];
+                        // As many registers as can be filled, and some for the factors.
+                        match together {
+                            1 => many.add::<S, 1, 4>(simd, few, count, sums, from..to),
+                            2 => many.add::<S, 2, 4>(simd, few, count, sums, from..to),
+                            3 => many.add::<S, 3, 3>(simd, few, count, sums, from..to),
+                            4 => many.add::<S, 4, 2>(simd, few, count, sums, from..to),
+                            _ => many.add::<S, SUMS, 2>(simd, few, count, sums, from..to),
                         }
                         first += together;
                     }
@@ -320,33 +335,40 @@ struct Added<'a, T> {
 }
 
 impl<T: Many> Added<'_, T> {
-    /// sum += Σ factor·column, for every sum.
+    /// sum += Σ factor·column, for every sum; the factors of a sum are every `stride` numbers of
+    /// `few`.
     #[inline(always)]
-    fn add<S: Simd, const SUMS: usize>(
+    fn add<S: Simd, const SUMS: usize, const REGISTERS: usize>(
         &self,
         simd: S,
-        factors: [&[f64]; SUMS],
-        mut sums: [&mut [f64]; SUMS],
+        few: &[f64],
+        stride: usize,
+        sums: &mut [&mut [f64]],
+        range: Range<usize>,
     ) {
-        let (rows, height) = (sums[0].len(), REGISTERS * S::F64_LANES);
+        let (rows, height) = (range.len(), REGISTERS * S::F64_LANES);
         let mut by_column = [[0.0; SUMS]; ADDED];
-        for (sum, factors) in factors.into_iter().enumerate() {
-            for (slots, factor) in by_column.iter_mut().zip(factors) {
+        for (sum, factors) in few.chunks(stride).take(SUMS).enumerate() {
+            for (slots, factor) in by_column[..self.count].iter_mut().zip(factors) {
                 slots[sum] = *factor;
             }
         }
         let by_column = &by_column[..self.count];
+        let mut parts: [&mut [f64]; SUMS] = std::array::from_fn(|_| Default::default());
+        for (part, sum) in parts.iter_mut().zip(sums) {
+            *part = &mut sum[range.clone()];
+        }
         let (high, whole) = (rows / height * height, rows / S::F64_LANES * S::F64_LANES);
         for at in (0..high).step_by(height) {
-            self.strip::<S, SUMS, REGISTERS>(simd, at, by_column, &mut sums);
+            self.strip::<S, SUMS, REGISTERS>(simd, at, by_column, &mut parts);
         }
         for at in (high..whole).step_by(S::F64_LANES) {
-            self.strip::<S, SUMS, 1>(simd, at, by_column, &mut sums);
+            self.strip::<S, SUMS, 1>(simd, at, by_column, &mut parts);
         }
         for at in whole..rows {
             for (index, factors) in by_column.iter().enumerate() {
                 let many: f64 = self.numbers[index * self.length + at].into();
-                for (sum, factor) in sums.iter_mut().zip(factors) {
+                for (sum, factor) in parts.iter_mut().zip(factors) {
                     sum[at] += factor * many;
                 }
             }
@@ -370,14 +392,14 @@ impl<T: Many> Added<'_, T> {
         }
         for (index, factors) in by_column.iter().enumerate() {
             let many = &self.numbers[index * self.length + at..][..height];
-            let mut wide = [simd.splat_f64s(0.0); SUMS];
-            for (wide, factor) in wide.iter_mut().zip(factors) {
-                *wide = simd.splat_f64s(*factor);
+            let mut rows = [simd.splat_f64s(0.0); REGISTERS];
+            for (register, row) in rows.iter_mut().enumerate() {
+                *row = T::lanes::<S>(&many[register * lanes..][..lanes]);
             }
-            for register in 0..REGISTERS {
-                let many = T::lanes::<S>(&many[register * lanes..][..lanes]);
-                for (tile, factor) in tile.iter_mut().zip(wide) {
-                    tile[register] = simd.mul_add_e_f64s(many, factor, tile[register]);
+            for (tile, factor) in tile.iter_mut().zip(factors) {
+                let factor = simd.splat_f64s(*factor);
+                for (entry, row) in tile.iter_mut().zip(rows) {
+                    *entry = simd.mul_add_e_f64s(row, factor, *entry);
                 }
             }
         }
@@ -440,6 +462,9 @@ mod tests {
             let shares = whole_numbers(many.ncols(), few.ncols(), 3);
             assert_eq!(few_combinations(&many, &shares), &many * &shares);
             let squares: Vec<f64> = many.column_iter().map(|it| it.norm_squared()).collect();
+            let singly: Vec<f64> =
+                many.column_iter().map(|it| squared_length(it.as_slice())).collect();
+            assert_eq!(singly, squares);
             assert_eq!(
                 squared_lengths(many.as_slice(), length),
                 &squares[..if length > 0 { many.ncols() } else { 0 }]

@@ -223,7 +223,7 @@ impl Kept for f32 {
 }
 
 /// More lanes than any register has.
-const MOST_LANES: usize = 16;
+pub(super) const MOST_LANES: usize = 16;
 
 /// One part of the examples, for the widest instructions of the machine.
 struct Pass<'a, T, S> {

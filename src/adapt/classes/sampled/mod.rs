@@ -43,7 +43,7 @@ use crate::model::{Classifier, ExampleLabels, Gradients};
 use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::parallel::{even, parts_for};
 use crate::numeric::rounding::summation_error;
-use crate::numeric::tall::squared_lengths;
+use crate::numeric::tall::squared_length;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{ClippedSum, Contributions};
 
@@ -297,19 +297,18 @@ fn taken_from(
     at: impl Iterator<Item = usize>,
     width: usize,
 ) -> Matrix {
-    let (dimension, mut room) = (from.dimension(), Vec::new());
+    let dimension = from.dimension();
     let mut numbers = Vec::with_capacity(dimension * width);
     for i in at {
-        numbers.extend(from.read(i..i + 1, &mut room).iter().map(|x| scale * x));
-    }
-    numbers.resize(dimension * width, 0.0);
-    let squares = squared_lengths(&numbers, dimension);
-    for (example, square) in numbers.chunks_exact_mut(dimension.max(1)).zip(squares) {
+        let first = numbers.len();
+        from.see(i..i + 1, |example| example.append_to(&mut numbers, scale));
+        let example = &mut numbers[first..];
         // The square of what is finite may be too large for a number.
-        if !square.is_finite() && !is_finite(example) {
+        if !squared_length(example).is_finite() && !is_finite(example) {
             example.fill(0.0);
         }
     }
+    numbers.resize(dimension * width, 0.0);
     Matrix::from_vec(dimension, width, numbers)
 }
 
@@ -434,6 +433,8 @@ impl SampledObjective {
         let parts = parts_for(work, sample.count(), block.max(LEAST_PART));
         let parts = parts.min(even(CHUNK_NUMBERS / parameters.max(1)));
         let share = sample.count().div_ceil(parts).max(1);
+        // As few blocks as there must be, of one size.
+        let block = share.div_ceil(share.div_ceil(block)).next_multiple_of(model.multiple());
         let parts: Vec<_> = Sampled::blocks(0..sample.count(), share).collect();
         sum.add_parts(parts.len(), |part, sum| {
             for block in Sampled::blocks(parts[part].clone(), block) {
