@@ -602,7 +602,6 @@ mod tests {
         );
         assert!(alone.unwrap().plan().is_err());
 
-        let mut work = ready(&two);
         let mut candidates = lineup(&two).candidates().to_vec();
         candidates.push(Candidate { name: "no labels".to_owned(), data: Ok(unlabelled.into()) });
         let settings = RankingSettings {
@@ -611,7 +610,8 @@ mod tests {
             ..RankingSettings::default()
         };
         let lineup = Lineup::new(&settings, candidates, (500, 3), None, BOUNDS).unwrap();
-        work = PrivateErrors { lineup, models: Vec::new(), measure: None, done: 0, ..work };
+        let private = Private::new(Supply::from(along(1.0, 500, 1)));
+        let mut work = PrivateErrors::new(lineup, 3, &private, (500, 1)).unwrap();
         while !work.step().unwrap().done {}
         let plan = [work.plan().unwrap()];
         let lines = drawn(&work, &Calibrated::noiseless(&plan, 1e-6), 0);
