@@ -60,7 +60,7 @@ fn main() {
     };
     let mut behind = peers::Behind::default();
     for (name, architecture, rounds) in [
-        ("softmax", Architecture::linear(PIXELS, 10), 50),
+        ("softmax", Architecture::linear(PIXELS, 10), 2000),
         ("probe", Architecture::probe(image, 10), 8),
     ] {
         let architecture = architecture.unwrap();

@@ -69,7 +69,7 @@ def numpy_softmax(kind):
         delta *= np.minimum(1, CLIP / np.sqrt(squares))[:, None]
         return delta.T @ x, delta.sum(0)
 
-    return best(step, 100)
+    return best(step, 2000)
 
 
 def patches(images, size):
@@ -151,7 +151,7 @@ def jax_softmax(jax, kind):
         delta = delta * jnp.minimum(1, CLIP / jnp.sqrt(squares))[:, None]
         return delta.T @ x, delta.sum(0)
 
-    return best(lambda: jax.block_until_ready(step(w, b, members)), 100)
+    return best(lambda: jax.block_until_ready(step(w, b, members)), 2000)
 
 
 def jax_probe(jax, kind, block):
