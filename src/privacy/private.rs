@@ -33,9 +33,9 @@
 //! * *Outside*, a `fn` pointer can do the same with its own `static` or with a file. It sees values
 //!   that its own program wrapped, or those of an assembled run.
 //! * `try_map` passes on an error that the closure made. The callers are the preparation of tables
-//!   (`engine::assembly`, `engine::ranking`), whose errors name file, line and column, and exact
-//!   rankings, which are only for the curator. Everything else uses `try_transform` or
-//!   `map_usable`, whose failures are [`PrivateFault`]s.
+//!   (`engine::assembly`, `engine::ranking`), whose errors name file, line and column, and rankings,
+//!   which prepare the records of large tables when they need them. Everything else uses
+//!   `try_transform` or `map_usable`, whose failures are [`PrivateFault`]s.
 //! * `Released::map` and `and` rely on the method that the rest is public. The audit checks this
 //!   for every method.
 //! * Kernels that sum over all records in one pass (profiled and weighted methods, moments) clip
