@@ -380,9 +380,9 @@ impl Conditions {
     /// label depends on its number alone.
     pub fn in_blocks(&self, records: &Supply, mut work: impl FnMut(&Gradients)) -> Result<()> {
         let mut labels = self.labels()?;
-        let numbers: Vec<usize> = (0..records.len()).collect();
-        numbers.chunks(BLOCK).try_for_each(|some| {
-            work(&self.gradients_with(&records.features(some)?, &mut labels)?);
+        (0..records.len()).step_by(BLOCK).try_for_each(|first| {
+            let block: Vec<usize> = (first..records.len().min(first + BLOCK)).collect();
+            work(&self.gradients_with(&records.features(&block)?, &mut labels)?);
             Ok(())
         })
     }
