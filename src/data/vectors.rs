@@ -203,11 +203,8 @@ impl Vectors {
     /// A column for each position.
     pub fn columns(&self) -> Result<Vec<Numbers>> {
         let mut columns = vec![Numbers::default(); self.width];
-        for column in &mut columns {
-            match self.space() {
-                Some(space) => column.move_to(space)?,
-                None => column.reserve_exact(self.len()),
-            }
+        if let Some(space) = self.space() {
+            columns.iter_mut().try_for_each(|column| column.move_to(space))?;
         }
         for row in 0..self.len() {
             for (column, number) in columns.iter_mut().zip(self.row(row).numbers()) {

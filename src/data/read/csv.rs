@@ -194,10 +194,8 @@ impl CsvPiece {
             self.move_to(&space)?;
         }
         for column in &mut self.columns {
-            match column {
-                Column::Numbers(cells) => cells.reserve_exact(more),
-                Column::Text(cells) => cells.reserve_exact(more),
-                Column::Vectors(_) => {}
+            if let Column::Text(cells) = column {
+                cells.reserve_exact(more);
             }
         }
         Ok(())

@@ -118,14 +118,12 @@ fn make_room(
     });
     let in_lists: u64 = in_lists.sum();
     let space = input.room(numbers * rows as u64 + in_lists, texts * rows as u64)?;
+    let Some(space) = space else { return Ok(()) };
     for builder in builders {
-        match (&mut builder.cells, &space) {
-            (ColumnCells::Numbers(cells), None) => cells.reserve_exact(rows),
-            (ColumnCells::Numbers(cells), Some(space)) => cells.move_to(space)?,
-            (ColumnCells::Lists(lists), Some(space)) => {
-                lists.move_to(space)?;
-            }
-            (ColumnCells::Text(_) | ColumnCells::Lists(_), _) => {}
+        match &mut builder.cells {
+            ColumnCells::Numbers(cells) => cells.move_to(&space)?,
+            ColumnCells::Lists(lists) => lists.move_to(&space)?,
+            ColumnCells::Text(_) => {}
         }
     }
     Ok(())
