@@ -19,73 +19,76 @@ use super::settings::RankingSettings;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::labelled_discrepancy::{Risk, discrepancy};
 use crate::data::Dataset;
-use crate::error::Error;
 use crate::model::LinearModel;
 use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{CuratorOnly, Private, Watch};
+
+/// What is compared with every candidate.
+pub struct PrivateSide {
+    /// Some of the records.
+    some: Option<Dataset>,
+    moment: Option<Matrix>,
+    /// `None` without labels.
+    risk: Option<Risk>,
+}
+
+impl PrivateSide {
+    /// Reads all records once. Where they cannot be read, the comparisons are left out.
+    pub fn of(records: &Supply) -> Self {
+        let mut moment = Matrix::zeros(records.dimension(), records.dimension());
+        let mut risk = None;
+        let read = records.in_blocks(0..records.len(), |_, block| {
+            let share = block.len() as f64 / records.len() as f64;
+            moment += second_moment(block, share);
+            risk = Risk::of(block).map(|own| own.times(share).plus(risk.take()));
+            Ok(())
+        });
+        let (moment, risk) = if read.is_ok() { (Some(moment), risk) } else { (None, None) };
+        Self { some: records.thinned(LOOKED_AT).ok(), moment, risk }
+    }
+}
 
 /// `None` under a sealed watch.
 pub fn of(
     candidate: &Candidate,
     lineup: &Lineup,
     settings: &RankingSettings,
-    private: &Private<Supply>,
+    private: &Private<PrivateSide>,
     watch: &Watch,
 ) -> Option<CuratorOnly<Alongside>> {
     let some = candidate.data.as_ref().ok().and_then(|it| it.some(LOOKED_AT, settings.seed).ok());
     let Some(data) = some.as_deref() else {
         return private.curator(watch, |_| Alongside::default());
     };
-    let moment = moment(data, 1.0);
+    let moment = second_moment(data, 1.0);
     let source = source_only(data, DEFAULT_RIDGE).ok();
     let own = PublicModel::of(data, lineup.classes(), settings.seed).ok();
     let constant = PublicModel::constant(data).ok();
     private.curator(watch, |private| Alongside {
-        unlabelled: moment_of_all(private)
+        unlabelled: private
+            .moment
+            .as_ref()
             .map(|private| 4.0 * settings.radius.powi(2) * spectral_norm(&(private - &moment))),
         labelled: labelled(private, data, source.as_ref(), settings.radius),
         losses: own.as_ref().zip(constant.as_ref()).and_then(|(own, constant)| {
-            let private = private.thinned(LOOKED_AT).ok()?;
-            Some((own.losses(&private)?, constant.losses(&private)?))
+            let some = private.some.as_ref()?;
+            Some((own.losses(some)?, constant.losses(some)?))
         }),
     })
 }
 
 /// The second moment of records that are this share of all.
-fn moment(data: &Dataset, share: f64) -> Matrix {
+fn second_moment(data: &Dataset, share: f64) -> Matrix {
     weighted_outer_sum(&data.features, &vec![share / data.len() as f64; data.len()])
 }
 
-/// `None` if a record cannot be read.
-fn moment_of_all(records: &Supply) -> Option<Matrix> {
-    let mut sum = Matrix::zeros(records.dimension(), records.dimension());
-    let added = records.in_blocks(0..records.len(), |_, block| {
-        sum += moment(block, block.len() as f64 / records.len() as f64);
-        Ok(())
-    });
-    added.ok().map(|()| sum)
-}
-
-/// The mean loss of all records; `None` without labels.
-fn risk_of_all(records: &Supply) -> Option<Risk> {
-    let mut sum: Option<Risk> = None;
-    let added = records.in_blocks(0..records.len(), |_, block| {
-        let unlabelled = || Error::failed("the records have no labels");
-        let risk = Risk::of(block).ok_or_else(unlabelled)?;
-        let share = block.len() as f64 / records.len() as f64;
-        sum = Some(risk.times(share).plus(sum.take()));
-        Ok(())
-    });
-    added.ok().and(sum)
-}
-
 fn labelled(
-    private: &Supply,
+    private: &PrivateSide,
     public: &Dataset,
     source: Option<&LinearModel>,
     radius: f64,
 ) -> Option<f64> {
     let centre = Vector::from_column_slice(&source?.weights);
-    discrepancy(&risk_of_all(private)?, &Risk::of(public)?, &centre, radius)
+    discrepancy(private.risk.as_ref()?, &Risk::of(public)?, &centre, radius)
 }

@@ -146,8 +146,8 @@ impl Lineup {
         let mut of_data = Vec::new();
         if supplies.any(|supply| supply.is_more_than(looked_at)) {
             of_data.push(format!(
-                "discrepancies and scores of the public models are those of {looked_at} records of \
-                 every large candidate, drawn with the seed"
+                "a candidate with more than {looked_at} records is judged by {looked_at} of them, \
+                 drawn with the seed: its discrepancies, and the score of its own model"
             ));
         }
         let gaps = vec![1.0; candidates.len()];

@@ -1,6 +1,6 @@
 //! Repeats one by one: the scores of every candidate, for the curator alone.
 
-use super::blind_spots;
+use super::blind_spots::{self, PrivateSide};
 use super::candidate_line::Alongside;
 use super::candidates::Lineup;
 use super::comparison::Comparison;
@@ -15,6 +15,8 @@ pub struct Ranking {
     lineup: Lineup,
     settings: RankingSettings,
     private: Private<Supply>,
+    /// Made when the first candidate is compared with it.
+    side: Option<Private<PrivateSide>>,
     repeats: Vec<CuratorOnly<Repeat>>,
     /// `None` if the watch was sealed meanwhile.
     alongside: Vec<Option<CuratorOnly<Alongside>>>,
@@ -47,7 +49,7 @@ impl Ranking {
     pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Supply>) -> Self {
         let settings = settings.clone();
         let (repeats, alongside) = (Vec::new(), Vec::new());
-        Self { lineup, settings, private, repeats, alongside }
+        Self { lineup, settings, private, side: None, repeats, alongside }
     }
 
     /// All repeats with public data in the private role, so nothing is private.
@@ -92,8 +94,8 @@ impl Ranking {
         } else {
             let candidate = &self.lineup.candidates()[self.alongside.len()];
             let words = format!("comparing {}", candidate.name);
-            let found =
-                blind_spots::of(candidate, &self.lineup, &self.settings, &self.private, watch);
+            let side = self.side.get_or_insert_with(|| self.private.map(PrivateSide::of));
+            let found = blind_spots::of(candidate, &self.lineup, &self.settings, side, watch);
             self.alongside.push(found);
             words
         };
