@@ -206,6 +206,20 @@ impl Singles {
         }
     }
 
+    /// Looks at these examples as they are kept, one row each.
+    pub fn rows<T>(&self, at: &[usize], look: impl FnOnce(&[&[f32]]) -> T) -> T {
+        match &self.kept {
+            SinglesStorage::Memory(all) => {
+                let row = |at: &usize| &all[at * self.dimension..][..self.dimension];
+                look(&at.iter().map(row).collect::<Vec<_>>())
+            }
+            SinglesStorage::Disk(_) => {
+                let picked = self.pick(at.iter().copied().map(Some));
+                picked.rows(&(0..at.len()).collect::<Vec<_>>(), look)
+            }
+        }
+    }
+
     /// Adds examples.
     pub fn append(&mut self, more: &Self) -> Result<()> {
         debug_assert_eq!(more.dimension, self.dimension);

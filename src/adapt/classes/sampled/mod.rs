@@ -39,6 +39,7 @@ use std::sync::Arc;
 use crate::data::{Dataset, Persons};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
+use crate::model::rows::{RowGradients, RowLayer};
 use crate::model::{Classifier, ExampleLabels, Gradients};
 use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::parallel::{even, parts_for};
@@ -277,6 +278,19 @@ impl Examples {
         ExampleBatch { features: self.taken(members.iter().copied(), width), classes }
     }
 
+    /// Records in single precision and the model's only layer, for gradients without taking the
+    /// records out. A person's records have to be.
+    fn in_place<'a>(&'a self, model: &'a Classifier) -> Option<(&'a Singles, RowLayer<'a>)> {
+        match &self.features {
+            Features::Prepared { data: Prepared::Singles(data), scale }
+                if self.persons.is_none() =>
+            {
+                Some((&data.features, RowLayer::new(model, *scale)?))
+            }
+            _ => None,
+        }
+    }
+
     /// The features of some records, filled up with zeros to `width` examples.
     fn taken(&self, at: impl Iterator<Item = usize>, width: usize) -> Matrix {
         match &self.features {
@@ -436,8 +450,18 @@ impl SampledObjective {
         // As few blocks as there must be, of one size.
         let block = share.div_ceil(share.div_ceil(block)).next_multiple_of(model.multiple());
         let parts: Vec<_> = Sampled::blocks(0..sample.count(), share).collect();
+        let in_place = records.in_place(model);
         sum.add_parts(parts.len(), |part, sum| {
             for block in Sampled::blocks(parts[part].clone(), block) {
+                if let Some((features, layer)) = &in_place {
+                    let members = sample.records(&block);
+                    let classes: Vec<u32> = members.iter().map(|i| records.classes[*i]).collect();
+                    features.rows(members, |rows| {
+                        let gradients = layer.gradients(rows, self.loss.labels(&classes));
+                        sum.add(&gradients, block.len(), clip);
+                    });
+                    continue;
+                }
                 let gradients = self.gradients_in(model, records, &sample, &block)?;
                 sum.add(&gradients, block.len(), clip);
             }
@@ -473,6 +497,16 @@ impl SampledObjective {
 }
 
 impl Contributions for Gradients {
+    fn squared_norms(&self) -> Vec<f64> {
+        self.squared_norms()
+    }
+
+    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
+        self.add_weighted_sum(factors, sum);
+    }
+}
+
+impl Contributions for RowGradients<'_> {
     fn squared_norms(&self) -> Vec<f64> {
         self.squared_norms()
     }
