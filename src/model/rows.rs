@@ -106,7 +106,7 @@ impl RowGradients<'_> {
 mod tests {
     use super::*;
     use crate::numeric::Matrix;
-    use crate::numeric::columns::{ExampleColumns as _, Singles};
+    use crate::numeric::columns::Singles;
 
     /// Numbers of a few binary digits, for which single precision is exact.
     fn coarse(i: usize) -> f64 {

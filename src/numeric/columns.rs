@@ -5,7 +5,7 @@
 //!
 //! Most steps of a method read all examples once, and then memory is what they wait for. So the
 //! examples are kept in single precision where there are many, and turned into doubles a few at a
-//! time, in the cache. All arithmetic is in double precision.
+//! time, in the cache. All arithmetic is in double precision, but for the scores of [`rows`](super::rows).
 
 use std::cell::RefCell;
 use std::fmt;
