@@ -12,6 +12,7 @@
 //! | [`architecture`] | the layers of a model with several scores |
 //! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
 //! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
+//! | [`rows`] | gradients of a linear model on records as they are kept |
 //! | [`layer`], [`convolution`], [`sliding`], [`sparse_maps`], [`loss`] | the parts of these |
 
 pub mod architecture;
@@ -23,6 +24,7 @@ pub mod linear;
 pub mod logistic;
 pub mod loss;
 pub mod network;
+pub mod rows;
 pub mod shape;
 mod shape_file;
 mod sliding;

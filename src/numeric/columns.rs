@@ -5,7 +5,7 @@
 //!
 //! Most steps of a method read all examples once, and then memory is what they wait for. So the
 //! examples are kept in single precision where there are many, and turned into doubles a few at a
-//! time, in the cache. All arithmetic is in double precision.
+//! time, in the cache. All arithmetic is in double precision, but for the scores of [`rows`](super::rows).
 
 use std::cell::RefCell;
 use std::fmt;
@@ -203,6 +203,20 @@ impl Singles {
         match &self.kept {
             SinglesStorage::Memory(all) => Some(all),
             SinglesStorage::Disk(_) => None,
+        }
+    }
+
+    /// Looks at these examples as they are kept, one row each.
+    pub fn rows<T>(&self, at: &[usize], look: impl FnOnce(&[&[f32]]) -> T) -> T {
+        match &self.kept {
+            SinglesStorage::Memory(all) => {
+                let row = |at: &usize| &all[at * self.dimension..][..self.dimension];
+                look(&at.iter().map(row).collect::<Vec<_>>())
+            }
+            SinglesStorage::Disk(_) => {
+                let picked = self.pick(at.iter().copied().map(Some));
+                picked.rows(&(0..at.len()).collect::<Vec<_>>(), look)
+            }
         }
     }
 

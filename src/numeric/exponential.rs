@@ -100,6 +100,15 @@ pub fn raise(numbers: &mut [f64], p: f64) {
     four_lanes().dispatch(Raise { numbers, p });
 }
 
+/// e to the power of every number, none of them above 0.
+pub fn exponentials(numbers: &mut [f64]) {
+    four_lanes().dispatch(|| {
+        for number in numbers {
+            *number = exp(*number);
+        }
+    });
+}
+
 /// [`raise`], for the instructions of the machine.
 struct Raise<'a> {
     numbers: &'a mut [f64],

@@ -23,6 +23,7 @@ pub mod product;
 pub mod projection;
 pub mod prox;
 pub mod rounding;
+pub mod rows;
 pub mod special;
 pub mod student;
 pub mod symmetric;

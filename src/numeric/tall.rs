@@ -216,7 +216,7 @@ impl<T: Many> Tiles<'_, T> {
 /// The first of the fewest equal shares of at most `most`: four are two and two, rather than three
 /// and one.
 #[inline(always)]
-fn even_share(left: usize, most: usize) -> usize {
+pub(super) fn even_share(left: usize, most: usize) -> usize {
     left.div_ceil(left.div_ceil(most).max(1))
 }
 

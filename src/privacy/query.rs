@@ -139,15 +139,20 @@ impl ClippedSum {
         parts: usize,
         add: impl Fn(usize, &mut Self) -> Result<()> + Sync,
     ) -> Result<()> {
-        let empty = || (Self::new(self.numbers(), self.longest), Ok(()));
-        let mut done: Vec<(Self, Result<()>)> = (0..parts).map(|_| empty()).collect();
+        let (numbers, longest) = (self.numbers(), self.longest);
+        // Each thread clears the sums that it fills.
+        let fill = |part| {
+            let mut sum = Self::new(numbers, longest);
+            add(part, &mut sum).map(|()| sum)
+        };
+        let mut done: Vec<Option<Result<Self>>> = (0..parts).map(|_| None).collect();
         let jobs = done.iter_mut().enumerate().collect();
-        parallel::share_out(jobs, parallel::threads(), &|(part, (sum, done)): (
+        parallel::share_out(jobs, parallel::threads(), &|(part, done): (
             usize,
-            &mut (Self, Result<()>),
-        )| *done = add(part, sum));
-        for (part, done) in done {
-            done?;
+            &mut Option<Result<Self>>,
+        )| *done = Some(fill(part)));
+        for part in done.into_iter().flatten() {
+            let part = part?;
             self.overreached |= part.overreached;
             self.sum.iter_mut().zip(part.sum).for_each(|(sum, part)| *sum += part);
         }

@@ -882,7 +882,8 @@ mod tests {
         let gep = rehearse("gep", ours.clone(), noise);
         let energy = gep.series(Series::ExactSubspaceEnergy);
         assert!(energy.iter().all(|(_, share)| (share - 1.0).abs() < 1e-9), "{energy:?}");
-        golden::assert_near(&parameters(gep), &parameters(rehearse("dp_sgd", theirs, noise)), 1e-9);
+        // DP-SGD scores in single precision.
+        golden::assert_near(&parameters(gep), &parameters(rehearse("dp_sgd", theirs, noise)), 1e-7);
         // The noise is also the same: as many numbers, the same σ relative to the clip norm.
         let target = Target { epsilon: 1.0, delta: 1e-5 };
         let sigma = |method, settings| {

@@ -14,7 +14,9 @@
 //! only with probability q, which the accountant's subsampling uses. The floating-point error of
 //! sums under either neighbour is counted, in whatever order records are added up: each part of a
 //! sample has a sum of its own. A gradient itself is computed in blocks whose kernels round it the
-//! same, whatever else is in the batch.
+//! same, whatever else is in the batch. Softmax regression on private records scores them in single
+//! precision, in which they are kept; its slopes, and the norms and sums of the gradients that
+//! follow from them, are in doubles.
 //!
 //! *Persons.* Where persons are protected, a sample takes each person with probability q, with all
 //! their records. A person contributes the mean of their records' gradients, clipped once. So a
@@ -39,6 +41,7 @@ use std::sync::Arc;
 use crate::data::{Dataset, Persons};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
+use crate::model::rows::{RowGradients, RowLayer};
 use crate::model::{Classifier, ExampleLabels, Gradients};
 use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::parallel::{even, parts_for};
@@ -277,6 +280,19 @@ impl Examples {
         ExampleBatch { features: self.taken(members.iter().copied(), width), classes }
     }
 
+    /// Records in single precision and the model's only layer, for gradients without taking the
+    /// records out. A person's records have to be.
+    fn in_place<'a>(&'a self, model: &'a Classifier) -> Option<(&'a Singles, RowLayer<'a>)> {
+        match &self.features {
+            Features::Prepared { data: Prepared::Singles(data), scale }
+                if self.persons.is_none() =>
+            {
+                Some((&data.features, RowLayer::new(model, *scale)?))
+            }
+            _ => None,
+        }
+    }
+
     /// The features of some records, filled up with zeros to `width` examples.
     fn taken(&self, at: impl Iterator<Item = usize>, width: usize) -> Matrix {
         match &self.features {
@@ -436,8 +452,18 @@ impl SampledObjective {
         // As few blocks as there must be, of one size.
         let block = share.div_ceil(share.div_ceil(block)).next_multiple_of(model.multiple());
         let parts: Vec<_> = Sampled::blocks(0..sample.count(), share).collect();
+        let in_place = records.in_place(model);
         sum.add_parts(parts.len(), |part, sum| {
             for block in Sampled::blocks(parts[part].clone(), block) {
+                if let Some((features, layer)) = &in_place {
+                    let members = sample.records(&block);
+                    let classes: Vec<u32> = members.iter().map(|i| records.classes[*i]).collect();
+                    features.rows(members, |rows| {
+                        let gradients = layer.gradients(rows, self.loss.labels(&classes));
+                        sum.add(&gradients, block.len(), clip);
+                    });
+                    continue;
+                }
                 let gradients = self.gradients_in(model, records, &sample, &block)?;
                 sum.add(&gradients, block.len(), clip);
             }
@@ -473,6 +499,16 @@ impl SampledObjective {
 }
 
 impl Contributions for Gradients {
+    fn squared_norms(&self) -> Vec<f64> {
+        self.squared_norms()
+    }
+
+    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
+        self.add_weighted_sum(factors, sum);
+    }
+}
+
+impl Contributions for RowGradients<'_> {
     fn squared_norms(&self) -> Vec<f64> {
         self.squared_norms()
     }
@@ -575,6 +611,73 @@ mod tests {
             whole.add(&gradients, members.len(), 0.05);
             assert!((Vector::from_vec(whole.finish()) - one).norm() < 1e-12);
         }
+    }
+
+    /// Private records, and their sum in doubles, for softmax regression.
+    fn in_singles() -> (Classifier, Examples, impl Fn(&[usize], f64) -> Vector) {
+        let (_, public, _) = example::two_classes(300, 700, 40, 3);
+        let classes = public.classes.as_ref().unwrap().of.clone();
+        let data = crate::data::Bounded::of(public).shared();
+        let network = Architecture::linear(300, 2).unwrap();
+        let parameters = network.initial(&mut example::generator(4));
+        let model = Classifier::new(network, parameters).unwrap();
+        let features = data.features.doubles(0..700) * 0.7;
+        let records = Examples::new(data, 2).unwrap().scaled(0.7);
+        let in_doubles = Examples::own(features, classes);
+        let of = model.clone();
+        let sum = move |members: &[usize], clip: f64| {
+            EVERYTHING.clipped_sum(&of, &in_doubles, members, clip).unwrap()
+        };
+        (model, records, sum)
+    }
+
+    #[test]
+    fn records_in_single_precision_give_nearly_the_sum_of_their_doubles() {
+        let (model, records, in_doubles) = in_singles();
+        assert!(records.in_place(&model).is_some());
+        let members: Vec<usize> = (0..700).filter(|i| i % 7 > 0).collect();
+        for clip in [0.05, 1.0, 100.0] {
+            let sum = |threads| {
+                parallel::with_threads(threads, || {
+                    EVERYTHING.clipped_sum(&model, &records, &members, clip).unwrap()
+                })
+            };
+            let one = sum(1);
+            assert!(one == sum(2) && one == sum(5));
+            let wanted = in_doubles(&members, clip);
+            assert!((&one - &wanted).norm() < 1e-5 * wanted.norm(), "{clip}");
+        }
+    }
+
+    #[test]
+    fn a_record_in_single_precision_moves_the_sum_by_no_more_than_the_sensitivity() {
+        let (model, records, _) = in_singles();
+        let all: Vec<usize> = (0..700).collect();
+        let clip = 0.05;
+        let sum =
+            |members: &[usize]| EVERYTHING.clipped_sum(&model, &records, members, clip).unwrap();
+        let (whole, bound) = (sum(&all), clip * (1.0 + rounding(700, model.parameters().len())));
+        for blank in [0, 7, 350, 351, 699] {
+            let others: Vec<usize> = all.iter().copied().filter(|i| *i != blank).collect();
+            let moved = (&whole - sum(&others)).norm();
+            assert!(moved <= bound && moved > 0.9 * clip, "{blank}: {moved}");
+        }
+    }
+
+    #[test]
+    fn records_on_the_disk_give_the_sum_of_those_in_memory_to_the_last_bit() {
+        let (model, records, _) = in_singles();
+        let Features::Prepared { data: Prepared::Singles(data), .. } = &records.features else {
+            unreachable!("they are in single precision")
+        };
+        let space = crate::files::scratch::Scratch::create_in(&std::env::temp_dir()).unwrap();
+        let mut features = Singles::with_room(300, 700, Some(&space)).unwrap();
+        features.append(&data.features).unwrap();
+        let on_disk = Dataset { features, ..(**data).clone() };
+        let on_disk = Examples::new(Arc::new(on_disk), 2).unwrap().scaled(0.7);
+        let members: Vec<usize> = (0..700).filter(|i| i % 7 > 0).collect();
+        let sum = |of| EVERYTHING.clipped_sum(&model, of, &members, 0.05).unwrap();
+        assert_eq!(sum(&on_disk), sum(&records));
     }
 
     /// The definition of zero-out neighbours: a blank record has no gradient, not even for the
