@@ -468,7 +468,8 @@ impl<'a> RowVector<'a> {
     pub fn numbers(self) -> impl Iterator<Item = f64> + 'a {
         let mut read = Vec::new();
         if let Self::Disk(numbers, first, width) = self {
-            numbers.read(first..first + width, &mut read);
+            read.resize(width, 0.0);
+            numbers.copy(first..first + width, &mut read);
         }
         (0..self.width()).map(move |at| {
             let number = match self {

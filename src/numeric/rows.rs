@@ -27,7 +27,7 @@ const REGISTERS: usize = 2;
 /// `length` numbers. A product is rounded the same, whatever other rows and factors there are.
 pub fn add_products(rows: &[&[f32]], factors: &[f32], length: usize, products: &mut [f64]) {
     if length > 0 && !factors.is_empty() {
-        Arch::new().dispatch(Products { rows, factors, length, products });
+        Arch::new().dispatch(Products { rows, factors, length, to: products });
     }
 }
 
@@ -43,7 +43,7 @@ struct Products<'a> {
     rows: &'a [&'a [f32]],
     factors: &'a [f32],
     length: usize,
-    products: &'a mut [f64],
+    to: &'a mut [f64],
 }
 
 impl WithSimd for Products<'_> {
@@ -51,10 +51,10 @@ impl WithSimd for Products<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { rows, factors, length, products } = self;
+        let Self { rows, factors, length, to } = self;
         let wanted = factors.len() / length;
         let piece = even_share(length, PIECE).next_multiple_of(S::F32_LANES);
-        for (rows, products) in rows.chunks(ROWS).zip(products.chunks_mut(ROWS * wanted)) {
+        for (rows, products) in rows.chunks(ROWS).zip(to.chunks_mut(ROWS * wanted)) {
             for from in (0..length).step_by(piece) {
                 let to = (from + piece).min(length);
                 // The last row again, if there is only one: a sum of its own kind for it would be

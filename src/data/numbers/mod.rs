@@ -141,7 +141,8 @@ impl Numbers {
         &room[..count]
     }
 
-    fn copy(&self, rows: Range<usize>, mut numbers: &mut [f64]) {
+    /// Writes the numbers in these rows over `numbers`.
+    pub(super) fn copy(&self, rows: Range<usize>, mut numbers: &mut [f64]) {
         let mut next = rows.start;
         let first = self.chunks.partition_point(|chunk| chunk.rows.end <= next);
         for chunk in &self.chunks[first..] {
