@@ -1,5 +1,5 @@
-//! Thin products with rows that are kept in single precision, wherever each of them is: neither are
-//! they gathered nor written as doubles, which would take longer than to multiply them.
+//! Thin products with rows in single precision, which are read where they are kept. Gathering them,
+//! or writing them as doubles, would take longer than the multiplications.
 //!
 //! What is added up over a row is multiplied and added in single precision, at twice the speed. It is
 //! as exact as the row itself. What is added up over rows is multiplied and added in doubles.

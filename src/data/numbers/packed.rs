@@ -179,7 +179,7 @@ fn units_per_one(numbers: &[f64]) -> Option<f64> {
     None
 }
 
-/// Something, if this is not a whole number below 256.
+/// Not 0, if this is no whole number below 256.
 #[inline(always)]
 fn no_byte(x: f64) -> u64 {
     let inside = (0.0..=255.0).contains(&x);
