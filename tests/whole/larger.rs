@@ -50,11 +50,27 @@ fn told(place: &Path, arguments: &[&str], memory: Option<&str>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-#[test]
-fn a_run_is_judged_the_same_on_the_disk_and_leaves_nothing_there() {
-    let place = place();
+/// The same numbers as arrays in single precision.
+fn arrays(rows: usize, shift: usize) -> Vec<u8> {
+    let table = table(rows, shift);
+    let (mut features, mut labels) = (Vec::new(), Vec::new());
+    for line in table.lines().skip(1) {
+        let (numbers, label) = line.rsplit_once(',').unwrap();
+        let bytes = |number: &str| number.parse::<f32>().unwrap().to_le_bytes();
+        features.extend(numbers.split(',').flat_map(bytes));
+        labels.extend(bytes(label));
+    }
+    let array = |shape, bytes| {
+        safetensors::tensor::TensorView::new(safetensors::Dtype::F32, shape, bytes).unwrap()
+    };
+    let arrays = [("x", array(vec![rows, 8], &features)), ("y", array(vec![rows], &labels))];
+    safetensors::serialize(arrays, None).unwrap()
+}
+
+/// What is exact of a run, in memory and on the disk, where nothing may be left.
+fn assert_judged_the_same(place: &Path) {
     let public_alone = |memory| {
-        let told = told(place.path(), &["run", "s.ron", "--json", "--include-curator"], memory);
+        let told = told(place, &["run", "s.ron", "--json", "--include-curator"], memory);
         let told: Value = serde_json::from_str(&told).unwrap();
         let exact = &told["runs"][0]["curator_only_private_measures"];
         // The model itself is noisy, with a seed that nobody knows.
@@ -63,12 +79,28 @@ fn a_run_is_judged_the_same_on_the_disk_and_leaves_nothing_there() {
         (rmse("source_only").to_bits(), rmse("target_only").to_bits())
     };
     let names = || {
-        let entries = fs::read_dir(place.path().join(".halflight")).unwrap();
+        let entries = fs::read_dir(place.join(".halflight")).unwrap();
         entries.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
     };
     let (in_memory, before) = (public_alone(None), names());
     assert_eq!(public_alone(Some("1M")), in_memory);
     assert_eq!(names(), before);
+}
+
+#[test]
+fn a_run_is_judged_the_same_on_the_disk_and_leaves_nothing_there() {
+    assert_judged_the_same(place().path());
+}
+
+#[test]
+fn a_run_on_arrays_is_judged_the_same_on_the_disk() {
+    let place = place();
+    for (name, rows, shift) in [("ours", ROWS, 0), ("theirs", 500, 1_000_003)] {
+        fs::write(place.path().join(format!("{name}.safetensors")), arrays(rows, shift)).unwrap();
+    }
+    let session = fs::read_to_string(place.path().join("s.ron")).unwrap();
+    fs::write(place.path().join("s.ron"), session.replace(".csv", ".safetensors")).unwrap();
+    assert_judged_the_same(place.path());
 }
 
 #[test]

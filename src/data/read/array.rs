@@ -3,19 +3,24 @@
 
 use std::fmt::Write as _;
 use std::io::Read;
+use std::sync::Arc;
 
 use half::{bf16, f16};
 
 use super::input::Input;
 use crate::data::column::Column;
 use crate::data::names;
+use crate::data::numbers::Numbers;
 use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
+use crate::files::scratch::Scratch;
 
 /// Above this a double cannot represent every integer.
 const LARGEST_EXACT: u64 = 1 << 53;
 const BLOCK: usize = 1 << 16;
+/// Numbers on the disk that change their order together.
+const TURNED: usize = 1 << 22;
 
 /// One number (or text) of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +100,19 @@ impl ArrayLayout {
         Some(bytes)
     }
 
+    /// The place in a record of each number, in the order in which the file has them by columns.
+    fn places(&self) -> Vec<usize> {
+        let lengths = self.shape.get(1..).unwrap_or_default();
+        let mut places = vec![0];
+        for (axis, length) in lengths.iter().enumerate() {
+            let step: usize = lengths[axis + 1..].iter().product();
+            let along =
+                (0..*length).flat_map(|index| places.iter().map(move |at| at + index * step));
+            places = along.collect();
+        }
+        places
+    }
+
     /// "4000 × 384".
     pub fn dimensions(&self) -> String {
         let lengths: Vec<_> = self.shape.iter().map(ToString::to_string).collect();
@@ -149,42 +167,65 @@ pub fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Resul
         )))
 }
 
-/// Reads an array of which at most `available` bytes can follow.
+/// Where the numbers of arrays go that are read together, which all have room in the file: `None` if
+/// they fit into memory.
+pub fn room<'l>(
+    input: &Input,
+    layouts: impl IntoIterator<Item = &'l ArrayLayout>,
+) -> Result<Option<Arc<Scratch>>> {
+    let (mut numbers, mut texts) = (0_u64, 0_u64);
+    for layout in layouts {
+        let bytes = layout.bytes().unwrap_or(u64::MAX);
+        if layout.element.is_text() {
+            texts = texts.saturating_add(bytes);
+        } else {
+            // Numbers become doubles sooner or later.
+            let doubles = size_of::<f64>().div_ceil(layout.element.size()) as u64;
+            numbers = numbers.saturating_add(bytes.saturating_mul(doubles));
+        }
+    }
+    input.room(numbers, texts)
+}
+
+/// Refuses an array if at most `available` bytes can follow and it needs more.
+pub fn check_length(input: &Input, name: &str, layout: &ArrayLayout, available: u64) -> Result<()> {
+    let needed = layout.bytes().unwrap_or(u64::MAX);
+    if needed <= available {
+        return Ok(());
+    }
+    Err(input.wrong_length(&format!("array '{name}' ({})", layout.dimensions()), needed, available))
+}
+
+/// Reads an array whose length is checked. Its numbers go to `space`, if there is any.
 pub fn read(
     input: &Input,
     reader: &mut dyn Read,
     name: &str,
     layout: &ArrayLayout,
-    available: u64,
+    space: Option<&Arc<Scratch>>,
 ) -> Result<Column> {
     let needed = layout.bytes().unwrap_or(u64::MAX);
-    if needed > available {
-        return Err(input.wrong_length(
-            &format!("array '{name}' ({})", layout.dimensions()),
-            needed,
-            available,
-        ));
-    }
     if needed == 0 {
         return Err(input
             .error(format!("array '{name}' is empty ({})", layout.dimensions()))
             .cure("at least one record is needed"));
     }
-    // Numbers become doubles sooner or later.
-    let doubles = size_of::<f64>().div_ceil(layout.element.size()) as u64;
-    input.check_memory(needed.saturating_mul(doubles))?;
+    let space = space.filter(|_| !layout.element.is_text());
     let mut decoder = Decoder {
         input,
         name,
         layout,
         values: Values::F32(Vec::new()),
         rows: None,
-        scattered: 0,
+        placed: 0,
         bytes: None,
+        disk: space.map(|space| DiskArray::new(space, layout)).transpose()?,
         texts: Vec::new(),
     };
     let size = layout.element.size();
-    if layout.element == Element::U8 && layout.width() > 1 && !layout.is_by_columns() {
+    if decoder.disk.is_some() {
+        decoder.values = decoder.zeros(0);
+    } else if layout.element == Element::U8 && layout.width() > 1 && !layout.is_by_columns() {
         decoder.bytes = Some(Vec::with_capacity(needed.min(input.length()) as usize));
     } else if !layout.element.is_text() {
         let count = needed / size as u64;
@@ -202,16 +243,66 @@ pub fn read(
             Values::F64(Vec::with_capacity(count as usize))
         };
     }
-    let mut buffer = vec![0; ((BLOCK / size).max(1) * size).min(needed as usize)];
+    // On the way to the disk, whole records, so that each is known when it leaves.
+    let unit = if decoder.disk.is_some() { size * layout.width().max(1) } else { size };
+    let mut buffer = vec![0; ((BLOCK / unit).max(1) * unit).min(needed as usize)];
     let mut left = needed as usize;
     while left > 0 {
         let block = buffer.len().min(left);
         reader.read_exact(&mut buffer[..block]).map_err(|error| input.io(&error))?;
         decoder.take(&buffer[..block])?;
         decoder.scatter();
+        decoder.settle()?;
         left -= block;
     }
     decoder.finish()
+}
+
+/// The numbers of an array that is too large for memory, in the order of the file.
+struct DiskArray {
+    numbers: Numbers,
+    /// Where they stay: they are elsewhere until they are in our order.
+    space: Arc<Scratch>,
+}
+
+impl DiskArray {
+    fn new(space: &Arc<Scratch>, layout: &ArrayLayout) -> Result<Self> {
+        let mut numbers = Numbers::default();
+        if layout.is_by_columns() {
+            numbers.move_to(&space.another()?)?;
+        } else {
+            numbers.move_to(space)?;
+        }
+        Ok(Self { numbers, space: Arc::clone(space) })
+    }
+
+    /// The numbers of one record after another. `forgiving`: those of a record with an infinite one
+    /// are missing, which is done already where the file has it so.
+    fn by_records(self, layout: &ArrayLayout, forgiving: bool) -> Result<Numbers> {
+        if !layout.is_by_columns() {
+            return Ok(self.numbers);
+        }
+        let (rows, width, places) = (layout.rows(), layout.width(), layout.places());
+        let mut all = Numbers::default();
+        all.move_to(&self.space)?;
+        let (step, mut room) = ((TURNED / width).max(1), Vec::new());
+        for first in (0..rows).step_by(step) {
+            let end = rows.min(first + step);
+            let mut records = vec![0.0; (end - first) * width];
+            for (column, place) in places.iter().enumerate() {
+                let numbers =
+                    self.numbers.read(column * rows + first..column * rows + end, &mut room);
+                let slots = records[*place..].iter_mut().step_by(width);
+                slots.zip(numbers).for_each(|(slot, number)| *slot = *number);
+            }
+            let mut records = Values::F64(records);
+            if forgiving {
+                records.forget_infinite(width);
+            }
+            all.append(&records.into_f64())?;
+        }
+        Ok(all)
+    }
 }
 
 /// Decodes numbers as they arrive.
@@ -222,10 +313,12 @@ struct Decoder<'i, 'a> {
     values: Values,
     /// The places of the numbers of an array in Fortran's order … …
     rows: Option<(Scatter, Values)>,
-    /// … and how many have been placed.
-    scattered: usize,
+    /// … and how many numbers have left `values`.
+    placed: usize,
     /// Replaces `values` if rows of bytes can stay bytes.
     bytes: Option<Vec<u8>>,
+    /// Where they go if they are too many for memory.
+    disk: Option<DiskArray>,
     texts: Vec<String>,
 }
 
@@ -344,7 +437,7 @@ impl Decoder<'_, '_> {
             let beyond = |value: &f64| value.abs() >= LARGEST_EXACT as f64;
             let at = before + values[before..].iter().position(beyond).unwrap_or(0);
             let (rows, width) = (layout.rows(), layout.width().max(1));
-            let at = at + self.scattered;
+            let at = at + self.placed;
             let row = if layout.fortran { at % rows } else { at / width };
             return Err(self
                 .flaw(row, "an integer beyond 2⁵³ cannot be computed with exactly")
@@ -395,22 +488,46 @@ impl Decoder<'_, '_> {
         match (&mut self.values, rows) {
             (Values::F32(values), Values::F32(rows)) => {
                 scatter.put(values, rows);
-                self.scattered += values.len();
+                self.placed += values.len();
                 values.clear();
             }
             (Values::F64(values), Values::F64(rows)) => {
                 scatter.put(values, rows);
-                self.scattered += values.len();
+                self.placed += values.len();
                 values.clear();
             }
             _ => {}
         }
     }
 
+    /// Writes the numbers that arrived, if they go to the disk.
+    fn settle(&mut self) -> Result<()> {
+        let Some(disk) = &mut self.disk else { return Ok(()) };
+        if self.input.forgiving && !self.layout.is_by_columns() {
+            self.values.forget_infinite(self.layout.width().max(1));
+        }
+        self.placed += self.values.len();
+        match &mut self.values {
+            Values::F32(values) => disk.numbers.extend(values.drain(..).map(f64::from)),
+            Values::F64(values) => disk.numbers.extend(values.drain(..)),
+        }
+        disk.numbers.settle()
+    }
+
     /// An error in this row.
     fn flaw(&self, row: usize, what: &str) -> Error {
         let place = format!("{}, array '{}', row {}", self.input.origin, self.name, row + 1);
         Error::failed(what).at(place)
+    }
+
+    /// The error for an infinite number in this place.
+    fn infinite(&self, at: usize) -> Error {
+        self.flaw(at / self.layout.width().max(1), "an infinite number")
+            .cure("replace infinite numbers before saving, or remove such records")
+    }
+
+    fn misshapen(&self) -> Error {
+        self.input.error("the shape does not fit the numbers")
     }
 
     fn finish(mut self) -> Result<Column> {
@@ -423,11 +540,24 @@ impl Decoder<'_, '_> {
                 .flaw(0, "an array of texts with more than one axis")
                 .cure("text needs one axis: leave the array out or split it"));
         }
+        if let Some(disk) = self.disk.take() {
+            let numbers = disk.by_records(self.layout, self.input.forgiving)?;
+            if let Some(at) = numbers.first_infinite() {
+                return Err(self.infinite(at));
+            }
+            if width == 1 {
+                return Ok(Column::Numbers(numbers));
+            }
+            return Vectors::on_disk(width, numbers, self.layout.element.is_single())
+                .filter(|vectors| vectors.len() == rows)
+                .map(Column::Vectors)
+                .ok_or_else(|| self.misshapen());
+        }
         if let Some(bytes) = self.bytes.take() {
             return Vectors::of_bytes(width, bytes)
                 .filter(|vectors| vectors.len() == rows)
                 .map(Column::Vectors)
-                .ok_or_else(|| self.input.error("the shape does not fit the numbers"));
+                .ok_or_else(|| self.misshapen());
         }
         if self.layout.is_by_columns() && self.rows.is_none() {
             let places = self.zeros(self.values.len());
@@ -442,9 +572,7 @@ impl Decoder<'_, '_> {
             values.forget_infinite(width.max(1));
         }
         if let Some(at) = values.first_infinite() {
-            return Err(self
-                .flaw(at / width.max(1), "an infinite number")
-                .cure("replace infinite numbers before saving, or remove such records"));
+            return Err(self.infinite(at));
         }
         if width == 1 {
             return Ok(Column::Numbers(values.into_f64().into()));
@@ -452,7 +580,7 @@ impl Decoder<'_, '_> {
         Vectors::new(width, values)
             .filter(|vectors| vectors.len() == rows)
             .map(Column::Vectors)
-            .ok_or_else(|| self.input.error("the shape does not fit the numbers"))
+            .ok_or_else(|| self.misshapen())
     }
 }
 
@@ -460,4 +588,119 @@ impl Decoder<'_, '_> {
 pub fn table(input: &Input, columns: Vec<(String, Column)>) -> Result<Table> {
     let (names, columns) = columns.into_iter().unzip();
     Table::of_rows(input.origin.clone(), names, columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+    use std::path::Path;
+
+    use super::super::input::{Overflow, Unwatched};
+    use super::super::numpy;
+    use super::*;
+
+    /// An NPY file of these cells.
+    fn npy(kind: &str, fortran: bool, shape: &[usize], cells: &[Vec<u8>]) -> Vec<u8> {
+        let order = if fortran { "True" } else { "False" };
+        let shape = shape.iter().map(|length| format!("{length},")).collect::<String>();
+        let header =
+            format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': ({shape})}}\n");
+        let length = u16::try_from(header.len()).unwrap().to_le_bytes();
+        [numpy::MAGIC, &[1, 0], &length, header.as_bytes(), &cells.concat()].concat()
+    }
+
+    /// The table, or what is wrong, in memory and on the disk.
+    fn both(file: &[u8], forgiving: bool, folder: &Path) -> [Result<Table>; 2] {
+        [None, Some(Overflow { folder: folder.to_path_buf(), above: 1 << 10 })].map(|overflow| {
+            let mut progress = Unwatched;
+            let mut input = Input::of_bytes("a.npy", file, &mut progress).unwrap();
+            (input.forgiving, input.overflow) = (forgiving, overflow);
+            numpy::read_npy(&input, "a")
+        })
+    }
+
+    fn same(file: &[u8], forgiving: bool, folder: &Path, what: &dyn Debug) -> Table {
+        let [memory, disk] = both(file, forgiving, folder).map(Result::unwrap);
+        assert!(memory.space().is_none() && disk.space().is_some(), "{what:?}");
+        assert!(memory == disk, "{what:?}");
+        if let (Column::Vectors(memory), Column::Vectors(disk)) =
+            (&memory.columns[0], &disk.columns[0])
+        {
+            let written = |vectors: &Vectors| {
+                let mut all = Vec::new();
+                vectors.for_bytes(|bytes| all.extend_from_slice(bytes));
+                all
+            };
+            assert!(written(memory) == written(disk), "{what:?}");
+        }
+        disk
+    }
+
+    /// Numbers that need each kind's width.
+    fn cells(kind: &str, count: usize) -> Vec<Vec<u8>> {
+        (0..count as u32)
+            .map(|at| match kind {
+                "|u1" => vec![(at * 7 % 256) as u8],
+                "<f4" => ((at as f32).sin()).to_le_bytes().to_vec(),
+                ">i4" => (at * 7_919).to_be_bytes().to_vec(),
+                _ => f64::from(at).sin().to_le_bytes().to_vec(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn an_array_on_the_disk_is_the_same_array() {
+        let folder = tempfile::tempdir().unwrap();
+        for kind in ["|u1", "<f4", ">i4", "<f8"] {
+            for shape in [&[21_000][..], &[21_000, 1], &[7_000, 3], &[1_500, 3, 5], &[2, 70_000]] {
+                for fortran in [false, true] {
+                    let file = npy(kind, fortran, shape, &cells(kind, shape.iter().product()));
+                    same(&file, false, folder.path(), &(kind, shape, fortran));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fortrans_order_is_turned_some_records_at_a_time() {
+        // More numbers than change their order together.
+        let (rows, width) = (700, TURNED / 500);
+        let at = |row: usize, column: usize| (row * 31 + column * 17) % 251;
+        let cells: Vec<Vec<u8>> = (0..width)
+            .flat_map(|column| (0..rows).map(move |row| vec![at(row, column) as u8]))
+            .collect();
+        let folder = tempfile::tempdir().unwrap();
+        let file = npy("|u1", true, &[rows, width], &cells);
+        let [_, disk] = both(&file, false, folder.path()).map(Result::unwrap);
+        let Column::Vectors(vectors) = &disk.columns[0] else { panic!("no vectors") };
+        for row in [0, 1, 499, 500, 501, 699] {
+            let wanted = (0..width).map(|column| at(row, column) as f64);
+            assert!(vectors.row(row).numbers().eq(wanted), "{row}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_missing_or_named_on_the_disk_too() {
+        let folder = tempfile::tempdir().unwrap();
+        for fortran in [false, true] {
+            let mut infinite = cells("<f8", 30_000);
+            infinite[29_000] = f64::INFINITY.to_le_bytes().to_vec();
+            let infinite = npy("<f8", fortran, &[10_000, 3], &infinite);
+            let mut large: Vec<Vec<u8>> =
+                (0..30_000_i64).map(|at| at.to_le_bytes().to_vec()).collect();
+            large[29_500] = i64::MAX.to_le_bytes().to_vec();
+            let large = npy("<i8", fortran, &[10_000, 3], &large);
+            for (file, at) in [(infinite, 29_000), (large, 29_500)] {
+                let row = if fortran { at % 10_000 } else { at / 3 };
+                let table = same(&file, true, folder.path(), &fortran);
+                let Column::Vectors(vectors) = &table.columns[0] else { panic!("no vectors") };
+                assert!(vectors.row(row).numbers().any(f64::is_nan));
+                assert!(vectors.row(row - 1).numbers().all(f64::is_finite));
+                let [memory, disk] =
+                    both(&file, false, folder.path()).map(|read| read.err().unwrap().to_string());
+                assert_eq!(memory, disk);
+                assert!(disk.contains(&format!("row {}", row + 1)), "{disk}");
+            }
+        }
+    }
 }

@@ -60,6 +60,8 @@ pub fn read(input: &Input) -> Result<Table> {
             available,
         ));
     }
-    let column = array::read(input, &mut *reader, name, &layout, available)?;
+    array::check_length(input, name, &layout, available)?;
+    let space = array::room(input, [&layout])?;
+    let column = array::read(input, &mut *reader, name, &layout, space.as_ref())?;
     array::table(input, vec![(name.to_owned(), column)])
 }

@@ -6,6 +6,7 @@
 use super::input::Input;
 use super::records::{FileRecord, FileRecords};
 use crate::data::column::{Column, finite};
+use crate::data::numbers::Numbers;
 use crate::data::table::Table;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
@@ -88,6 +89,22 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
             .cure("keep the features that occur often, and number them from 0"));
     }
     let single = values.iter().all(|&value| f64::from(value as f32) == value);
+    let pairs = (indices.len() * (size_of::<u32>() + size_of::<f64>())) as u64;
+    if let Some(space) = input.room(dense.saturating_mul(size_of::<f64>() as u64), pairs)? {
+        let mut numbers = Numbers::default();
+        numbers.move_to(&space)?;
+        let (mut start, mut unread) = (0, unread.into_iter().peekable());
+        for (row, &end) in ends.iter().enumerate() {
+            let missing = unread.next_if_eq(&row).is_some();
+            let mut record = vec![if missing { f64::NAN } else { 0.0 }; width];
+            for (&index, &value) in indices[start..end].iter().zip(&values[start..end]) {
+                record[index as usize] = value;
+            }
+            numbers.append(&record)?;
+            start = end;
+        }
+        return table(input, labels, Vectors::on_disk(width, numbers, single), lines);
+    }
     let dense = dense as usize;
     let places = |row: &usize| row * width..(row + 1) * width;
     let values = if single {
@@ -104,8 +121,16 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
         }
         Values::F64(all)
     };
-    let vectors =
-        Vectors::new(width, values).ok_or_else(|| input.error("rows of different lengths"))?;
+    table(input, labels, Vectors::new(width, values), lines)
+}
+
+fn table(
+    input: &Input,
+    labels: Vec<f64>,
+    vectors: Option<Vectors>,
+    lines: Vec<u64>,
+) -> Result<Table> {
+    let vectors = vectors.ok_or_else(|| input.error("rows of different lengths"))?;
     Table::new(
         input.origin.clone(),
         vec!["label".to_owned(), "x".to_owned()],

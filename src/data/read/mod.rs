@@ -574,6 +574,43 @@ mod tests {
     }
 
     #[test]
+    fn arrays_and_sparse_rows_are_the_same_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let row = |row: usize| format!("{} {}:{}.5 {}:1\n", row % 3, row % 7, row, 7 + row % 5);
+        // A private line that cannot be read has no numbers.
+        let sparse = (0..9_000).map(row).collect::<String>() + "1 one:2\n" + &row(7);
+        let mut digits = vec![0, 0, 8, 3];
+        [900_u32, 7, 5].iter().for_each(|axis| digits.extend(axis.to_be_bytes()));
+        digits.extend((0..900 * 35_u32).map(|at| (at % 251) as u8));
+        let numbers: Vec<u8> =
+            (0..9_000_u32).flat_map(|at| (at as f32).sqrt().to_le_bytes()).collect();
+        let of_shape = |shape| {
+            ::safetensors::tensor::TensorView::new(::safetensors::Dtype::F32, shape, &numbers)
+                .unwrap()
+        };
+        let tensors = [("x", of_shape(vec![1_500, 6]))];
+        let tensors = ::safetensors::serialize(tensors, None).unwrap();
+        let files = [
+            ("t.svm", sparse.into_bytes(), Reading::Sparse(12)),
+            ("t-idx3-ubyte", digits, Reading::Plain),
+            ("t.safetensors", tensors, Reading::Plain),
+        ];
+        for (name, file, reading) in files {
+            let path = folder.path().join(name);
+            fs::write(&path, file).unwrap();
+            let above = 1 << 14;
+            let overflow = Overflow { folder: folder.path().to_path_buf(), above };
+            let read = |reader: TableReader| reader.read(&path, &reading, &mut Unwatched).unwrap();
+            let memory = read(TableReader::private());
+            let disk = read(TableReader::private().with(overflow));
+            assert!(memory.space().is_none() && disk.space().is_some(), "{name}");
+            assert!(memory == disk, "{name}");
+            let key = DigestKey::new([5; 32]);
+            assert!(Sketch::of(&memory, &key) == Sketch::of(&disk, &key), "{name}");
+        }
+    }
+
+    #[test]
     fn a_disk_without_a_place_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");

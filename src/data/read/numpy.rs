@@ -28,7 +28,9 @@ pub fn read_npy(input: &Input, name: &str) -> Result<Table> {
             available,
         ));
     }
-    let column = array::read(input, &mut *reader, name, &layout, available)?;
+    array::check_length(input, name, &layout, available)?;
+    let space = array::room(input, [&layout])?;
+    let column = array::read(input, &mut *reader, name, &layout, space.as_ref())?;
     array::table(input, vec![(name.to_owned(), column)])
 }
 
@@ -54,18 +56,24 @@ pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
             continue;
         }
         let mut reader = archive.by_index(at).map_err(|error| damaged(input, &error))?;
-        let (layout, _) = layout(input, &name, &mut reader)?;
+        let (layout, header) = layout(input, &name, &mut reader)?;
         entries.push(ArrayEntry { name, layout });
-        places.push((at, available));
+        places.push((at, available.saturating_sub(header)));
     }
+    let chosen = array::choose(input, &entries, wanted)?;
+    for at in &chosen {
+        let ArrayEntry { name, layout } = &entries[*at];
+        array::check_length(input, name, layout, places[*at].1)?;
+    }
+    let space = array::room(input, chosen.iter().map(|at| &entries[*at].layout))?;
     let mut columns = Vec::new();
-    for chosen in array::choose(input, &entries, wanted)? {
-        let name = &entries[chosen].name;
-        let (at, available) = places[chosen];
-        let mut reader = archive.by_index(at).map_err(|error| damaged(input, &error))?;
-        let (layout, header) = layout(input, name, &mut reader)?;
-        let column =
-            array::read(input, &mut reader, name, &layout, available.saturating_sub(header))?;
+    for chosen in chosen {
+        let ArrayEntry { name, layout: known } = &entries[chosen];
+        let mut reader =
+            archive.by_index(places[chosen].0).map_err(|error| damaged(input, &error))?;
+        // The header again, to be past it.
+        layout(input, name, &mut reader)?;
+        let column = array::read(input, &mut reader, name, known, space.as_ref())?;
         // Reading to the end checks the checksum.
         let rest = reader.read(&mut [0; 1]).map_err(|error| input.io(&error))?;
         if rest > 0 {

@@ -96,11 +96,13 @@ pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
         entries.push(ArrayEntry { name, layout });
         starts.push(8 + length + start);
     }
+    let chosen = array::choose(input, &entries, wanted)?;
+    let space = array::room(input, chosen.iter().map(|at| &entries[*at].layout))?;
     let mut columns = Vec::new();
-    for at in array::choose(input, &entries, wanted)? {
+    for at in chosen {
         let ArrayEntry { name, layout } = &entries[at];
         reader.seek(SeekFrom::Start(starts[at])).map_err(|error| input.io(&error))?;
-        let column = array::read(input, &mut reader, name, layout, input.length() - starts[at])?;
+        let column = array::read(input, &mut reader, name, layout, space.as_ref())?;
         columns.push((name.clone(), column));
     }
     array::table(input, columns)
