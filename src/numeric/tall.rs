@@ -22,11 +22,17 @@ const FEW: usize = 3;
 /// AVX2. A single that becomes a double needs one more register, so there are nine.
 const DOUBLES: usize = 4;
 const SINGLES: usize = 3;
+/// The same for registers of eight numbers, of which there are 32.
+const WIDE_FEW: usize = 6;
+const WIDE_MANY: usize = 4;
+const WIDE: usize = 8;
 
 /// Rows of the few that stay in the second-level cache, and rows of the many that stay in the
 /// first-level cache, beside those of the few. Memory is read in long runs.
 const STRETCH: usize = 6144;
 const PIECE: usize = 400;
+/// The same for wide registers: there are more sums of more lanes to reduce after each piece.
+const WIDE_PIECE: usize = 1024;
 
 /// The most sums that are added to at once. They stay in registers while so many columns are added,
 /// whose next rows stay in the first-level cache until all sums are done.
@@ -136,7 +142,11 @@ impl Many for f64 {
 
     #[inline(always)]
     fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>) {
-        tiles.add::<S, DOUBLES>(simd);
+        if S::F64_LANES < WIDE {
+            tiles.add::<S, DOUBLES, FEW>(simd, PIECE);
+        } else {
+            tiles.add::<S, WIDE_MANY, WIDE_FEW>(simd, WIDE_PIECE);
+        }
     }
 }
 
@@ -158,7 +168,11 @@ impl Many for f32 {
 
     #[inline(always)]
     fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>) {
-        tiles.add::<S, SINGLES>(simd);
+        if S::F64_LANES < WIDE {
+            tiles.add::<S, SINGLES, FEW>(simd, PIECE);
+        } else {
+            tiles.add::<S, WIDE_MANY, WIDE_FEW>(simd, WIDE_PIECE);
+        }
     }
 }
 
@@ -181,13 +195,14 @@ impl<T: Many> WithSimd for Tiles<'_, T> {
 }
 
 impl<T: Many> Tiles<'_, T> {
+    /// Tiles of up to `MANY` by `MOST` columns.
     #[inline(always)]
-    fn add<S: Simd, const MANY: usize>(self, simd: S) {
+    fn add<S: Simd, const MANY: usize, const MOST: usize>(self, simd: S, piece: usize) {
         let Self { few, many, length, products } = self;
         let wanted = few.len() / length;
         for stretch in (0..length).step_by(STRETCH) {
             let end = (stretch + STRETCH).min(length);
-            let piece = even_share(end - stretch, PIECE).next_multiple_of(MOST_LANES);
+            let piece = even_share(end - stretch, piece).next_multiple_of(MOST_LANES);
             let columns = many.chunks(MANY * length).zip(products.chunks_mut(MANY * wanted));
             for (many, products) in columns {
                 for from in (stretch..end).step_by(piece) {
@@ -195,14 +210,22 @@ impl<T: Many> Tiles<'_, T> {
                     let many = pieces::<T, MANY>(many, length, rows);
                     let mut first = 0;
                     while first < wanted {
-                        let together = even_share(wanted - first, FEW);
+                        let together = even_share(wanted - first, MOST);
                         let few = &few[first * length..][..together * length];
                         let products = (&mut *products, wanted, first);
                         match together {
                             1 => add_tile(simd, many, pieces::<_, 1>(few, length, rows), products),
                             2 => add_tile(simd, many, pieces::<_, 2>(few, length, rows), products),
+                            3 => add_tile(simd, many, pieces::<_, 3>(few, length, rows), products),
+                            4 if MOST > 4 => {
+                                add_tile(simd, many, pieces::<_, 4>(few, length, rows), products);
+                            }
+                            5 if MOST > 5 => {
+                                add_tile(simd, many, pieces::<_, 5>(few, length, rows), products);
+                            }
                             _ => {
-                                add_tile(simd, many, pieces::<_, FEW>(few, length, rows), products);
+                                let few = pieces::<_, MOST>(few, length, rows);
+                                add_tile(simd, many, few, products);
                             }
                         }
                         first += together;
