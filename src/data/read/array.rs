@@ -245,6 +245,7 @@ pub fn read(
     }
     // On the way to the disk, whole records, so that each is known when it leaves.
     let unit = if decoder.disk.is_some() { size * layout.width().max(1) } else { size };
+    input.check_memory(unit as u64)?;
     let mut buffer = vec![0; ((BLOCK / unit).max(1) * unit).min(needed as usize)];
     let mut left = needed as usize;
     while left > 0 {
@@ -602,9 +603,8 @@ mod tests {
     /// An NPY file of these cells.
     fn npy(kind: &str, fortran: bool, shape: &[usize], cells: &[Vec<u8>]) -> Vec<u8> {
         let order = if fortran { "True" } else { "False" };
-        let shape = shape.iter().map(|length| format!("{length},")).collect::<String>();
-        let header =
-            format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': ({shape})}}\n");
+        let shape = format!("{shape:?}").replace('[', "(").replace(']', ",)");
+        let header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}}}\n");
         let length = u16::try_from(header.len()).unwrap().to_le_bytes();
         [numpy::MAGIC, &[1, 0], &length, header.as_bytes(), &cells.concat()].concat()
     }

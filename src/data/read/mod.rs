@@ -580,7 +580,9 @@ mod tests {
         // A private line that cannot be read has no numbers.
         let sparse = (0..9_000).map(row).collect::<String>() + "1 one:2\n" + &row(7);
         let mut digits = vec![0, 0, 8, 3];
-        [900_u32, 7, 5].iter().for_each(|axis| digits.extend(axis.to_be_bytes()));
+        for axis in [900_u32, 7, 5] {
+            digits.extend(axis.to_be_bytes());
+        }
         digits.extend((0..900 * 35_u32).map(|at| (at % 251) as u8));
         let numbers: Vec<u8> =
             (0..9_000_u32).flat_map(|at| (at as f32).sqrt().to_le_bytes()).collect();
