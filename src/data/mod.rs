@@ -247,6 +247,17 @@ impl Dataset {
 }
 
 impl<F> Dataset<F> {
+    /// Adds the labels of more records, which were prepared alike.
+    pub(crate) fn extend_labels<G>(&mut self, more: Dataset<G>) {
+        if let (Some(target), Some(more)) = (&mut self.target, more.target) {
+            target.extend(more);
+        }
+        if let (Some(classes), Some(more)) = (&mut self.classes, more.classes) {
+            classes.of.extend(more.of);
+        }
+        self.clipped += more.clipped;
+    }
+
     /// The same records with other features.
     pub(crate) fn with_features<G>(self, features: G) -> Dataset<G> {
         let Self { name, feature_names, target, classes, bounds, clipped, persons, .. } = self;

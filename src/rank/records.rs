@@ -53,6 +53,27 @@ impl fmt::Debug for Supply {
     }
 }
 
+impl LargeSupply {
+    /// The records with these numbers, prepared some thousand at a time: the rows of many would stay
+    /// on the disk, from which no table is prepared at once.
+    fn select(&self, chosen: &[usize]) -> Result<Dataset> {
+        let (first, others) = chosen.split_at(chosen.len().min(BLOCK));
+        let mut all = (self.draw)(first)?;
+        if others.is_empty() {
+            return Ok(all);
+        }
+        let mut numbers = Vec::with_capacity(self.dimension * chosen.len());
+        numbers.extend_from_slice(all.features.as_slice());
+        for some in others.chunks(BLOCK) {
+            let more = (self.draw)(some)?;
+            numbers.extend_from_slice(more.features.as_slice());
+            all.extend_labels(more);
+        }
+        all.features = Matrix::from_vec(self.dimension, chosen.len(), numbers);
+        Ok(all)
+    }
+}
+
 impl Supply {
     /// So many records, prepared by `draw` when they are needed.
     pub fn on_demand(
@@ -104,7 +125,7 @@ impl Supply {
     pub fn select(&self, chosen: &[usize]) -> Result<Dataset> {
         match self {
             Self::Ready(data) => Ok(data.select(chosen)),
-            Self::OnDemand(large) => (large.draw)(chosen),
+            Self::OnDemand(large) => large.select(chosen),
         }
     }
 
@@ -112,7 +133,7 @@ impl Supply {
     pub fn features(&self, chosen: &[usize]) -> Result<Matrix> {
         match self {
             Self::Ready(data) => Ok(data.features.select_columns(chosen)),
-            Self::OnDemand(large) => (large.draw)(chosen).map(|data| data.features),
+            Self::OnDemand(large) => large.select(chosen).map(|data| data.features),
         }
     }
 

@@ -161,3 +161,29 @@ fn a_ranking_of_tables_on_the_disk_finds_the_same() {
     let winner = |memory| released("permute-and-flip", memory)["winner"].take();
     assert_eq!(winner(None), winner(Some("1M")));
 }
+
+#[test]
+fn a_ranking_of_arrays_on_the_disk_finds_the_same() {
+    let place = place();
+    for (name, rows, shift) in
+        [("ours", ROWS, 0), ("theirs", 500, 1_000_003), ("more", 5_000, 2_000_003)]
+    {
+        fs::write(place.path().join(format!("{name}.safetensors")), arrays(rows, shift)).unwrap();
+    }
+    let session = r#"(version: 1,
+        datasets: [
+            (name: "ours", role: private, label: "y", source: file("ours.safetensors")),
+            (name: "theirs", role: public, label: "y", source: file("theirs.safetensors")),
+            (name: "more", role: public, label: "y", source: file("more.safetensors"))],
+        ranking: (settings: (model: linear, batch: 200, repeats: 3)))"#;
+    fs::write(place.path().join("r.ron"), session).unwrap();
+    let exact = |memory| {
+        let told = told(place.path(), &["rank", "r.ron", "--json", "--include-curator"], memory);
+        serde_json::from_str::<Value>(&told).unwrap()["curator_only"].take()
+    };
+    let in_memory = exact(None);
+    let lines = in_memory["datasets"].as_array().unwrap();
+    // Private records that stay on the disk, even where models predict only some of them.
+    assert!(lines.len() == 2 && lines.iter().all(|line| line["error"].is_object()), "{in_memory}");
+    assert_eq!(exact(Some("600K")), in_memory);
+}

@@ -633,15 +633,7 @@ fn in_parts(
             let part = part.with_features(());
             match &mut all {
                 None => all = Some(with_room(part, rows.len())),
-                Some(all) => {
-                    if let (Some(target), Some(more)) = (&mut all.target, part.target) {
-                        target.extend(more);
-                    }
-                    if let (Some(classes), Some(more)) = (&mut all.classes, part.classes) {
-                        classes.of.extend(more.of);
-                    }
-                    all.clipped += part.clipped;
-                }
+                Some(all) => all.extend_labels(part),
             }
         }
     }

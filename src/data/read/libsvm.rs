@@ -54,7 +54,8 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
                 let (index, value) =
                     parse_pair(word).ok_or_else(|| wrong("expected index:value", word))?;
                 if let Some(width) = width.filter(|&width| index as usize >= width) {
-                    return Err(wrong(&format!("an index does not fit a width of {width}"), word));
+                    return Err(wrong(&format!("an index does not fit a width of {width}"), word)
+                        .cure("indices count from 0: the width is the largest index plus 1"));
                 }
                 indices.push(index);
                 values.push(value);
