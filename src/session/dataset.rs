@@ -61,6 +61,17 @@ pub struct ColumnKind {
     pub width: usize,
 }
 
+impl ColumnKind {
+    /// What a cell of it holds.
+    pub fn holds(&self) -> &'static str {
+        match self.width {
+            _ if self.numeric => "number",
+            1 => "text",
+            _ => "vector",
+        }
+    }
+}
+
 pub enum LoadedRecords {
     Public(Box<Table>),
     Private(Private<Table>),
@@ -436,4 +447,25 @@ pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
 /// The same file by another path (a link, `..`) is the same origin.
 fn canonical(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf()).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Column, Values, Vectors};
+
+    #[test]
+    fn vectors_are_not_called_text() {
+        let vectors = Vectors::new(3, Values::F32(vec![0.5; 6])).unwrap();
+        let words = ["north", "south"].map(str::to_owned).to_vec();
+        let columns = vec![
+            Column::Numbers(vec![1.0, 2.0].into()),
+            Column::Text(words),
+            Column::Vectors(vectors),
+        ];
+        let names = ["age", "ward", "image"].map(str::to_owned).to_vec();
+        let table = Table::of_rows("t.npz", names, columns).unwrap();
+        let holds: Vec<_> = column_kinds(&table).iter().map(ColumnKind::holds).collect();
+        assert_eq!(holds, ["number", "text", "vector"]);
+    }
 }

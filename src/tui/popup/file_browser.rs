@@ -116,7 +116,7 @@ fn size(bytes: u64) -> String {
 /// The columns of a file, and its first cells if they may be seen.
 fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
     let theme = canvas.theme;
-    let text = schema.columns.iter().filter(|column| !column.numeric).count();
+    let text = schema.columns.iter().filter(|column| column.holds() == "text").count();
     let rows = if schema.whole {
         format!("{} {}", schema.rows, if schema.rows == 1 { "row" } else { "rows" })
     } else {
@@ -139,7 +139,7 @@ fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
     }
     let names = schema.columns.iter().map(|it| it.name.chars().count()).max().unwrap_or(0).min(24);
     for (index, column) in schema.columns.iter().enumerate() {
-        let kind = if column.numeric { "number" } else { "text  " };
+        let kind = format!("{:6}", column.holds());
         let values: Vec<&str> = cells
             .iter()
             .flat_map(|rows| rows.rows.iter().take(4))

@@ -190,7 +190,8 @@ fn details(
     match context.datasets.get(&definition.name) {
         Some(DatasetStatus::Ready { loaded, account }) => {
             let columns = loaded.columns.iter().map(|column| {
-                if column.numeric { column.name.clone() } else { format!("{} (text)", column.name) }
+                let name = &column.name;
+                if column.numeric { name.clone() } else { format!("{name} ({})", column.holds()) }
             });
             let columns = columns.collect::<Vec<_>>().join(", ");
             facts.push(("columns", columns));
@@ -344,8 +345,7 @@ fn columns(
     };
     let row = |index: usize| {
         let column = &loaded.columns[index];
-        let kind = if column.numeric { "number" } else { "text" };
-        let cells = [Span::raw(column.name.clone()), Span::styled(kind, theme.muted)];
+        let cells = [Span::raw(column.name.clone()), Span::styled(column.holds(), theme.muted)];
         cells.into_iter().chain([use_of(&column.name)]).map(Line::from).collect()
     };
     let names = loaded.columns.iter().map(|column| column.name.chars().count() as u16);
