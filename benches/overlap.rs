@@ -355,8 +355,9 @@ fn edited(table: &Table, seed: usize) -> Table {
                 *cells = edited.map(|(row, x)| if is_edited(row) { x + 1.5 } else { x }).collect();
             }
             Column::Text(cells) => {
-                let edited = cells.iter_mut().enumerate().filter(|(row, _)| is_edited(*row));
-                edited.for_each(|(_, cell)| cell.push('x'));
+                let end = |row: usize| if is_edited(row) { "x" } else { "" };
+                let edited = cells.iter().enumerate();
+                *cells = edited.map(|(row, cell)| format!("{cell}{}", end(row))).collect();
             }
             Column::Vectors(_) => {}
         }

@@ -265,7 +265,7 @@ impl Predict {
                 let cells = match column {
                     // JSON has no NaN: a missing value is null.
                     Column::Numbers(numbers) => json!(numbers.whole()),
-                    Column::Text(texts) => json!(texts),
+                    Column::Text(texts) => json!(texts.iter().collect::<Vec<_>>()),
                     Column::Vectors(_) => Value::Null,
                 };
                 (name.clone(), cells)

@@ -247,7 +247,7 @@ mod tests {
     fn table(origin: &str, columns: &[(&str, char)]) -> Table {
         let column = |kind: char| match kind {
             'n' => Column::Numbers(vec![1.0, 2.0].into()),
-            't' => Column::Text(vec!["a".into(), "b".into()]),
+            't' => Column::Text(["a", "b"].iter().collect()),
             width => {
                 let width = width.to_digit(10).unwrap() as usize;
                 Column::Vectors(Vectors::new(width, Values::F64(vec![0.5; 2 * width])).unwrap())

@@ -1,5 +1,6 @@
 //! Typed columns and their cells.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
@@ -7,6 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::numbers::{Numbers, Window};
+use super::texts::Texts;
 use super::vectors::{RowVector, Vectors};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
@@ -17,7 +19,7 @@ pub enum Column {
     /// Finite numbers, and NaN where one is missing.
     Numbers(Numbers),
     /// Text as in the file, trimmed.
-    Text(Vec<String>),
+    Text(Texts),
     /// A vector of one length for every row.
     Vectors(Vectors),
 }
@@ -36,12 +38,12 @@ impl PartialEq for Column {
 
 /// One cell by its meaning: `1`, `1.0` and `+1` are the same number, whether or not some other cell
 /// made their column text.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Cell<'a> {
     /// Finite, and never −0.
     Number(f64),
     /// A missing number is the empty text, as in most files.
-    Text(&'a str),
+    Text(Cow<'a, str>),
     /// Several numbers.
     Vector(RowVector<'a>),
 }
@@ -50,15 +52,22 @@ impl<'a> Cell<'a> {
     /// A cell with a number; NaN counts as missing.
     pub fn number(number: f64) -> Self {
         if number.is_nan() {
-            return Self::Text("");
+            return Self::Text(Cow::Borrowed(""));
         }
         Self::Number(if number == 0.0 { 0.0 } else { number })
     }
 
     /// A cell from its text in a file.
     pub fn parse(text: &'a str) -> Self {
-        let text = text.trim();
-        finite(text).map_or(Self::Text(text), Self::number)
+        Self::of(Cow::Borrowed(text.trim()))
+    }
+
+    /// A cell from its trimmed text.
+    fn of(text: Cow<'a, str>) -> Self {
+        match finite(&text) {
+            Some(number) => Self::number(number),
+            None => Self::Text(text),
+        }
     }
 }
 
@@ -140,7 +149,7 @@ impl Column {
     pub(super) fn push_missing(&mut self) {
         match self {
             Self::Numbers(cells) => cells.push(f64::NAN),
-            Self::Text(cells) => cells.push(String::new()),
+            Self::Text(cells) => cells.push(""),
             Self::Vectors(_) => {}
         }
     }
@@ -150,12 +159,11 @@ impl Column {
         match self {
             Self::Numbers(_) => true,
             Self::Text(cells) => {
-                let present = cells.iter().filter(|cell| !is_missing(cell));
-                let count = |total: (usize, usize), cell: &String| {
-                    (total.0 + usize::from(finite(cell).is_some()), total.1 + 1)
-                };
-                let (numbers, present) = present.fold((0, 0), count);
-                2 * numbers > present
+                let mut present = cells.counts();
+                present.retain(|text, _| !is_missing(text));
+                let numbers = present.iter().filter(|(text, _)| finite(text).is_some());
+                let numbers: usize = numbers.map(|(_, count)| count).sum();
+                2 * numbers > present.values().sum()
             }
             Self::Vectors(_) => false,
         }
@@ -165,7 +173,7 @@ impl Column {
     pub fn cell(&self, row: usize) -> Cell<'_> {
         match self {
             Self::Numbers(cells) => Cell::number(cells.get(row)),
-            Self::Text(cells) => Cell::parse(&cells[row]),
+            Self::Text(cells) => Cell::of(cells.get(row)),
             Self::Vectors(vectors) => Cell::Vector(vectors.row(row)),
         }
     }
@@ -173,20 +181,29 @@ impl Column {
     /// The cells in all rows.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
         let mut window = Window::default();
+        let mut texts = match self {
+            Self::Text(texts) => Some(texts.iter()),
+            _ => None,
+        };
         (0..self.len()).map(move |row| match self {
             Self::Numbers(numbers) => Cell::number(window.get(numbers, row)),
-            _ => self.cell(row),
+            _ => match texts.as_mut().and_then(Iterator::next) {
+                Some(text) => Cell::of(text),
+                None => self.cell(row),
+            },
         })
     }
 
     /// The distinct values in order, with how often each occurs.
     pub fn values(&self) -> Vec<(Cell<'_>, usize)> {
-        if let Self::Numbers(cells) = self {
-            return values_of_numbers(cells);
-        }
         let mut counts = HashMap::new();
-        for cell in self.cells() {
-            *counts.entry(cell).or_insert(0) += 1;
+        let mut add = |cell, count| *counts.entry(cell).or_insert(0) += count;
+        match self {
+            Self::Numbers(cells) => return values_of_numbers(cells),
+            Self::Text(texts) => {
+                texts.counts().into_iter().for_each(|(text, count)| add(Cell::of(text), count));
+            }
+            Self::Vectors(_) => self.cells().for_each(|cell| add(cell, 1)),
         }
         let mut values: Vec<_> = counts.into_iter().collect();
         values.sort_unstable();
@@ -196,7 +213,7 @@ impl Column {
     pub(super) fn select(&self, rows: &[usize]) -> Result<Self> {
         Ok(match self {
             Self::Numbers(cells) => Self::Numbers(cells.select(rows)?),
-            Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
+            Self::Text(cells) => Self::Text(cells.select(rows)?),
             Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)?),
         })
     }
@@ -205,18 +222,25 @@ impl Column {
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
         Ok(match self {
             Self::Numbers(cells) => Self::Numbers(cells.select_or_missing(rows)?),
-            Self::Text(cells) => Self::Text(
-                rows.iter().map(|&row| cells.get(row).cloned().unwrap_or_default()).collect(),
-            ),
+            Self::Text(cells) => Self::Text(cells.select_or_missing(rows)?),
             Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)?),
         })
+    }
+
+    /// From now on its cells are on the disk. Vectors stay where they are.
+    pub(super) fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
+        match self {
+            Self::Numbers(numbers) => numbers.move_to(space),
+            Self::Text(texts) => texts.move_to(space),
+            Self::Vectors(_) => Ok(()),
+        }
     }
 
     /// Where its cells are, if on the disk.
     pub(super) fn space(&self) -> Option<&Arc<Scratch>> {
         match self {
             Self::Numbers(numbers) => numbers.space(),
-            Self::Text(_) => None,
+            Self::Text(texts) => texts.space(),
             Self::Vectors(vectors) => vectors.space(),
         }
     }
@@ -262,15 +286,35 @@ impl Column {
         if let Some(numbers) = numbers {
             return Ok(Some(Self::Numbers(Numbers::concat(&numbers)?)));
         }
-        let mut text = Vec::new();
-        for part in parts {
-            match part {
-                Self::Text(cells) => text.extend_from_slice(cells),
-                _ => text.extend(part.cells().map(|cell| cell.to_string())),
-            }
-        }
-        Ok(Some(Self::Text(text)))
+        let texts = parts.iter().map(|part| match part {
+            Self::Text(cells) => Ok(cells.clone()),
+            _ => part.as_texts(),
+        });
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        Ok(Some(Self::Text(Texts::concat(&texts.iter().collect::<Vec<_>>())?)))
     }
+
+    /// Its cells as texts, where the cells are.
+    fn as_texts(&self) -> Result<Texts> {
+        let mut texts = Texts::default();
+        if let Some(space) = self.space() {
+            texts.move_to(space)?;
+        }
+        for cell in self.cells() {
+            texts.push(&cell.to_string());
+            texts.settle()?;
+        }
+        Ok(texts)
+    }
+}
+
+/// The cells of some columns, row by row.
+pub(super) fn rows_of_cells<'a>(
+    columns: &[&'a Column],
+) -> impl Iterator<Item = Vec<Cell<'a>>> + use<'a> {
+    let rows = columns.first().map_or(0, |column| column.len());
+    let mut cells: Vec<_> = columns.iter().map(|column| column.cells()).collect();
+    (0..rows).map(move |_| cells.iter_mut().filter_map(Iterator::next).collect())
 }
 
 /// In order, without a table of all values.
@@ -282,5 +326,5 @@ fn values_of_numbers(cells: &Numbers) -> Vec<(Cell<'_>, usize)> {
     let equal = present.chunk_by(|a, b| a == b);
     let numbers = equal.map(|equal| (Cell::number(equal[0]), equal.len()));
     let missing = cells.len() - present.len();
-    numbers.chain((missing > 0).then_some((Cell::Text(""), missing))).collect()
+    numbers.chain((missing > 0).then(|| (Cell::number(f64::NAN), missing))).collect()
 }

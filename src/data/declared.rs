@@ -31,8 +31,9 @@ pub(super) fn declared_values(column: &str, declared: &[String]) -> Result<Vec<S
         .iter()
         .map(|value| {
             let cell = Cell::parse(value);
+            let written = cell.to_string();
             if seen.insert(cell) {
-                return Ok(cell.to_string());
+                return Ok(written);
             }
             Err(Error::usage(format!("category '{column}' declares the value '{value}' twice"))
                 .cure("declare every value once"))

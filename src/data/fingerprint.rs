@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::column::{Cell, Column};
 use super::numbers::Window;
+use super::texts::TextWindow;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 
@@ -116,6 +117,7 @@ struct DigestRoom {
     rows: Vec<Vec<u8>>,
     /// One for each column.
     windows: Vec<Window>,
+    texts: Vec<TextWindow>,
 }
 
 impl Digester<'_> {
@@ -125,7 +127,8 @@ impl Digester<'_> {
 
     fn room(&self) -> DigestRoom {
         let windows = self.columns.iter().map(|_| Window::default()).collect();
-        DigestRoom { numbers: Vec::new(), rows: Vec::new(), windows }
+        let texts = self.columns.iter().map(|_| TextWindow::default()).collect();
+        DigestRoom { numbers: Vec::new(), rows: Vec::new(), windows, texts }
     }
 
     /// Digests of the rows from `start` on.
@@ -147,14 +150,24 @@ impl Digester<'_> {
         }
         room.rows.resize(block.len(), Vec::new());
         room.rows.iter_mut().for_each(Vec::clear);
-        for (column, window) in self.columns.iter().zip(&mut room.windows) {
-            if let Column::Numbers(cells) = column {
-                for (row, number) in room.rows.iter_mut().zip(window.read(cells, block.clone())) {
-                    row.extend_from_slice(&number_head(*number));
+        let windows = room.windows.iter_mut().zip(&mut room.texts);
+        for (column, (numbers, texts)) in self.columns.iter().zip(windows) {
+            let rows = room.rows.iter_mut();
+            match column {
+                Column::Numbers(cells) => {
+                    for (row, number) in rows.zip(numbers.read(cells, block.clone())) {
+                        row.extend_from_slice(&number_head(*number));
+                    }
                 }
-            } else {
-                for (row, at) in room.rows.iter_mut().zip(block.clone()) {
-                    encode(column.cell(at), row);
+                Column::Text(cells) => {
+                    for (row, at) in rows.zip(block.clone()) {
+                        encode(Cell::parse(texts.get(cells, at)), row);
+                    }
+                }
+                Column::Vectors(_) => {
+                    for (row, at) in rows.zip(block.clone()) {
+                        encode(column.cell(at), row);
+                    }
                 }
             }
         }
@@ -299,7 +312,7 @@ mod tests {
     use super::*;
 
     fn text(cells: &[&str]) -> Column {
-        Column::Text(cells.iter().map(|&cell| cell.to_owned()).collect())
+        Column::Text(cells.iter().collect())
     }
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -320,7 +333,7 @@ mod tests {
     fn table(rows: &[(i8, String)]) -> Vec<(&'static str, Column)> {
         vec![
             ("n", Column::Numbers(rows.iter().map(|(n, _)| f64::from(*n)).collect())),
-            ("t", Column::Text(rows.iter().map(|(_, t)| t.clone()).collect())),
+            ("t", Column::Text(rows.iter().map(|(_, t)| t).collect())),
         ]
     }
 

@@ -76,9 +76,8 @@ impl CodedColumn {
         let mut codes: HashMap<Cell<'_>, u32> = HashMap::new();
         let mut counts = vec![0_usize];
         let mut of = Vec::with_capacity(rows);
-        for row in 0..rows {
-            let cell = column.cell(row);
-            let code = match cell {
+        for cell in column.cells().take(rows) {
+            let code = match &cell {
                 Cell::Text(text) if is_missing(text) => MISSING,
                 _ => *codes.entry(cell).or_insert_with(|| {
                     counts.push(0);

@@ -296,13 +296,13 @@ struct ColumnFindings {
 impl ColumnFindings {
     fn in_column(table: &Table, at: usize, show_values: bool) -> Self {
         let (name, column) = (&table.names[at], &table.columns[at]);
-        let missing = column.cells().filter(|cell| lacks_value(*cell)).count();
+        let missing = column.cells().filter(lacks_value).count();
         let values = match column {
             Column::Vectors(_) => None,
             _ => Some(column.values()),
         };
         let values = values.map(|mut values| {
-            values.retain(|(value, _)| !lacks_value(*value));
+            values.retain(|(value, _)| !lacks_value(value));
             values
         });
         let distinct = values.as_ref().map(Vec::len);
@@ -370,7 +370,7 @@ impl CellCounts {
             Some(values) if is_text && has_numbers(column) => {
                 let place = column
                     .cells()
-                    .position(|cell| matches!(cell, Cell::Text(_)) && !lacks_value(cell));
+                    .position(|cell| matches!(cell, Cell::Text(_)) && !lacks_value(&cell));
                 let place = place.map(|row| format!("; the first in {}", table.place(row)));
                 let place = place.unwrap_or_default();
                 let what =
@@ -439,13 +439,14 @@ fn has_numbers(column: &Column) -> bool {
 /// Whether all its cells would be numbers with points instead of commas, or without commas.
 fn has_commas_for_points(column: &Column) -> bool {
     let Column::Text(cells) = column else { return false };
-    let number = |cell: &String| {
+    let number = |cell: &str| {
         cell.contains(',')
             && (finite(&cell.replacen(',', ".", 1)).is_some()
                 || finite(&cell.replace(',', "")).is_some())
     };
-    let plain = |cell: &String| finite(cell).is_some() || is_missing(cell);
-    cells.iter().any(number) && cells.iter().all(|cell| plain(cell) || number(cell))
+    let plain = |cell: &str| finite(cell).is_some() || is_missing(cell);
+    let values = cells.counts();
+    values.keys().any(|cell| number(cell)) && values.keys().all(|cell| plain(cell) || number(cell))
 }
 
 fn counts_up(column: &Column) -> bool {

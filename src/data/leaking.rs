@@ -55,11 +55,11 @@ fn left_of_the_error(column: &Column, labels: &Column, task: Task, step: usize) 
     let rows = (0..labels.len()).step_by(step);
     let pairs = rows.map(|row| (column.cell(row), labels.cell(row)));
     let mut pairs: Vec<(Cell, Cell)> =
-        pairs.filter(|(value, label)| !lacks_value(*value) && !lacks_value(*label)).collect();
+        pairs.filter(|(value, label)| !lacks_value(value) && !lacks_value(label)).collect();
     if pairs.len() < FEWEST {
         return None;
     }
-    pairs.sort_by_key(|(value, _)| *value);
+    pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
     let (left, constant) = match task {
         Task::Regression => squares(&pairs)?,
         Task::Classification => wrong(&pairs),
@@ -70,14 +70,14 @@ fn left_of_the_error(column: &Column, labels: &Column, task: Task, step: usize) 
 /// For each record, the other records that predict its label, if there are any.
 fn guessers<'p, 'a>(
     pairs: &'p [(Cell<'a>, Cell<'a>)],
-) -> impl Iterator<Item = (Cell<'a>, Vec<Cell<'a>>)> + 'p {
-    let same = |value: Cell| {
-        let first = pairs.partition_point(|(other, _)| *other < value);
-        let last = pairs.partition_point(|(other, _)| *other <= value);
+) -> impl Iterator<Item = (&'p Cell<'a>, Vec<&'p Cell<'a>>)> {
+    let same = |value: &Cell| {
+        let first = pairs.partition_point(|(other, _)| other < value);
+        let last = pairs.partition_point(|(other, _)| other <= value);
         first..last
     };
     pairs.iter().enumerate().map(move |(place, (value, label))| {
-        let group = same(*value);
+        let group = same(value);
         let others: Vec<usize> = match (group.len(), value) {
             // A few represent all: a value shared by all records would need quadratic time.
             (2.., _) => group.filter(|other| *other != place).take(LISTENED_TO).collect(),
@@ -87,7 +87,7 @@ fn guessers<'p, 'a>(
             }
             _ => Vec::new(),
         };
-        (*label, others.into_iter().map(|other| pairs[other].1).collect())
+        (label, others.into_iter().map(|other| &pairs[other].1).collect())
     })
 }
 
@@ -97,11 +97,11 @@ const LISTENED_TO: usize = 50;
 /// Sums of squared errors: of the column's prediction, and of the mean. `None` if a label is not a
 /// number.
 fn squares(pairs: &[(Cell, Cell)]) -> Option<(f64, f64)> {
-    let number = |cell: Cell| match cell {
-        Cell::Number(number) => Some(number),
+    let number = |cell: &Cell| match cell {
+        Cell::Number(number) => Some(*number),
         _ => None,
     };
-    let labels: Option<Vec<f64>> = pairs.iter().map(|(_, label)| number(*label)).collect();
+    let labels: Option<Vec<f64>> = pairs.iter().map(|(_, label)| number(label)).collect();
     let labels = labels?;
     let mean = labels.iter().sum::<f64>() / labels.len() as f64;
     let constant = labels.iter().map(|label| (label - mean).powi(2)).sum();
@@ -116,9 +116,9 @@ fn squares(pairs: &[(Cell, Cell)]) -> Option<(f64, f64)> {
 
 /// The number of wrong predictions by the column, and by the most common class.
 fn wrong(pairs: &[(Cell, Cell)]) -> (f64, f64) {
-    let mut labels: Vec<Cell> = pairs.iter().map(|(_, label)| *label).collect();
+    let mut labels: Vec<&Cell> = pairs.iter().map(|(_, label)| label).collect();
     labels.sort();
-    let commonest = labels.chunk_by(|one, other| one == other).map(<[Cell]>::len).max();
+    let commonest = labels.chunk_by(|one, other| one == other).map(<[&Cell]>::len).max();
     let constant = pairs.len() - commonest.unwrap_or(0);
     let left = guessers(pairs).map(|(label, others)| {
         let right = others.iter().filter(|other| **other == label).count();

@@ -28,7 +28,7 @@ use super::table::Table;
 use crate::error::Result;
 
 /// Whether a cell has no value; for a vector, whether any of its numbers has none.
-pub(crate) fn lacks_value(cell: Cell<'_>) -> bool {
+pub(crate) fn lacks_value(cell: &Cell<'_>) -> bool {
     match cell {
         Cell::Number(_) => false,
         Cell::Text(text) => is_missing(text),
@@ -50,7 +50,7 @@ pub(super) fn incomplete<'a>(
         }
         for (incomplete, cell) in incomplete.iter_mut().zip(column.cells()) {
             let known = || values.iter().any(|value| Cell::parse(value) == cell);
-            *incomplete |= lacks_value(cell) && !known();
+            *incomplete |= lacks_value(&cell) && !known();
         }
     }
     Ok(incomplete)

@@ -58,6 +58,7 @@ pub mod read;
 pub mod selection;
 pub mod synthetic;
 pub mod table;
+pub mod texts;
 pub mod vectors;
 pub mod write;
 
@@ -80,6 +81,7 @@ pub use preparation::{Preparation, PreparationSettings};
 pub use public_records::PublicRecords;
 pub use read::csv;
 pub use table::{Sample, Table};
+pub use texts::Texts;
 pub use vectors::{Values, Vectors};
 
 /// Limits that every prepared record obeys, because it was clipped to them. Sensitivities are

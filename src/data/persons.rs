@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, is_missing};
+use super::column::{Cell, is_missing, rows_of_cells};
 use super::person_rows::Persons;
 use super::table::{Table, shuffled};
 use crate::error::{Error, Result};
@@ -132,8 +132,7 @@ pub fn rows_of_each(table: &Table, unit: &Unit, without: WithoutUnit) -> Result<
         unit.columns().iter().map(|name| table.column(name)).collect::<Result<Vec<_>>>()?;
     let mut places: HashMap<Vec<Cell>, usize> = HashMap::new();
     let mut rows_of: Vec<Vec<usize>> = Vec::new();
-    for row in 0..table.rows() {
-        let key: Vec<Cell> = columns.iter().map(|column| column.cell(row)).collect();
+    for (row, key) in rows_of_cells(&columns).enumerate() {
         let missing = key.iter().any(|cell| matches!(cell, Cell::Text(text) if is_missing(text)));
         match (missing, without) {
             (true, WithoutUnit::LeaveOut) => {}
@@ -194,8 +193,8 @@ pub fn share_a_person(one: &Table, other: &Table, unit: &Unit) -> Option<bool> {
         let columns: Option<Vec<_>> =
             unit.columns().iter().map(|name| table.column(name).ok()).collect();
         let columns = columns?;
-        let key = |row: usize| columns.iter().map(|column| column.cell(row).to_string()).collect();
-        Some((0..table.rows()).map(key).collect())
+        let written = |key: Vec<Cell>| key.iter().map(ToString::to_string).collect();
+        Some(rows_of_cells(&columns).map(written).collect())
     };
     if of_other_kinds(one, other, unit).is_some() {
         return None;
@@ -217,7 +216,7 @@ mod tests {
     use crate::numeric::Matrix;
 
     fn table(who: &[&str], x: &[f64]) -> Table {
-        let who = Column::Text(who.iter().map(|it| (*it).to_owned()).collect());
+        let who = Column::Text(who.iter().collect());
         let names = ["who", "x"].map(str::to_owned).to_vec();
         let columns = vec![who, Column::Numbers(x.to_vec().into())];
         Table::of_rows("t.csv", names, columns).unwrap()

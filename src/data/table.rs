@@ -586,7 +586,7 @@ mod tests {
     }
 
     fn text(cells: &[&str]) -> Column {
-        Column::Text(cells.iter().map(|&cell| cell.to_owned()).collect())
+        Column::Text(cells.iter().collect())
     }
 
     fn table(origin: &str, columns: &[(&str, Column)]) -> Table {
@@ -620,13 +620,13 @@ mod tests {
                     panic!()
                 };
                 if number.get(row).is_nan() {
-                    assert!(text[row].is_empty() && sized.lines.at(row) == 0);
+                    assert!(text.get(row).is_empty() && sized.lines.at(row) == 0);
                     assert!(vectors.row(row).numbers().all(f64::is_nan));
                     return 0;
                 }
                 let number = number.get(row) as usize;
                 assert_eq!(
-                    (text[row].as_str(), sized.lines.at(row)),
+                    (text.get(row).as_ref(), sized.lines.at(row)),
                     (number.to_string().as_str(), number as u64 + 1)
                 );
                 assert_eq!(vectors.value(row, 1), 2.0 * number as f64);

@@ -228,7 +228,7 @@ fn classes(table: &Table, label: &str, preparation: &Preparation) -> Result<Opti
     let column = table.column(label)?;
     let values = column.values();
     let numbers: BTreeMap<Cell<'_>, usize> =
-        values.iter().enumerate().map(|(at, (cell, _))| (*cell, at)).collect();
+        values.iter().enumerate().map(|(at, (cell, _))| (cell.clone(), at)).collect();
     Ok(Some(column.cells().map(|cell| numbers[&cell]).collect()))
 }
 
@@ -269,9 +269,9 @@ fn grouped(column: &Column, name: &str, parts: usize) -> Option<(Vec<usize>, Vec
             return None;
         }
         let numbers: BTreeMap<Cell<'_>, usize> =
-            values.iter().enumerate().map(|(at, (cell, _))| (*cell, at)).collect();
+            values.iter().enumerate().map(|(at, (cell, _))| (cell.clone(), at)).collect();
         let groups = column.cells().map(|cell| numbers[&cell]).collect();
-        let titles = values.iter().map(|(cell, _)| format!("{name} {}", words(*cell)));
+        let titles = values.iter().map(|(cell, _)| format!("{name} {}", words(cell)));
         return Some((groups, titles.collect()));
     }
     let number = |cell: Cell<'_>| if let Cell::Number(x) = cell { x } else { f64::NAN };
@@ -289,11 +289,11 @@ fn grouped(column: &Column, name: &str, parts: usize) -> Option<(Vec<usize>, Vec
     Some((numbers.iter().map(group).collect(), (0..parts).map(title).collect()))
 }
 
-fn words(cell: Cell<'_>) -> String {
+fn words(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Number(x) => x.to_string(),
-        Cell::Text("") => "missing".to_owned(),
-        Cell::Text(text) => text.to_owned(),
+        Cell::Text(text) if text.is_empty() => "missing".to_owned(),
+        Cell::Text(text) => text.clone().into_owned(),
         Cell::Vector(_) => String::new(),
     }
 }

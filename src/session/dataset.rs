@@ -457,7 +457,7 @@ mod tests {
     #[test]
     fn vectors_are_not_called_text() {
         let vectors = Vectors::new(3, Values::F32(vec![0.5; 6])).unwrap();
-        let words = ["north", "south"].map(str::to_owned).to_vec();
+        let words = ["north", "south"].iter().collect();
         let columns = vec![
             Column::Numbers(vec![1.0, 2.0].into()),
             Column::Text(words),

@@ -114,7 +114,7 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
         let values: Vec<PartValue> = column
             .values()
             .into_iter()
-            .filter(|(cell, _)| !missing::lacks_value(*cell))
+            .filter(|(cell, _)| !missing::lacks_value(cell))
             .map(|(cell, _)| match cell {
                 Cell::Number(number) => PartValue::Number(number),
                 cell => PartValue::Text(cell.to_string()),

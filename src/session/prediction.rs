@@ -280,7 +280,7 @@ mod tests {
         let names: Vec<_> = columns.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["prediction", "probability_0", "probability_1"]);
         let [(_, first), (_, none), (_, one)] = &columns[..] else { panic!("three columns") };
-        assert!(*first == Column::Text(["0", "1", "1"].map(str::to_owned).to_vec()));
+        assert!(*first == Column::Text(["0", "1", "1"].iter().collect()));
         let (Column::Numbers(none), Column::Numbers(one)) = (none, one) else { panic!("numbers") };
         for (none, one) in none.iter().zip(one.iter()) {
             assert!((none + one - 1.0).abs() < 1e-15 && none > 0.0 && one > 0.0);

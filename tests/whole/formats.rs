@@ -3,6 +3,7 @@
 //! missing, the test says so. What must always run stands in `hostile_files.rs`
 //! and beside the readers.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use halflight::data::csv::Dialect;
@@ -43,9 +44,9 @@ fn numbers(table: &Table, name: &str) -> Vec<f64> {
     }
 }
 
-fn texts<'t>(table: &'t Table, name: &str) -> &'t [String] {
+fn texts(table: &Table, name: &str) -> Vec<String> {
     match table.column(name) {
-        Ok(Column::Text(cells)) => cells,
+        Ok(Column::Text(cells)) => cells.iter().map(Cow::into_owned).collect(),
         Ok(other) => panic!("{name} is {}", other.kind()),
         Err(error) => panic!("{error}"),
     }

@@ -110,7 +110,7 @@ impl Condition {
                 Types::OfEachCell => comparison.holds_of_cells(table),
             },
             Self::Missing(name) => {
-                Ok(name.column(table)?.cells().map(|cell| lacks_value(cell).into()).collect())
+                Ok(name.column(table)?.cells().map(|cell| lacks_value(&cell).into()).collect())
             }
         }
     }
@@ -153,9 +153,10 @@ impl CellComparison {
                 };
                 Ok(cells.iter().map(truth).collect())
             }
-            (Column::Text(cells), Literal::Text(text)) => {
-                Ok(cells.iter().map(|cell| self.operator.holds(cell, text).into()).collect())
-            }
+            (Column::Text(cells), Literal::Text(text)) => Ok(cells
+                .iter()
+                .map(|cell| self.operator.holds(cell.as_ref(), text.as_str()).into())
+                .collect()),
             (Column::Numbers(_), Literal::Text(text)) => {
                 let cure = match finite(text.trim()) {
                     Some(number) => self.rewritten(&number.to_string()),
@@ -170,14 +171,14 @@ impl CellComparison {
             )),
             (Column::Text(cells), Literal::Number(number)) => {
                 let quoted = self.rewritten(&format!("\"{number}\""));
-                let is_text = |cell: &String| matches!(Cell::parse(cell), Cell::Text(_));
+                let is_text = |cell: &str| matches!(Cell::parse(cell), Cell::Text(_));
                 let what = format!("text, but is compared with the number {number}");
-                match cells.iter().position(is_text) {
+                match cells.iter().position(|cell| is_text(&cell)) {
                     // Users do not see numbers with a few gaps as text.
-                    Some(row) if !cells.iter().all(is_text) => {
+                    Some(row) if !cells.iter().all(|cell| is_text(&cell)) => {
                         let place = table.place(row);
                         let cure = format!("{place} is not a number: clean the file, or {quoted}");
-                        Err(self.mismatch(&what, cure).quoting(&cells[row]))
+                        Err(self.mismatch(&what, cure).quoting(cells.get(row)))
                     }
                     _ => Err(self.mismatch(&what, quoted)),
                 }

@@ -50,7 +50,7 @@ impl DigestKey {
     pub(super) fn cell(&self, cell: Cell<'_>) -> u64 {
         match cell {
             Cell::Number(number) => self.number(number),
-            Cell::Text(text) if is_missing(text) => self.number(f64::NAN),
+            Cell::Text(text) if is_missing(&text) => self.number(f64::NAN),
             Cell::Text(text) => bytes(&self.cells, text.as_bytes()),
             Cell::Vector(vector) => {
                 vector.numbers().fold(0, |sum: u64, x| sum.rotate_left(1) ^ self.number(x))

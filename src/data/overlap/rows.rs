@@ -2,9 +2,10 @@
 
 use super::key::{DigestKey, GROUPS, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};
-use crate::data::column::Column;
+use crate::data::column::{Cell, Column};
 use crate::data::numbers::{Numbers, Window};
 use crate::data::table::Table;
+use crate::data::texts::TextWindow;
 use crate::data::vectors::Vectors;
 use crate::numeric::parallel;
 
@@ -162,7 +163,10 @@ fn kinds(column: &Column) -> Vec<HashedKind> {
             let constant = || cells.iter().all(|x| word(x) == first);
             vec![if is_counter(cells) { HashedKind::Counter } else { kind(constant()) }]
         }
-        Column::Text(cells) => vec![kind(cells.iter().all(|cell| *cell == cells[0]))],
+        Column::Text(cells) => {
+            let first = cells.get(0);
+            vec![kind(cells.iter().all(|cell| cell == first))]
+        }
         Column::Vectors(vectors) => constants(vectors).into_iter().map(kind).collect(),
     }
 }
@@ -210,7 +214,7 @@ fn spread(column: &Column, position: usize) -> f64 {
         Column::Numbers(cells) => at.map(|row| word(cells.get(row))).collect(),
         Column::Vectors(vectors) => at.map(|row| word(vectors.value(row, position))).collect(),
         Column::Text(cells) => {
-            let mut texts: Vec<&str> = at.map(|row| cells[row].as_str()).collect();
+            let mut texts: Vec<_> = at.map(|row| cells.get(row)).collect();
             texts.sort_unstable();
             let mut number = 0;
             let each = texts.iter().enumerate().map(|(at, text)| {
@@ -237,13 +241,23 @@ struct RowSums {
     cells: [u64; BLOCK],
     /// One for each column.
     windows: Vec<Window>,
+    texts: Vec<TextWindow>,
 }
 
 impl RowSums {
     fn new(columns: usize) -> Self {
         let windows = (0..columns).map(|_| Window::default()).collect();
+        let texts = (0..columns).map(|_| TextWindow::default()).collect();
         let sums = || vec![[0; BLOCK]; GROUPS];
-        Self { rows: 0, free: sums(), bound: sums(), place: [0; BLOCK], cells: [0; BLOCK], windows }
+        Self {
+            rows: 0,
+            free: sums(),
+            bound: sums(),
+            place: [0; BLOCK],
+            cells: [0; BLOCK],
+            windows,
+            texts,
+        }
     }
 
     fn fill(&mut self, table: &Table, key: &DigestKey, plan: &HashPlan, start: usize) {
@@ -265,9 +279,9 @@ impl RowSums {
                     }
                     self.add(places[0]);
                 }
-                Column::Text(_) if places[0].kind != HashedKind::Constant => {
+                Column::Text(texts) if places[0].kind != HashedKind::Constant => {
                     for (hash, row) in self.cells.iter_mut().zip(start..end) {
-                        *hash = key.cell(column.cell(row));
+                        *hash = key.cell(Cell::parse(self.texts[at].get(texts, row)));
                     }
                     self.add(places[0]);
                 }

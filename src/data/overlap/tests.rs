@@ -100,7 +100,7 @@ fn order_names_constants_and_row_numbers_do_not_matter() {
     assert_eq!(seen(&whole, &sketch(renamed.collect())), (1.0, 300));
     let mut more = columns(0..300, 6);
     more.push(("id".to_owned(), Column::Numbers((1..=300).map(f64::from).collect())));
-    more.push(("by".to_owned(), Column::Text(vec!["us".to_owned(); 300])));
+    more.push(("by".to_owned(), Column::Text(["us"; 300].iter().collect())));
     assert_eq!(seen(&whole, &sketch(more)), (1.0, 300));
 }
 

@@ -35,10 +35,10 @@ pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<
         Column::Text(cells) => cells
             .iter()
             .enumerate()
-            .map(|(row, cell)| match finite(cell) {
+            .map(|(row, cell)| match finite(&cell) {
                 Some(number) => Ok(number),
-                None if gaps == Gaps::Allowed && is_missing(cell) => Ok(f64::NAN),
-                None => Err(flawed(row, cell)),
+                None if gaps == Gaps::Allowed && is_missing(&cell) => Ok(f64::NAN),
+                None => Err(flawed(row, &cell)),
             })
             .collect(),
     }

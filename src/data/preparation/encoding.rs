@@ -168,7 +168,7 @@ pub(super) fn choose(
     }
     // Text with some numbers counts as a numeric column with errors, until somebody declares it a
     // category: better to ask than to guess.
-    let is_number = |cell| matches!(cell, Cell::Number(_));
+    let is_number = |cell: Cell<'_>| matches!(cell, Cell::Number(_));
     if matches!(cells, Column::Numbers(_)) || cells.cells().any(is_number) {
         return Ok(Encoding::Number {
             column: column.to_owned(),

@@ -101,7 +101,7 @@ impl LabelColumn {
                 let cells = table.column(column)?.cells().enumerate();
                 let classes = cells.map(|(row, cell)| {
                     known
-                        .class(cell)
+                        .class(&cell)
                         .map_err(|flaw| flaw.at(format!("{}, column '{column}'", table.place(row))))
                 });
                 classes.collect::<Result<_>>().map(RawLabels::Classes)
@@ -120,7 +120,7 @@ impl LabelColumn {
             }
             Self::Class { names, unknown, .. } => {
                 let known = Vocabulary::new(names, unknown)?;
-                column.cells().map(|cell| known.class(cell).is_ok()).collect()
+                column.cells().map(|cell| known.class(&cell).is_ok()).collect()
             }
         })
     }
@@ -145,8 +145,8 @@ impl<'a> Vocabulary<'a> {
         Ok(Self { classes, names, others })
     }
 
-    fn class(&self, cell: Cell<'_>) -> Result<u32> {
-        if let Some(&class) = self.classes.get(&cell) {
+    fn class(&self, cell: &Cell<'_>) -> Result<u32> {
+        if let Some(&class) = self.classes.get(cell) {
             return Ok(class);
         }
         if lacks_value(cell) {
@@ -161,7 +161,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-fn missing_class(cell: Cell<'_>) -> Error {
+fn missing_class(cell: &Cell<'_>) -> Error {
     Error::failed("expected a class, found a missing value")
         .quoting(cell)
         .cure("fill the cell in, filter such rows out, or name it among the declared `classes`")
@@ -174,9 +174,9 @@ pub fn class_names(public: &Table, definition: &DatasetDefinition) -> Result<Vec
     }
     let column = label_column(public, definition)?;
     let cells = public.column(&column)?;
-    if let Some(row) = cells.cells().position(lacks_value) {
+    if let Some(row) = cells.cells().position(|cell| lacks_value(&cell)) {
         return Err(
-            missing_class(cells.cell(row)).at(format!("{}, column '{column}'", public.place(row)))
+            missing_class(&cells.cell(row)).at(format!("{}, column '{column}'", public.place(row)))
         );
     }
     let found = vocabulary(public, &column)?;

@@ -10,6 +10,7 @@ use crate::data::align::Compatibility;
 use crate::data::column::Column;
 use crate::data::definition::Missing;
 use crate::data::table::Table;
+use crate::data::texts::Texts;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::Result;
 use crate::numeric::Matrix;
@@ -29,7 +30,7 @@ impl Preparation {
     pub fn expected(&self, origin: &str) -> Result<Table> {
         let column = |encoding: &Encoding| match encoding {
             Encoding::Number { .. } => Some(Column::Numbers(Vec::new().into())),
-            Encoding::Category { .. } => Some(Column::Text(Vec::new())),
+            Encoding::Category { .. } => Some(Column::Text(Texts::default())),
             Encoding::Vector { scales, .. } => {
                 Vectors::new(scales.len(), Values::F64(Vec::new())).map(Column::Vectors)
             }

@@ -470,7 +470,7 @@ fn sheet(rows: &[(f64, f64, String, f64)]) -> Table {
     let columns = vec![
         Column::Numbers(rows.iter().map(|row| row.0).collect()),
         Column::Numbers(rows.iter().map(|row| row.1).collect()),
-        Column::Text(rows.iter().map(|row| row.2.clone()).collect()),
+        Column::Text(rows.iter().map(|row| &row.2).collect()),
         Column::Numbers(rows.iter().map(|row| row.3).collect()),
     ];
     let lines = (2..).take(rows.len()).collect();

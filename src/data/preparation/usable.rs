@@ -76,9 +76,9 @@ impl Encoding {
                 for (row, cell) in cells.iter().enumerate() {
                     tell(
                         row,
-                        match finite(cell) {
+                        match finite(&cell) {
                             Some(_) => FoundCell::Value,
-                            None if is_missing(cell) => FoundCell::Nothing,
+                            None if is_missing(&cell) => FoundCell::Nothing,
                             None => FoundCell::Useless,
                         },
                     );
@@ -87,7 +87,7 @@ impl Encoding {
             (Self::Category { values, .. }, column) => {
                 let known: Vec<Cell<'_>> = values.iter().map(|value| Cell::parse(value)).collect();
                 for (row, cell) in column.cells().enumerate() {
-                    let nothing = lacks_value(cell) && !known.contains(&cell);
+                    let nothing = lacks_value(&cell) && !known.contains(&cell);
                     tell(row, if nothing { FoundCell::Nothing } else { FoundCell::Value });
                 }
             }

@@ -4,6 +4,7 @@ use super::input::Input;
 use super::records::{FileRecord, FileRecords};
 use crate::data::column::{Column, finite};
 use crate::data::table::Table;
+use crate::data::texts::Texts;
 use crate::error::{Error, Result};
 
 /// Whether a text starts like one: comments, then `@relation`.
@@ -36,7 +37,7 @@ pub fn read(input: &Input) -> Result<Table> {
             if attribute.numeric {
                 Column::Numbers(Vec::new().into())
             } else {
-                Column::Text(Vec::new())
+                Column::Text(Texts::default())
             }
         })
         .collect();
@@ -53,7 +54,7 @@ pub fn read(input: &Input) -> Result<Table> {
                         (ArffValue::Number(number), Column::Numbers(numbers)) => {
                             numbers.push(number);
                         }
-                        (ArffValue::Text(text), Column::Text(texts)) => texts.push(text),
+                        (ArffValue::Text(text), Column::Text(texts)) => texts.push(&text),
                         _ => {}
                     }
                 }

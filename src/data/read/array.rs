@@ -12,6 +12,7 @@ use crate::data::column::Column;
 use crate::data::names;
 use crate::data::numbers::Numbers;
 use crate::data::table::Table;
+use crate::data::texts::Texts;
 use crate::data::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 use crate::files::scratch::Scratch;
@@ -167,24 +168,23 @@ pub fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Resul
         )))
 }
 
-/// Where the numbers of arrays go that are read together, which all have room in the file: `None` if
+/// Where the cells of arrays go that are read together, which all have room in the file: `None` if
 /// they fit into memory.
 pub fn room<'l>(
     input: &Input,
     layouts: impl IntoIterator<Item = &'l ArrayLayout>,
 ) -> Result<Option<Arc<Scratch>>> {
-    let (mut numbers, mut texts) = (0_u64, 0_u64);
+    let mut all = 0_u64;
     for layout in layouts {
         let bytes = layout.bytes().unwrap_or(u64::MAX);
-        if layout.element.is_text() {
-            texts = texts.saturating_add(bytes);
-        } else {
-            // Numbers become doubles sooner or later.
-            let doubles = size_of::<f64>().div_ceil(layout.element.size()) as u64;
-            numbers = numbers.saturating_add(bytes.saturating_mul(doubles));
-        }
+        // Numbers become doubles sooner or later.
+        let doubles = match layout.element {
+            _ if layout.element.is_text() => 1,
+            number => size_of::<f64>().div_ceil(number.size()) as u64,
+        };
+        all = all.saturating_add(bytes.saturating_mul(doubles));
     }
-    input.room(numbers, texts)
+    input.room(all, 0)
 }
 
 /// Refuses an array if at most `available` bytes can follow and it needs more.
@@ -196,7 +196,7 @@ pub fn check_length(input: &Input, name: &str, layout: &ArrayLayout, available: 
     Err(input.wrong_length(&format!("array '{name}' ({})", layout.dimensions()), needed, available))
 }
 
-/// Reads an array whose length is checked. Its numbers go to `space`, if there is any.
+/// Reads an array whose length is checked. Its cells go to `space`, if there is any.
 pub fn read(
     input: &Input,
     reader: &mut dyn Read,
@@ -210,7 +210,12 @@ pub fn read(
             .error(format!("array '{name}' is empty ({})", layout.dimensions()))
             .cure("at least one record is needed"));
     }
-    let space = space.filter(|_| !layout.element.is_text());
+    let is_text = layout.element.is_text();
+    let mut texts = Texts::default();
+    if let Some(space) = space.filter(|_| is_text) {
+        texts.move_to(space)?;
+    }
+    let space = space.filter(|_| !is_text);
     let mut decoder = Decoder {
         input,
         name,
@@ -220,7 +225,7 @@ pub fn read(
         placed: 0,
         bytes: None,
         disk: space.map(|space| DiskArray::new(space, layout)).transpose()?,
-        texts: Vec::new(),
+        texts,
     };
     let size = layout.element.size();
     if decoder.disk.is_some() {
@@ -320,7 +325,7 @@ struct Decoder<'i, 'a> {
     bytes: Option<Vec<u8>>,
     /// Where they go if they are too many for memory.
     disk: Option<DiskArray>,
-    texts: Vec<String>,
+    texts: Texts,
 }
 
 /// The way from Fortran's order (first axis fastest) to ours (last axis fastest).
@@ -469,9 +474,9 @@ impl Decoder<'_, '_> {
                     .flaw(self.texts.len() / self.layout.width().max(1), "the text is not Unicode")
                     .cure("save the array as UTF-8 or Unicode text"));
             };
-            self.texts.push(text.trim_end_matches('\0').trim().to_owned());
+            self.texts.push(text.trim_end_matches('\0').trim());
         }
-        Ok(())
+        self.texts.settle()
     }
 
     /// Zeros of the type in which the array is stored.

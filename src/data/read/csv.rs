@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use memchr::memchr;
 
@@ -19,8 +18,8 @@ use crate::data::lines::RowLines;
 use crate::data::missing::lacks_value;
 use crate::data::numbers::Numbers;
 use crate::data::table::{FileEnding, Table};
+use crate::data::texts::Texts;
 use crate::error::{Error, Result};
-use crate::files::scratch::Scratch;
 
 /// The delimiters that can be detected, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -78,9 +77,9 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         let mut columns = table.columns.iter();
         let first = columns.next().into_iter().flat_map(Column::cells).enumerate();
         let mut unusable: Vec<usize> =
-            first.filter(|(_, cell)| lacks_value(*cell)).map(|(row, _)| row).collect();
+            first.filter(|(_, cell)| lacks_value(cell)).map(|(row, _)| row).collect();
         for column in columns {
-            unusable.retain(|row| lacks_value(column.cell(*row)));
+            unusable.retain(|row| lacks_value(&column.cell(*row)));
         }
         table.unusable = unusable.first().map(|first| (unusable.len(), table.lines.at(*first)));
         table.ending = match unusable.last() {
@@ -141,15 +140,48 @@ struct CsvFile<'i, 'a> {
 }
 
 /// A column that turned out to be text after some cells had been read as numbers: these have to be
-/// read again as text.
+/// read again as text. Until then it lacks these rows, which are its first.
+#[derive(Clone, Copy)]
 struct LateText {
     column: usize,
     rows: usize,
 }
 
-/// Bytes of a text in memory, and of what is kept there for each row: its place and its label.
-const TEXT: usize = 56;
+/// Bytes of what is kept in memory for each row: its place and its label.
 const ROW: usize = 16;
+
+/// The first texts of columns that turned into text late.
+struct Restored {
+    columns: Vec<(LateText, Texts)>,
+}
+
+impl Restored {
+    fn new(late: Vec<LateText>) -> Self {
+        Self { columns: late.into_iter().map(|late| (late, Texts::default())).collect() }
+    }
+
+    /// The rows of which some text is still missing.
+    fn left(&self) -> usize {
+        self.columns.iter().map(|(late, texts)| late.rows - texts.len()).max().unwrap_or(0)
+    }
+
+    /// Adds a text to a column, unless this has all.
+    fn add((late, texts): &mut (LateText, Texts), text: &str) {
+        if texts.len() < late.rows {
+            texts.push(text);
+        }
+    }
+
+    /// Puts each column together.
+    fn put_before(self, columns: &mut [Column]) -> Result<()> {
+        for (late, first) in self.columns {
+            if let Column::Text(texts) = &mut columns[late.column] {
+                *texts = Texts::concat(&[&first, texts])?;
+            }
+        }
+        Ok(())
+    }
+}
 
 /// A block and its result, or the result of all blocks so far.
 struct CsvPiece {
@@ -179,36 +211,29 @@ impl Default for CsvPiece {
 
 impl CsvPiece {
     /// Makes room for as many rows as the whole file will probably have: doubling when full would
-    /// take twice the memory.
-    fn reserve(&mut self, rows: f64, input: &Input) -> Result<()> {
+    /// take twice the memory. `next` has the next rows.
+    fn reserve(&mut self, rows: f64, next: &Self, input: &Input) -> Result<()> {
         let here = self.lines.len();
         // Every cell takes at least one byte for its separator.
         let most = input.most_bytes() / self.columns.len().max(1) as u64;
         let more = ((rows * 1.02) as usize).min(most as usize).saturating_sub(here);
-        let more = more.max(here / 16);
-        let texts = self.columns.iter().filter(|column| matches!(column, Column::Text(_))).count();
-        let numbers = (self.columns.len() - texts) * size_of::<f64>();
-        self.room = here + more;
-        let bytes = |row: usize| self.room as u64 * row as u64;
-        if let Some(space) = input.room(bytes(numbers), bytes(texts * TEXT + ROW))? {
-            self.move_to(&space)?;
-        }
-        for column in &mut self.columns {
-            if let Column::Text(cells) = column {
-                cells.reserve_exact(more);
-            }
+        self.room = here + more.max(here / 16);
+        let bytes: usize = next.columns.iter().map(|column| next.bytes_of(column)).sum();
+        let each = bytes as f64 / next.lines.len().max(1) as f64;
+        if let Some(space) =
+            input.room((self.room as f64 * each) as u64, self.room as u64 * ROW as u64)?
+        {
+            self.columns.iter_mut().try_for_each(|column| column.move_to(&space))?;
         }
         Ok(())
     }
-}
 
-impl CsvPiece {
-    /// From now on its numbers are on the disk, if they are not yet.
-    fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
-        self.columns.iter_mut().try_for_each(|column| match column {
-            Column::Numbers(cells) => cells.move_to(space),
-            Column::Text(_) | Column::Vectors(_) => Ok(()),
-        })
+    /// The bytes that the cells of one of its columns take, before they are packed.
+    fn bytes_of(&self, column: &Column) -> usize {
+        match column {
+            Column::Text(texts) => texts.bytes(),
+            _ => self.lines.len() * size_of::<f64>(),
+        }
     }
 }
 
@@ -220,12 +245,12 @@ fn clear(column: &mut Column) {
     }
 }
 
-/// Its first `rows` cells.
+/// Its first `rows` cells, of which at most one more was added.
 fn truncate(column: &mut Column, rows: usize) {
     match column {
         Column::Numbers(cells) => cells.truncate(rows),
-        Column::Text(cells) => cells.truncate(rows),
-        Column::Vectors(_) => {}
+        Column::Text(cells) if cells.len() > rows => cells.pop(),
+        _ => {}
     }
 }
 
@@ -414,7 +439,7 @@ impl<'a> CsvFile<'_, 'a> {
                 .error(format!("the file has {what}"))
                 .cure("at least one row is needed"));
         }
-        self.restore_all(&late, has_header, &mut all.columns)?;
+        self.restore_all(late, has_header, &mut all.columns)?;
         if all.reread {
             // The text for a missing number means nothing in a column of numbers, but in text it
             // stays itself.
@@ -436,13 +461,14 @@ impl<'a> CsvFile<'_, 'a> {
             let row = lines.len();
             let read = self.row(&record, columns, |column, index| {
                 late.push(LateText { column: index, rows: row });
-                *column = Column::Text(vec![String::new(); row]);
+                *column = Column::Text(Texts::default());
             });
             match read {
                 Ok(true) => {}
                 Err(_) | Ok(false) if self.input.forgiving => {
-                    for column in columns.iter_mut() {
-                        truncate(column, row);
+                    for (index, column) in columns.iter_mut().enumerate() {
+                        let late = late.iter().find(|late| late.column == index);
+                        truncate(column, row - late.map_or(0, |late| late.rows));
                         column.push_missing();
                     }
                 }
@@ -451,7 +477,9 @@ impl<'a> CsvFile<'_, 'a> {
             }
             lines.push(record.line);
         }
-        self.restore(&late, block, 0, columns)?;
+        let mut restored = Restored::new(late);
+        self.restore(block, width, &mut restored)?;
+        restored.put_before(columns)?;
         // Done now, while the cells are in the cache.
         *content = names.fingerprint(columns);
         Ok(())
@@ -496,7 +524,7 @@ impl<'a> CsvFile<'_, 'a> {
             turn(column);
         }
         if let Column::Text(texts) = column {
-            texts.push(self.text(cell, line)?.to_owned());
+            texts.push(self.text(cell, line)?);
         }
         Ok(())
     }
@@ -510,92 +538,94 @@ impl<'a> CsvFile<'_, 'a> {
     ) -> Result<()> {
         let (before, rows) = (all.lines.len(), piece.lines.len());
         if all.room < before + rows {
-            all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), self.input)?;
+            all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), piece, self.input)?;
         }
         let mut turned = Vec::new();
         for (index, (part, whole)) in piece.columns.iter_mut().zip(&mut all.columns).enumerate() {
-            match (part, &mut *whole) {
+            match (&mut *part, &mut *whole) {
                 (Column::Numbers(part), Column::Numbers(whole)) => whole.append(&part.whole())?,
-                (Column::Text(part), Column::Text(whole)) => whole.append(part),
+                (Column::Text(part), Column::Text(whole)) => whole.append(part)?,
                 (Column::Text(part), _) => {
                     late.push(LateText { column: index, rows: before });
-                    let mut texts = Vec::with_capacity(all.room);
-                    texts.resize(before, String::new());
-                    texts.append(part);
+                    let mut texts = Texts::default();
+                    if let Some(space) = whole.space() {
+                        texts.move_to(space)?;
+                    }
+                    texts.append(part)?;
                     *whole = Column::Text(texts);
                 }
                 // Another thread's block has turned this column into text meanwhile.
-                (part, Column::Text(whole)) => {
-                    *part = Column::Text(Vec::new());
+                (_, Column::Text(_)) => {
+                    *part = Column::Text(Texts::default());
                     turned.push(LateText { column: index, rows });
-                    whole.resize(before + rows, String::new());
                 }
                 _ => {}
             }
         }
-        self.restore(&turned, &piece.block, before, &mut all.columns)?;
         all.reread |= !turned.is_empty() || late.iter().any(|late| late.rows > 0);
+        let mut restored = Restored::new(turned);
+        self.restore(&piece.block, piece.columns.len(), &mut restored)?;
+        for (late, texts) in restored.columns {
+            if let Column::Text(whole) = &mut all.columns[late.column] {
+                whole.append(&texts)?;
+            }
+        }
         all.content = all.content.plus(piece.content);
         all.lines.append(&piece.lines);
         Ok(())
     }
 
-    /// Second reading of a block: restores the texts of columns that turned into text, from row
-    /// `first` of the columns on. Returns the number of its rows.
-    fn restore(
-        &self,
-        late: &[LateText],
-        block: &RecordBlock,
-        first: usize,
-        columns: &mut [Column],
-    ) -> Result<usize> {
-        let rows = late.iter().map(|late| late.rows).max().unwrap_or(0);
-        let mut read = 0;
-        for (row, record) in block.records().take(rows).enumerate() {
-            read += 1;
-            if self.input.forgiving && self.is_unreadable(&record, columns.len()) {
+    /// Second reading of a block of records with this many cells: adds the texts of columns that
+    /// turned into text.
+    fn restore(&self, block: &RecordBlock, width: usize, restored: &mut Restored) -> Result<()> {
+        let left = restored.left();
+        if left == 0 {
+            return Ok(());
+        }
+        let mut place_of = vec![None; width];
+        for (place, (late, _)) in restored.columns.iter().enumerate() {
+            place_of[late.column] = Some(place);
+        }
+        for record in block.records().take(left) {
+            if self.input.forgiving && self.is_unreadable(&record, width) {
+                restored.columns.iter_mut().for_each(|column| Restored::add(column, ""));
                 continue;
             }
-            for (index, cell) in self.cells(&record).enumerate() {
-                let wanted = |late: &LateText| late.column == index && row < late.rows;
-                if late.iter().any(wanted)
-                    && let Some(Column::Text(texts)) = columns.get_mut(index)
-                {
-                    self.text(cell.get(), record.line)?.clone_into(&mut texts[first + row]);
+            for (cell, place) in self.cells(&record).zip(&place_of) {
+                if let Some(place) = place {
+                    let text = self.text(cell.get(), record.line)?;
+                    Restored::add(&mut restored.columns[*place], text);
                 }
             }
         }
-        Ok(read)
+        restored.columns.iter_mut().try_for_each(|(_, texts)| texts.settle())
     }
 
     /// Second reading of the file.
     fn restore_all(
         &self,
-        late: &[LateText],
+        late: Vec<LateText>,
         has_header: bool,
         columns: &mut [Column],
     ) -> Result<()> {
-        if late.is_empty() {
+        let mut restored = Restored::new(late);
+        if restored.left() == 0 {
             return Ok(());
+        }
+        for (late, texts) in &mut restored.columns {
+            if let Some(space) = columns[late.column].space() {
+                texts.move_to(space)?;
+            }
         }
         let mut records = self.records();
         for _ in 0..self.preamble + usize::from(has_header) {
             records.next()?;
         }
         let (mut block, mut blocks) = records.into_blocks();
-        let mut first = 0;
         loop {
-            let left = late.iter().map(|late| LateText {
-                column: late.column,
-                rows: late.rows.saturating_sub(first),
-            });
-            let left: Vec<_> = left.filter(|late| late.rows > 0).collect();
-            if left.is_empty() {
-                return Ok(());
-            }
-            first += self.restore(&left, &block, first, columns)?;
-            if !blocks.next(&mut block)? {
-                return Ok(());
+            self.restore(&block, columns.len(), &mut restored)?;
+            if restored.left() == 0 || !blocks.next(&mut block)? {
+                return restored.put_before(columns);
             }
         }
     }
@@ -721,6 +751,8 @@ fn looks_like_data(names: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -745,7 +777,7 @@ mod tests {
 
     fn texts(table: &Table, name: &str) -> Vec<String> {
         match table.column(name).ok().unwrap() {
-            Column::Text(cells) => cells.clone(),
+            Column::Text(cells) => cells.iter().map(Cow::into_owned).collect(),
             _ => panic!("not text"),
         }
     }
@@ -852,6 +884,32 @@ mod tests {
         }
         assert_eq!(table("\"a,1;;\",\"b\"\n1,2\n").names, ["a,1;;", "b"]);
         assert_eq!(numbers(&table("a\n1\n2"), "a"), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn unreadable_records_and_late_text_do_not_disturb_each_other() {
+        let reading = |text: &str| {
+            let mut progress = Unwatched;
+            let mut input = Input::of_bytes("t.csv", text.as_bytes(), &mut progress).unwrap();
+            input.forgiving = true;
+            read_input(&input, &Dialect::default()).unwrap()
+        };
+        // In each pair of rows, one has a text and one, perhaps the same, has too many cells.
+        for (word, broken) in (0..6).flat_map(|word| (0..6).map(move |broken| (word, broken))) {
+            let cell = |row: usize| if row == word { "x".to_owned() } else { row.to_string() };
+            let line = |row: usize| {
+                let more = if row == broken { ",9" } else { "" };
+                format!("{},{},{}{more}\n", cell(row), 2 * row, cell(row))
+            };
+            let table = reading(&format!("a,b,c\n{}", (0..6).map(line).collect::<String>()));
+            let whole = |row: usize| if row == broken { String::new() } else { cell(row) };
+            let expected: Vec<String> = (0..6).map(whole).collect();
+            assert_eq!(texts(&table, "a"), expected, "{word} {broken}");
+            assert_eq!(texts(&table, "c"), expected, "{word} {broken}");
+            let b = numbers(&table, "b");
+            assert_eq!(b.iter().position(|x| x.is_nan()), Some(broken));
+            assert_eq!((b.len(), table.rows()), (6, 6));
+        }
     }
 
     #[test]

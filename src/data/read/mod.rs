@@ -482,10 +482,11 @@ mod tests {
     use crate::data::overlap::{DigestKey, Sketch};
     use crate::data::write::{WriteFormat, bytes};
     use crate::data::{
-        Bounds, Column, DatasetDefinition, Preparation, PreparationSettings, Role, Source,
+        Bounds, Column, Columns, DatasetDefinition, Preparation, PreparationSettings, Role, Source,
     };
 
-    /// 50 000 rows: a byte, a single, a double with gaps, text, and a label.
+    /// 50 000 rows: a byte, a single, a double with gaps, a few texts, a name for each row, and a
+    /// label.
     fn columns() -> Vec<(String, Column)> {
         let rows = 0..50_000_u32;
         let double = |row: u32| if row % 7 == 3 { f64::NAN } else { f64::from(row).sqrt() };
@@ -495,6 +496,7 @@ mod tests {
             ("single", Column::Numbers(rows.clone().map(|row| f64::from(row) / 8.0).collect())),
             ("double", Column::Numbers(rows.clone().map(double).collect())),
             ("text", Column::Text(rows.clone().map(text).collect())),
+            ("name", Column::Text(rows.clone().map(|row| format!("é{row}")).collect())),
             ("y", Column::Numbers(rows.map(|row| f64::from(row * 37 % 101)).collect())),
         ]
         .map(|(name, column)| (name.to_owned(), column))
@@ -517,7 +519,8 @@ mod tests {
             let path = folder.path().join(name);
             fs::write(&path, bytes(format, &columns()).unwrap()).unwrap();
             let (memory, disk) = both(&path);
-            assert!(memory.space().is_none() && disk.space().is_some(), "{name}");
+            assert!(memory.columns.iter().all(|column| column.space().is_none()), "{name}");
+            assert!(disk.columns.iter().all(|column| column.space().is_some()), "{name}");
             assert!(memory == disk, "{name}");
             let key = DigestKey::new([5; 32]);
             assert!(Sketch::of(&memory, &key) == Sketch::of(&disk, &key), "{name}");
@@ -531,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_turns_out_to_be_text_leaves_the_disk() {
+    fn a_column_that_turns_out_to_be_text_stays_on_the_disk() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("late.csv");
         let mut text = "x,y\n".to_owned();
@@ -539,8 +542,10 @@ mod tests {
         text.push_str("none of these,2\n");
         fs::write(&path, text).unwrap();
         let (memory, disk) = both(&path);
-        assert!(memory == disk && disk.space().is_some());
-        assert!(matches!(disk.columns[0], Column::Text(_)));
+        assert!(memory == disk && disk.columns[0].space().is_some());
+        let Column::Text(texts) = &disk.columns[0] else { panic!("not text") };
+        assert_eq!((texts.len(), texts.get(59_999).as_ref()), (60_001, "59999"));
+        assert_eq!(texts.get(60_000), "none of these");
     }
 
     #[test]
@@ -552,6 +557,7 @@ mod tests {
         let mut definition =
             DatasetDefinition::new("t", Role::Public, Source::File("t.parquet".to_owned()));
         definition.label = Some("y".to_owned());
+        definition.columns = Columns::Except(vec!["name".to_owned()]);
         definition.missing = crate::data::Missing::PublicMean;
         let settings = PreparationSettings::default();
         let preparation = Preparation::fit(&memory, &definition, &settings).unwrap();

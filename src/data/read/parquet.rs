@@ -9,6 +9,7 @@
 //! than most.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use half::f16;
 use jiff::civil::{Date, Time};
@@ -27,8 +28,10 @@ use super::pages::{PageTray, Pages};
 use crate::data::column::Column;
 use crate::data::numbers::Numbers;
 use crate::data::table::Table;
+use crate::data::texts::Texts;
 use crate::data::vectors::Values;
 use crate::error::{Error, Result};
+use crate::files::scratch::Scratch;
 
 const MAGIC: &[u8] = b"PAR1";
 /// Unpacked, a file may have this many values per byte, or at least this many in total.
@@ -59,15 +62,18 @@ pub fn read(input: &Input) -> Result<Table> {
         .map(|(leaf, column)| {
             let alone = leaves_of[roots[leaf]] == 1;
             let root = schema.get_column_root(leaf).name();
-            Builder::new(column, root, alone, rows, input.forgiving)
+            Builder::new(column, root, alone, input.forgiving)
         })
         .collect();
-    make_room(input, &metadata, rows, &mut builders)?;
+    let space = make_room(input, &metadata, rows, &mut builders)?;
     read_groups(input, &metadata, builders.iter_mut().enumerate().collect())?;
     // Integers too large for a double are probably identifiers, so they become text.
     let mut identifiers = Vec::new();
     for (leaf, builder) in builders.iter_mut().enumerate().filter(|(_, it)| it.inexact) {
-        *builder = Builder::text(std::mem::take(&mut builder.name), rows, input.forgiving);
+        *builder = Builder::text(std::mem::take(&mut builder.name), input.forgiving);
+        if let Some(space) = &space {
+            builder.cells.move_to(space)?;
+        }
         identifiers.push((leaf, builder));
     }
     read_groups(input, &metadata, identifiers)?;
@@ -92,41 +98,39 @@ pub fn read(input: &Input) -> Result<Table> {
     Ok(table)
 }
 
-/// The least bytes of a text in memory, and of what is kept there for each row: its place and its
-/// label.
-const TEXT: u64 = 32;
+/// Bytes that a short text takes at least, and those of what stays in memory for each row: its place
+/// and its label.
+const TEXT: u64 = 4;
 const ROW: u64 = 16;
 
-/// Room for the numbers, in memory or on the disk.
+/// Room for the cells, in memory or on the disk.
 fn make_room(
     input: &Input,
     metadata: &ParquetMetaData,
     rows: usize,
     builders: &mut [Builder],
-) -> Result<()> {
-    let count = |wanted: fn(&ColumnCells) -> bool| {
-        builders.iter().filter(|it| it.left_out.is_none() && wanted(&it.cells)).count() as u64
-    };
-    let numbers = count(|cells| matches!(cells, ColumnCells::Numbers(_))) * size_of::<f64>() as u64;
-    let texts = count(|cells| matches!(cells, ColumnCells::Text(_))) * TEXT + ROW;
-    let in_lists = builders.iter().enumerate().map(|(leaf, builder)| match &builder.cells {
-        ColumnCells::Lists(lists) if builder.left_out.is_none() => {
+) -> Result<Option<Arc<Scratch>>> {
+    let (rows, groups) = (rows as u64, metadata.row_groups());
+    let most = input.length().saturating_mul(MOST_DENSER);
+    let bytes = |(leaf, builder): (usize, &Builder)| match &builder.cells {
+        ColumnCells::Numbers(_) => rows * size_of::<f64>() as u64,
+        ColumnCells::Text(_) => {
+            let unpacked = groups.iter().map(|group| group.column(leaf).uncompressed_size());
+            let unpacked = unpacked.map(|bytes| u64::try_from(bytes).unwrap_or(0).min(most));
+            unpacked.fold(0, u64::saturating_add).clamp(TEXT * rows, most.max(TEXT * rows))
+        }
+        ColumnCells::Lists(lists) => {
             let groups = 0..metadata.num_row_groups();
             lists.bytes() * groups.map(|group| values_in(metadata, group, leaf)).sum::<u64>()
         }
-        _ => 0,
-    });
-    let in_lists: u64 = in_lists.sum();
-    let space = input.room(numbers * rows as u64 + in_lists, texts * rows as u64)?;
-    let Some(space) = space else { return Ok(()) };
-    for builder in builders {
-        match &mut builder.cells {
-            ColumnCells::Numbers(cells) => cells.move_to(&space)?,
-            ColumnCells::Lists(lists) => lists.move_to(&space)?,
-            ColumnCells::Text(_) => {}
-        }
+    };
+    let used = builders.iter().enumerate().filter(|(_, builder)| builder.left_out.is_none());
+    let cells = used.map(bytes).fold(0, u64::saturating_add);
+    let space = input.room(cells, ROW * rows)?;
+    if let Some(space) = &space {
+        builders.iter_mut().try_for_each(|builder| builder.cells.move_to(space))?;
     }
-    Ok(())
+    Ok(space)
 }
 
 /// Reads all groups of rows into some columns, several at a time.
@@ -246,8 +250,28 @@ enum Meaning {
 
 enum ColumnCells {
     Numbers(Numbers),
-    Text(Vec<String>),
+    Text(Texts),
     Lists(Lists),
+}
+
+impl ColumnCells {
+    /// From now on they are on the disk.
+    fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
+        match self {
+            Self::Numbers(numbers) => numbers.move_to(space),
+            Self::Text(texts) => texts.move_to(space),
+            Self::Lists(lists) => lists.move_to(space),
+        }
+    }
+
+    /// Writes those that were added, if they go to the disk.
+    fn settle(&mut self) -> Result<()> {
+        match self {
+            Self::Numbers(numbers) => numbers.settle(),
+            Self::Text(texts) => texts.settle(),
+            Self::Lists(lists) => lists.settle(),
+        }
+    }
 }
 
 struct Builder {
@@ -262,18 +286,12 @@ struct Builder {
 }
 
 impl Builder {
-    fn text(name: String, rows: usize, forgiving: bool) -> Self {
-        let cells = ColumnCells::Text(Vec::with_capacity(rows));
+    fn text(name: String, forgiving: bool) -> Self {
+        let cells = ColumnCells::Text(Texts::default());
         Self { name, meaning: Meaning::Text, cells, left_out: None, inexact: false, forgiving }
     }
 
-    fn new(
-        column: &ColumnDescriptor,
-        root: &str,
-        alone: bool,
-        rows: usize,
-        forgiving: bool,
-    ) -> Self {
+    fn new(column: &ColumnDescriptor, root: &str, alone: bool, forgiving: bool) -> Self {
         let name = column.path().parts().join(".");
         let meaning = meaning(column);
         if column.max_rep_level() > 0 {
@@ -310,7 +328,7 @@ impl Builder {
             Meaning::Number | Meaning::Decimal(_) | Meaning::Half => {
                 ColumnCells::Numbers(Numbers::default())
             }
-            _ => return Self { meaning, ..Self::text(name, rows, forgiving) },
+            _ => return Self { meaning, ..Self::text(name, forgiving) },
         };
         Self { name, meaning, cells, left_out: None, inexact: false, forgiving }
     }
@@ -366,7 +384,7 @@ impl Builder {
                 chunk.each(&mut reader, self, |it, batch| {
                     batch.cells(|cell, _| {
                         let text = cell.map(|moment| moment_text(i128::from(moment.to_nanos())));
-                        it.push_text(text);
+                        it.push_text(text.as_deref());
                     });
                 })?;
             }
@@ -422,7 +440,7 @@ impl Builder {
                 lists.push(number, begins);
             }
             ColumnCells::Text(cells) => {
-                cells.push(number.map(|n| n.to_string()).unwrap_or_default());
+                cells.push(&number.map(|n| n.to_string()).unwrap_or_default());
             }
         }
     }
@@ -442,7 +460,7 @@ impl Builder {
                 return self.number(integer.map(|integer| integer as f64), begins);
             }
         };
-        self.push_text(text);
+        self.push_text(text.as_deref());
     }
 
     fn bytes(&mut self, bytes: Option<&[u8]>, begins: bool) {
@@ -468,7 +486,7 @@ impl Builder {
                 self.number(integer.map(|integer| integer as f64), begins);
             }
             _ => match bytes.map(std::str::from_utf8).transpose() {
-                Ok(text) => self.push_text(text.map(|text| text.trim().to_owned())),
+                Ok(text) => self.push_text(text.map(str::trim)),
                 Err(_) if self.forgiving => self.push_text(None),
                 Err(_) => self.left_out = Some("bytes that are not text"),
             },
@@ -476,7 +494,7 @@ impl Builder {
     }
 
     /// Missing text is the empty text.
-    fn push_text(&mut self, text: Option<String>) {
+    fn push_text(&mut self, text: Option<&str>) {
         if let ColumnCells::Text(cells) = &mut self.cells {
             cells.push(text.unwrap_or_default());
         }
@@ -581,11 +599,7 @@ impl Chunk<'_, '_> {
                     levels: &self.levels,
                 };
                 visit(builder, cells);
-                match &mut builder.cells {
-                    ColumnCells::Numbers(cells) => cells.settle()?,
-                    ColumnCells::Lists(lists) => lists.settle()?,
-                    ColumnCells::Text(_) => {}
-                }
+                builder.cells.settle()?;
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use crate::data::column::Column;
 use crate::data::numbers::Window;
+use crate::data::texts::TextWindow;
 
 /// Numbers beyond this are not written out digit by digit.
 const LARGEST_PLAIN: f64 = 1e15;
@@ -16,6 +17,7 @@ pub(super) fn write(columns: &[(String, Column)], out: &mut dyn Write) -> io::Re
     let rows = columns.first().map_or(0, |(_, column)| column.len());
     let mut text = String::with_capacity(2 * BLOCK);
     let mut windows: Vec<Window> = columns.iter().map(|_| Window::default()).collect();
+    let mut words: Vec<TextWindow> = columns.iter().map(|_| TextWindow::default()).collect();
     for (at, (name, _)) in columns.iter().enumerate() {
         separate(&mut text, at);
         quoted(&mut text, name);
@@ -26,7 +28,7 @@ pub(super) fn write(columns: &[(String, Column)], out: &mut dyn Write) -> io::Re
             separate(&mut text, at);
             match column {
                 Column::Numbers(numbers) => number(&mut text, windows[at].get(numbers, row)),
-                Column::Text(texts) => quoted(&mut text, &texts[row]),
+                Column::Text(texts) => quoted(&mut text, words[at].get(texts, row)),
                 Column::Vectors(_) => {}
             }
         }
@@ -71,7 +73,7 @@ mod tests {
     #[test]
     fn numbers_are_short_and_gaps_are_empty() {
         let numbers = Column::Numbers(vec![1.0, f64::NAN, -0.1, 1e-300, 1e22].into());
-        let texts = Column::Text(["a", "", "b,c", "d\"e", "f"].map(str::to_owned).to_vec());
+        let texts = Column::Text(["a", "", "b,c", "d\"e", "f"].iter().collect());
         let mut text = Vec::new();
         write(&[("x".into(), numbers), ("t".into(), texts)], &mut text).unwrap();
         let expected = "x,t\n1,a\n,\n-0.1,\"b,c\"\n1e-300,\"d\"\"e\"\n1e22,f\n";

@@ -1,6 +1,7 @@
 //! Parquet: optional doubles and strings, uncompressed, in row groups of a size that suits readers.
 
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -11,6 +12,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
 use crate::data::column::Column;
+use crate::data::texts::{TextWindow, Texts};
 
 const ROWS_IN_A_GROUP: usize = 1 << 17;
 
@@ -31,7 +33,7 @@ pub(super) fn write(columns: &[(String, Column)], out: Out<'_>) -> Result<(), Pa
                 Column::Numbers(numbers) => {
                     write_numbers(&mut group, numbers.read(first..last, &mut room))?;
                 }
-                Column::Text(texts) => write_texts(&mut group, &texts[first..last])?,
+                Column::Text(texts) => write_texts(&mut group, texts, first..last)?,
                 Column::Vectors(_) => {}
             }
         }
@@ -69,9 +71,14 @@ fn write_numbers(group: &mut Group<'_, '_>, numbers: &[f64]) -> Result<(), Parqu
     Ok(())
 }
 
-fn write_texts(group: &mut Group<'_, '_>, texts: &[String]) -> Result<(), ParquetError> {
-    let levels = vec![1; texts.len()];
-    let texts: Vec<ByteArray> = texts.iter().map(|text| text.as_str().into()).collect();
+fn write_texts(
+    group: &mut Group<'_, '_>,
+    texts: &Texts,
+    rows: Range<usize>,
+) -> Result<(), ParquetError> {
+    let levels = vec![1; rows.len()];
+    let mut window = TextWindow::default();
+    let texts: Vec<ByteArray> = rows.map(|row| window.get(texts, row).into()).collect();
     if let Some(mut column) = group.next_column()? {
         column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None)?;
         column.close()?;

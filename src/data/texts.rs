@@ -1,0 +1,680 @@
+//! The texts of a column, in memory or, for tables that are too large for it, on the disk.
+//!
+//! They are in chunks of rows. A chunk holds each different text once, and for every row the number
+//! of its text. No chunk refers to another, so chosen rows never bring along the texts of others.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+use crate::error::Result;
+use crate::files::scratch::Scratch;
+
+/// The most rows of a chunk.
+const CHUNK: usize = 1 << 14;
+/// A chunk with so many letters takes no further row, so that a few hundred columns of long texts
+/// do not need much memory while they are read.
+const LETTERS: usize = 1 << 18;
+/// So many chosen texts stay in memory, whatever they were chosen from.
+const FEW: usize = 1 << 16;
+/// Chosen rows are read together with those between them, if these are at most this many times as
+/// many.
+const SPARSE: usize = 8;
+/// Stands for a text that has no number yet.
+const NONE: u16 = u16::MAX;
+
+/// Texts of a column; a missing one is empty.
+#[derive(Clone, Default)]
+pub struct Texts {
+    /// Where chunks are written, if not kept in memory.
+    space: Option<Arc<Scratch>>,
+    chunks: Vec<Chunk>,
+    /// The rows after the last chunk.
+    rest: Open,
+}
+
+#[derive(Clone)]
+struct Chunk {
+    rows: Range<usize>,
+    kept: Kept,
+}
+
+#[derive(Clone)]
+enum Kept {
+    Memory(Arc<Packed>),
+    Disk { space: Arc<Scratch>, at: u64, shape: Shape },
+}
+
+/// Different texts, one after another.
+#[derive(Clone, Default)]
+struct Different {
+    letters: String,
+    /// Where each text ends.
+    ends: Vec<u32>,
+}
+
+impl Different {
+    fn get(&self, number: u16) -> &str {
+        let number = usize::from(number);
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.letters[start..self.ends[number] as usize]
+    }
+}
+
+/// For every row the number of its text.
+#[derive(Clone)]
+enum RowNumbers {
+    Bytes(Box<[u8]>),
+    Pairs(Box<[u16]>),
+}
+
+impl RowNumbers {
+    fn get(&self, row: usize) -> u16 {
+        match self {
+            Self::Bytes(numbers) => u16::from(numbers[row]),
+            Self::Pairs(numbers) => numbers[row],
+        }
+    }
+}
+
+/// The lengths of a chunk's parts. On the disk they follow one another: row numbers, ends, letters.
+#[derive(Clone, Copy)]
+struct Shape {
+    rows: usize,
+    different: usize,
+    letters: usize,
+}
+
+impl Shape {
+    fn has_bytes(self) -> bool {
+        self.different <= 1 << 8
+    }
+
+    /// The bytes of a row's number.
+    fn width(self) -> usize {
+        if self.has_bytes() { 1 } else { 2 }
+    }
+
+    fn bytes(self) -> usize {
+        self.rows * self.width() + self.different * size_of::<u32>() + self.letters
+    }
+
+    /// The text in one row of a chunk that lies at `at`.
+    fn read_row(self, space: &Scratch, at: u64, row: usize) -> String {
+        let ends_at = at + (self.rows * self.width()) as u64;
+        let letters_at = ends_at + (self.different * size_of::<u32>()) as u64;
+        let number = if self.has_bytes() {
+            let mut number = [0];
+            space.read(&mut number, at + row as u64);
+            u16::from(number[0])
+        } else {
+            let mut number = [0_u16];
+            space.read(bytemuck::cast_slice_mut(&mut number), at + 2 * row as u64);
+            number[0]
+        };
+        let end = |number: u16| {
+            let mut end = [0_u32];
+            let at = ends_at + (usize::from(number) * size_of::<u32>()) as u64;
+            space.read(bytemuck::cast_slice_mut(&mut end), at);
+            end[0]
+        };
+        let start = number.checked_sub(1).map_or(0, end);
+        let mut text = vec![0; (end(number) - start) as usize];
+        space.read(&mut text, letters_at + u64::from(start));
+        unbroken(text)
+    }
+
+    fn read(self, space: &Scratch, mut at: u64) -> Packed {
+        let mut next = |bytes: &mut [u8]| {
+            space.read(bytes, at);
+            at += bytes.len() as u64;
+        };
+        let numbers = if self.has_bytes() {
+            let mut numbers = vec![0; self.rows];
+            next(&mut numbers);
+            RowNumbers::Bytes(numbers.into())
+        } else {
+            let mut numbers = vec![0_u16; self.rows];
+            next(bytemuck::cast_slice_mut(&mut numbers));
+            RowNumbers::Pairs(numbers.into())
+        };
+        let mut ends = vec![0_u32; self.different];
+        next(bytemuck::cast_slice_mut(&mut ends));
+        let mut letters = vec![0; self.letters];
+        next(&mut letters);
+        Packed { texts: Different { letters: unbroken(letters), ends }, numbers }
+    }
+}
+
+/// What was written as a text is one.
+fn unbroken(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned())
+}
+
+/// The rows of a full chunk.
+struct Packed {
+    texts: Different,
+    numbers: RowNumbers,
+}
+
+impl Packed {
+    fn rows(&self) -> usize {
+        match &self.numbers {
+            RowNumbers::Bytes(numbers) => numbers.len(),
+            RowNumbers::Pairs(numbers) => numbers.len(),
+        }
+    }
+
+    fn get(&self, row: usize) -> &str {
+        self.texts.get(self.numbers.get(row))
+    }
+
+    fn shape(&self) -> Shape {
+        let Different { letters, ends } = &self.texts;
+        Shape { rows: self.rows(), different: ends.len(), letters: letters.len() }
+    }
+
+    fn write(&self, space: &Scratch) -> Result<u64> {
+        let mut bytes = Vec::with_capacity(self.shape().bytes());
+        match &self.numbers {
+            RowNumbers::Bytes(numbers) => bytes.extend_from_slice(numbers),
+            RowNumbers::Pairs(numbers) => bytes.extend_from_slice(bytemuck::cast_slice(numbers)),
+        }
+        bytes.extend_from_slice(bytemuck::cast_slice(&self.texts.ends));
+        bytes.extend_from_slice(self.texts.letters.as_bytes());
+        space.append(&bytes)
+    }
+}
+
+impl Chunk {
+    fn in_memory(&self) -> Arc<Packed> {
+        match &self.kept {
+            Kept::Memory(packed) => Arc::clone(packed),
+            Kept::Disk { space, at, shape } => Arc::new(shape.read(space, *at)),
+        }
+    }
+
+    /// The texts in all its rows.
+    fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let read = self.in_memory();
+        (0..self.rows.len()).map(move |row| match &self.kept {
+            Kept::Memory(packed) => Cow::Borrowed(packed.get(row)),
+            Kept::Disk { .. } => Cow::Owned(read.get(row).to_owned()),
+        })
+    }
+
+    /// From now on it is on the disk.
+    fn settle(&mut self, space: &Arc<Scratch>) -> Result<()> {
+        if let Kept::Memory(packed) = &self.kept {
+            let (at, shape) = (packed.write(space)?, packed.shape());
+            self.kept = Kept::Disk { space: Arc::clone(space), at, shape };
+        }
+        Ok(())
+    }
+
+    fn shape(&self) -> Shape {
+        match &self.kept {
+            Kept::Memory(packed) => packed.shape(),
+            Kept::Disk { shape, .. } => *shape,
+        }
+    }
+
+    /// The text in a row of the column.
+    fn get(&self, row: usize) -> Cow<'_, str> {
+        let row = row - self.rows.start;
+        match &self.kept {
+            Kept::Memory(packed) => Cow::Borrowed(packed.get(row)),
+            Kept::Disk { space, at, shape } => Cow::Owned(shape.read_row(space, *at, row)),
+        }
+    }
+}
+
+/// Rows to which others are added.
+#[derive(Clone, Default)]
+struct Open {
+    texts: Different,
+    /// The number of each row's text.
+    numbers: Vec<u16>,
+    /// The numbers of the texts, to be found by these.
+    known: HashTable<u16>,
+    hasher: RandomState,
+}
+
+impl Open {
+    fn is_full(&self) -> bool {
+        self.numbers.len() >= CHUNK || self.texts.letters.len() >= LETTERS
+    }
+
+    /// The number of a text, which is new or known.
+    fn number_of(&mut self, text: &str) -> u16 {
+        let Self { texts, known, hasher, .. } = self;
+        let hash = hasher.hash_one(text);
+        if let Some(number) = known.find(hash, |number| texts.get(*number) == text) {
+            return *number;
+        }
+        let number = texts.ends.len() as u16;
+        texts.letters.push_str(text);
+        texts.ends.push(texts.letters.len() as u32);
+        known.insert_unique(hash, number, |number| hasher.hash_one(texts.get(*number)));
+        number
+    }
+
+    fn get(&self, row: usize) -> &str {
+        self.texts.get(self.numbers[row])
+    }
+
+    /// Its rows, of which none is left.
+    fn take(&mut self) -> Packed {
+        self.known.clear();
+        let numbers = std::mem::take(&mut self.numbers);
+        let mut texts = std::mem::take(&mut self.texts);
+        texts.letters.shrink_to_fit();
+        texts.ends.shrink_to_fit();
+        let numbers = if texts.ends.len() <= 1 << 8 {
+            RowNumbers::Bytes(numbers.into_iter().map(|number| number as u8).collect())
+        } else {
+            RowNumbers::Pairs(numbers.into())
+        };
+        Packed { texts, numbers }
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Texts {
+    fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Self {
+        let mut all = Self::default();
+        for text in texts {
+            all.push(text.as_ref());
+        }
+        all
+    }
+}
+
+impl Texts {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.packed() + self.rest.numbers.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of rows in chunks.
+    fn packed(&self) -> usize {
+        self.chunks.last().map_or(0, |chunk| chunk.rows.end)
+    }
+
+    /// The bytes that they take, in memory or on the disk.
+    pub(super) fn bytes(&self) -> usize {
+        let chunks = self.chunks.iter().map(|chunk| chunk.shape().bytes());
+        let Open { texts, numbers, .. } = &self.rest;
+        let (rows, different) = (numbers.len(), texts.ends.len());
+        let rest = Shape { rows, different, letters: texts.letters.len() };
+        chunks.sum::<usize>() + rest.bytes()
+    }
+
+    /// The text in a row.
+    pub fn get(&self, row: usize) -> Cow<'_, str> {
+        match row.checked_sub(self.packed()) {
+            Some(row) => Cow::Borrowed(self.rest.get(row)),
+            None => self.chunks[self.chunk_of(row)].get(row),
+        }
+    }
+
+    /// The chunk that holds a row.
+    fn chunk_of(&self, row: usize) -> usize {
+        self.chunks.partition_point(|chunk| chunk.rows.end <= row)
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let rest = (0..self.rest.numbers.len()).map(|row| Cow::Borrowed(self.rest.get(row)));
+        self.chunks.iter().flat_map(Chunk::iter).chain(rest)
+    }
+
+    /// Each different text, with how often it occurs, in no order.
+    pub(super) fn counts(&self) -> HashMap<Cow<'_, str>, usize> {
+        let mut counts = HashMap::new();
+        let mut add = |text, count| *counts.entry(text).or_insert(0) += count;
+        let of_numbers = |numbers: &mut dyn Iterator<Item = u16>, different: usize| {
+            let mut counts = vec![0_usize; different];
+            numbers.for_each(|number| counts[usize::from(number)] += 1);
+            let counts = counts.into_iter().zip(0_u16..);
+            counts.filter(|(count, _)| *count > 0).map(|(count, number)| (number, count))
+        };
+        for chunk in &self.chunks {
+            let packed = chunk.in_memory();
+            let mut numbers = (0..packed.rows()).map(|row| packed.numbers.get(row));
+            for (number, count) in of_numbers(&mut numbers, packed.texts.ends.len()) {
+                match &chunk.kept {
+                    Kept::Memory(packed) => add(Cow::Borrowed(packed.texts.get(number)), count),
+                    Kept::Disk { .. } => {
+                        add(Cow::Owned(packed.texts.get(number).to_owned()), count);
+                    }
+                }
+            }
+        }
+        let Open { texts, numbers, .. } = &self.rest;
+        for (number, count) in of_numbers(&mut numbers.iter().copied(), texts.ends.len()) {
+            add(Cow::Borrowed(texts.get(number)), count);
+        }
+        counts
+    }
+
+    /// Adds a text. After some of them, [`Self::settle`] is to be called.
+    pub(super) fn push(&mut self, text: &str) {
+        if self.rest.is_full() {
+            self.close();
+        }
+        let number = self.rest.number_of(text);
+        self.rest.numbers.push(number);
+    }
+
+    /// Takes back the text that was added last.
+    pub(super) fn pop(&mut self) {
+        self.rest.numbers.pop();
+    }
+
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        *self = Self { space: self.space.take(), ..Self::default() };
+    }
+
+    /// Makes a chunk of the rest.
+    fn close(&mut self) {
+        let first = self.packed();
+        let packed = self.rest.take();
+        let rows = first..first + packed.rows();
+        self.chunks.push(Chunk { rows, kept: Kept::Memory(Arc::new(packed)) });
+    }
+
+    /// Writes the chunks that are full, if they go to the disk.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let Some(space) = &self.space else { return Ok(()) };
+        let written = |chunk: &Chunk| matches!(chunk.kept, Kept::Disk { .. });
+        let new = self.chunks.iter_mut().rev();
+        for chunk in new.take_while(|chunk| !written(chunk)) {
+            chunk.settle(space)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the texts of other rows.
+    pub(super) fn append(&mut self, other: &Self) -> Result<()> {
+        for chunk in &other.chunks {
+            let Packed { texts, numbers } = &*chunk.in_memory();
+            self.extend(texts, (0..chunk.rows.len()).map(|row| numbers.get(row)));
+            self.settle()?;
+        }
+        let Open { texts, numbers, .. } = &other.rest;
+        self.extend(texts, numbers.iter().copied());
+        self.settle()
+    }
+
+    /// Adds rows, each by the number of its text.
+    fn extend(&mut self, texts: &Different, numbers: impl Iterator<Item = u16>) {
+        let mut own = vec![NONE; texts.ends.len()];
+        for number in numbers {
+            if self.rest.is_full() {
+                self.close();
+                own.fill(NONE);
+            }
+            let own = &mut own[usize::from(number)];
+            if *own == NONE {
+                *own = self.rest.number_of(texts.get(number));
+            }
+            self.rest.numbers.push(*own);
+        }
+    }
+
+    /// The texts of all parts, one after another. Full chunks are not copied.
+    pub(super) fn concat(parts: &[&Self]) -> Result<Self> {
+        let space = parts.iter().find_map(|part| part.space.clone());
+        let mut all = Self { space, ..Self::default() };
+        for part in parts {
+            if !part.chunks.is_empty() && !all.rest.numbers.is_empty() {
+                all.close();
+            }
+            let before = all.packed();
+            for Chunk { rows, kept } in &part.chunks {
+                let rows = rows.start + before..rows.end + before;
+                all.chunks.push(Chunk { rows, kept: kept.clone() });
+            }
+            let Open { texts, numbers, .. } = &part.rest;
+            all.extend(texts, numbers.iter().copied());
+            all.settle()?;
+        }
+        Ok(all)
+    }
+
+    /// The texts in these rows, in this order: in memory if there are few, and otherwise where
+    /// these are.
+    pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        let mut chosen = self.beside(rows.len());
+        for some in rows.chunks(CHUNK) {
+            let (Some(&least), Some(&most)) = (some.iter().min(), some.iter().max()) else { break };
+            let between = self.chunk_of(least)..self.chunks.len().min(self.chunk_of(most) + 1);
+            let near: Option<Vec<_>> = (most - least < SPARSE * some.len())
+                .then(|| self.chunks[between.clone()].iter().map(Chunk::in_memory).collect());
+            for &row in some {
+                let chunk = self.chunk_of(row);
+                match near.as_ref().and_then(|near| near.get(chunk - between.start)) {
+                    Some(packed) => chosen.push(packed.get(row - self.chunks[chunk].rows.start)),
+                    None => chosen.push(&self.get(row)),
+                }
+            }
+            chosen.settle()?;
+        }
+        Ok(chosen)
+    }
+
+    /// The same, with an empty text for a row that does not exist. The rows may be in any order, so
+    /// all of one column are in memory meanwhile.
+    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
+        let all: Vec<_> = self.chunks.iter().map(Chunk::in_memory).collect();
+        let mut chosen = self.beside(rows.len());
+        for some in rows.chunks(CHUNK) {
+            for &row in some {
+                let chunk = self.chunk_of(row);
+                if row >= self.len() {
+                    chosen.push("");
+                } else if let Some(packed) = all.get(chunk) {
+                    chosen.push(packed.get(row - self.chunks[chunk].rows.start));
+                } else {
+                    chosen.push(self.rest.get(row - self.packed()));
+                }
+            }
+            chosen.settle()?;
+        }
+        Ok(chosen)
+    }
+
+    /// Room for chosen texts: in the same file if they are many.
+    fn beside(&self, rows: usize) -> Self {
+        let space = if rows <= FEW { None } else { self.space.clone() };
+        Self { space, ..Self::default() }
+    }
+
+    /// From now on they are on the disk.
+    pub(super) fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
+        if self.space.is_none() {
+            self.space = Some(Arc::clone(space));
+        }
+        self.settle()
+    }
+
+    /// Where they are, if on the disk.
+    pub(super) fn space(&self) -> Option<&Arc<Scratch>> {
+        self.space.as_ref()
+    }
+}
+
+/// The same texts, wherever they are.
+impl PartialEq for Texts {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+/// Holds a chunk for somebody who goes through the rows in order.
+#[derive(Default)]
+pub struct TextWindow {
+    chunk: Option<(Range<usize>, Arc<Packed>)>,
+}
+
+impl TextWindow {
+    /// The text in a row of always the same column.
+    pub fn get<'w>(&'w mut self, texts: &'w Texts, row: usize) -> &'w str {
+        if let Some(row) = row.checked_sub(texts.packed()) {
+            return texts.rest.get(row);
+        }
+        let known = self.chunk.take().filter(|(rows, _)| rows.contains(&row));
+        let (rows, packed) = self.chunk.insert(known.unwrap_or_else(|| {
+            let chunk = &texts.chunks[texts.chunk_of(row)];
+            (chunk.rows.clone(), chunk.in_memory())
+        }));
+        packed.get(row - rows.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn space() -> Arc<Scratch> {
+        Scratch::create_in(&std::env::temp_dir()).unwrap()
+    }
+
+    /// The same texts on the disk, added in pieces.
+    fn on_disk(texts: &[String], piece: usize) -> Texts {
+        let mut kept = Texts::default();
+        kept.move_to(&space()).unwrap();
+        for some in texts.chunks(piece) {
+            kept.append(&some.iter().collect()).unwrap();
+        }
+        kept
+    }
+
+    fn owned(texts: &Texts) -> Vec<String> {
+        texts.iter().map(Cow::into_owned).collect()
+    }
+
+    /// Some thousand texts, of which stretches have few values, or as many as rows.
+    fn texts() -> impl Strategy<Value = Vec<String>> {
+        let stretch = (0..3_usize, "[a-zé]{0,6}", 1..3 * CHUNK / 2);
+        prop::collection::vec(stretch, 1..5).prop_map(|stretches| {
+            let all = stretches.into_iter();
+            all.flat_map(|(kind, text, count)| {
+                (0..count).map(move |at| match kind {
+                    0 => text.clone(),
+                    1 => format!("{text}{}", at % 300),
+                    _ => format!("{text} {at}"),
+                })
+            })
+            .collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn every_text_comes_back(texts in texts(), piece in 1..40_000_usize) {
+            let memory: Texts = texts.iter().collect();
+            let disk = on_disk(&texts, piece);
+            let written = |it: &Chunk| matches!(it.kept, Kept::Disk { .. });
+            prop_assert!(disk.chunks.iter().all(written));
+            for kept in [&memory, &disk] {
+                prop_assert_eq!(kept.len(), texts.len());
+                prop_assert_eq!(&owned(kept), &texts);
+                let mut window = TextWindow::default();
+                for row in (0..texts.len()).step_by(997).chain([texts.len() - 1, 0]) {
+                    prop_assert_eq!(&kept.get(row), &texts[row]);
+                    prop_assert_eq!(window.get(kept, row), texts[row].as_str());
+                }
+                let counts = kept.counts();
+                prop_assert_eq!(counts.values().sum::<usize>(), texts.len());
+                let first = texts.iter().filter(|text| **text == texts[0]).count();
+                prop_assert_eq!(counts[texts[0].as_str()], first);
+            }
+            prop_assert!(memory == disk);
+        }
+
+        #[test]
+        fn chosen_rows_are_the_same_on_the_disk(
+            texts in texts(), step in 1..40_usize, back in any::<bool>(),
+        ) {
+            let mut rows: Vec<usize> = (0..texts.len()).step_by(step).collect();
+            if back {
+                rows.reverse();
+            }
+            let expected: Vec<String> = rows.iter().map(|row| texts[*row].clone()).collect();
+            let memory: Texts = texts.iter().collect();
+            let disk = on_disk(&texts, 9999);
+            for kept in [&memory, &disk] {
+                prop_assert_eq!(&owned(&kept.select(&rows).unwrap()), &expected);
+                let beyond = [&rows[..], &[texts.len(), usize::MAX]].concat();
+                let filled = owned(&kept.select_or_missing(&beyond).unwrap());
+                prop_assert_eq!(&filled[..rows.len()], &expected);
+                prop_assert_eq!(&filled[rows.len()..], &["", ""]);
+            }
+        }
+
+        #[test]
+        fn parts_follow_each_other(a in texts(), b in texts()) {
+            let parts = [on_disk(&a, 5000), b.iter().collect(), on_disk(&b, 7000)];
+            let all = Texts::concat(&parts.iter().collect::<Vec<_>>()).unwrap();
+            let expected = [a, b.clone(), b].concat();
+            prop_assert_eq!(&all.get(expected.len() - 1), expected.last().unwrap());
+            prop_assert_eq!(owned(&all), expected);
+        }
+    }
+
+    #[test]
+    fn many_chosen_rows_stay_on_the_disk() {
+        let kept = on_disk(&vec!["ward 1".to_owned(); 3 * FEW], 1 << 15);
+        let rows: Vec<usize> = (0..3 * FEW).step_by(2).collect();
+        assert!(kept.select(&rows).unwrap().space().is_some());
+        assert!(kept.select_or_missing(&rows).unwrap().space().is_some());
+        assert!(kept.select(&rows[..FEW]).unwrap().space().is_none());
+    }
+
+    /// Otherwise a chosen part could carry what it must not know.
+    #[test]
+    fn chosen_rows_bring_no_other_text() {
+        let texts: Texts = ["a", "secret", "b"].iter().collect();
+        let chosen = texts.select(&[2, 0]).unwrap();
+        assert_eq!(chosen.rest.texts.letters, "ba");
+        let sized = texts.select_or_missing(&[0, 7]).unwrap();
+        assert_eq!(sized.rest.texts.letters, "a");
+    }
+
+    #[test]
+    fn few_values_take_a_byte_and_long_texts_end_a_chunk() {
+        let wards: Texts = (0..4 * CHUNK).map(|row| format!("ward {}", row % 9)).collect();
+        assert!(wards.bytes() < 4 * CHUNK + 1000, "{}", wards.bytes());
+        let long: Texts = (0..10).map(|row| row.to_string().repeat(LETTERS)).collect();
+        assert_eq!((long.chunks.len(), long.len()), (9, 10));
+    }
+
+    #[test]
+    fn the_last_text_can_be_taken_back() {
+        let mut texts: Texts = (0..CHUNK).map(|row| row.to_string()).collect();
+        for _ in 0..2 {
+            texts.push("x");
+            texts.pop();
+            assert_eq!((texts.len(), texts.get(CHUNK - 1).as_ref()), (CHUNK, "16383"));
+            texts.push("y");
+            texts.pop();
+        }
+        texts.push("z");
+        assert_eq!(texts.get(CHUNK).as_ref(), "z");
+    }
+}
