@@ -40,7 +40,7 @@ pub fn check(bytes: u64) -> Result<()> {
         return Ok(());
     }
     // The needed memory would reveal the number of rows of a private file.
-    Err(Error::refused(format!(
+    Err(Error::failed(format!(
         "the table would take more memory than the {} that may be used",
         words(most)
     ))

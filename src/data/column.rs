@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::numbers::{Numbers, Window};
-use super::texts::Texts;
+use super::texts::{TextWindow, Texts};
 use super::vectors::{RowVector, Vectors};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
@@ -159,11 +159,12 @@ impl Column {
         match self {
             Self::Numbers(_) => true,
             Self::Text(cells) => {
-                let mut present = cells.counts();
-                present.retain(|text, _| !is_missing(text));
-                let numbers = present.iter().filter(|(text, _)| finite(text).is_some());
-                let numbers: usize = numbers.map(|(_, count)| count).sum();
-                2 * numbers > present.values().sum()
+                let (mut numbers, mut present) = (0, 0);
+                for (text, count) in cells.counts().filter(|(text, _)| !is_missing(text)) {
+                    present += count;
+                    numbers += if finite(&text).is_some() { count } else { 0 };
+                }
+                2 * numbers > present
             }
             Self::Vectors(_) => false,
         }
@@ -201,7 +202,7 @@ impl Column {
         match self {
             Self::Numbers(cells) => return values_of_numbers(cells),
             Self::Text(texts) => {
-                texts.counts().into_iter().for_each(|(text, count)| add(Cell::of(text), count));
+                texts.counts().for_each(|(text, count)| add(Cell::of(text), count));
             }
             Self::Vectors(_) => self.cells().for_each(|cell| add(cell, 1)),
         }
@@ -305,6 +306,29 @@ impl Column {
             texts.settle()?;
         }
         Ok(texts)
+    }
+}
+
+/// Reads ahead in a column for somebody who goes through its rows in order.
+#[derive(Default)]
+pub struct CellWindow {
+    pub(super) numbers: Window,
+    pub(super) texts: TextWindow,
+}
+
+impl CellWindow {
+    /// The cell in a row of always the same column.
+    pub fn cell<'w>(&'w mut self, column: &'w Column, row: usize) -> Cell<'w> {
+        match column {
+            Column::Numbers(numbers) => Cell::number(self.numbers.get(numbers, row)),
+            Column::Text(texts) => Cell::of(Cow::Borrowed(self.texts.get(texts, row))),
+            Column::Vectors(_) => column.cell(row),
+        }
+    }
+
+    /// One for each of so many columns.
+    pub(super) fn several(columns: usize) -> Vec<Self> {
+        (0..columns).map(|_| Self::default()).collect()
     }
 }
 

@@ -24,7 +24,7 @@ pub enum Role {
 
 /// The source of the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Source {
     /// A self-explanatory file, relative to the session file.
     File(String),

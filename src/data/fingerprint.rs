@@ -5,11 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
-use super::column::{Cell, Column};
-use super::numbers::Window;
-use super::texts::TextWindow;
+use super::column::{Cell, CellWindow, Column};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 
@@ -64,14 +63,29 @@ pub(super) fn row_digests<'a>(
 const BLOCK: usize = 32;
 /// The bytes before the text or the numbers of a cell, and all those of a number.
 const HEAD: usize = 9;
+/// The bytes of the names' hash.
+const SCHEMA: usize = 32;
+/// The bytes that SHA-256 takes at once.
+const BYTES: usize = 64;
+/// The state of SHA-256 before the first of them (FIPS 180-4, 5.3.3).
+const FIRST: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
 /// Fewer cells than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 18;
 
 /// The names of a table's columns, sorted and hashed once for all blocks of its rows.
 pub struct Names {
     order: Vec<usize>,
-    /// The hash of the names, which are the same in every row; a row's hash continues from it.
-    schema: Sha256,
+    /// The hash of the names, which are the same in every row: each row's message begins with it.
+    schema: [u8; SCHEMA],
 }
 
 impl Names {
@@ -84,7 +98,7 @@ impl Names {
             schema.update((names[column].len() as u64).to_le_bytes());
             schema.update(names[column].as_bytes());
         }
-        Self { order, schema: Sha256::new().chain_update(schema.finalize()) }
+        Self { order, schema: schema.finalize().into() }
     }
 
     /// The number of added rows.
@@ -99,25 +113,24 @@ impl Names {
 
     fn digester<'a>(&self, columns: &'a [Column]) -> Digester<'a> {
         let columns = self.order.iter().map(|column| &columns[*column]).collect();
-        Digester { columns, schema: self.schema.clone() }
+        Digester { columns, schema: self.schema }
     }
 }
 
 struct Digester<'a> {
     /// Sorted by name.
     columns: Vec<&'a Column>,
-    schema: Sha256,
+    schema: [u8; SCHEMA],
 }
 
 /// Reused for block after block.
 struct DigestRoom {
-    /// Rows of numbers, which are all equally long.
-    numbers: Vec<u8>,
-    /// Other rows.
+    /// The messages of rows of numbers, which are all equally long.
+    numbers: Vec<[u8; BYTES]>,
+    /// The messages of other rows.
     rows: Vec<Vec<u8>>,
     /// One for each column.
-    windows: Vec<Window>,
-    texts: Vec<TextWindow>,
+    windows: Vec<CellWindow>,
 }
 
 impl Digester<'_> {
@@ -126,52 +139,63 @@ impl Digester<'_> {
     }
 
     fn room(&self) -> DigestRoom {
-        let windows = self.columns.iter().map(|_| Window::default()).collect();
-        let texts = self.columns.iter().map(|_| TextWindow::default()).collect();
-        DigestRoom { numbers: Vec::new(), rows: Vec::new(), windows, texts }
+        let windows = CellWindow::several(self.columns.len());
+        DigestRoom { numbers: Vec::new(), rows: Vec::new(), windows }
     }
 
     /// Digests of the rows from `start` on.
     fn block(&self, start: usize, room: &mut DigestRoom) -> Vec<[u8; 32]> {
         let block = start..self.rows().min(start + BLOCK);
-        let digest = |row: &[u8]| self.schema.clone().chain_update(row).finalize().into();
         let is_number = |column: &&Column| matches!(column, Column::Numbers(_));
         if self.columns.iter().all(is_number) {
-            let width = HEAD * self.columns.len();
-            room.numbers.resize(block.len() * width, 0);
+            // Only the cells change from block to block.
+            if room.numbers.is_empty() {
+                let mut message = self.schema.to_vec();
+                message.resize(SCHEMA + HEAD * self.columns.len(), 0);
+                finish(&mut message);
+                room.numbers = message.repeat(BLOCK).as_chunks().0.to_vec();
+            }
+            let long = room.numbers.len() / BLOCK;
             for (at, (column, window)) in self.columns.iter().zip(&mut room.windows).enumerate() {
                 let Column::Numbers(cells) = column else { continue };
-                let rows = room.numbers.chunks_exact_mut(width);
-                for (row, number) in rows.zip(window.read(cells, block.clone())) {
-                    row[at * HEAD..(at + 1) * HEAD].copy_from_slice(&number_head(*number));
+                let rows = room.numbers.as_flattened_mut().chunks_exact_mut(long * BYTES);
+                let at = SCHEMA + at * HEAD;
+                for (row, number) in rows.zip(window.numbers.read(cells, block.clone())) {
+                    row[at..at + HEAD].copy_from_slice(&number_head(*number));
                 }
             }
-            return room.numbers.chunks_exact(width).map(digest).collect();
+            // Block by block of all rows: a processor overlaps messages that do not depend on each
+            // other.
+            let mut states = vec![FIRST; block.len()];
+            for at in 0..long {
+                for (state, row) in states.iter_mut().zip(room.numbers.chunks_exact(long)) {
+                    compress256(state, &row[at..=at]);
+                }
+            }
+            return states.into_iter().map(in_bytes).collect();
         }
         room.rows.resize(block.len(), Vec::new());
-        room.rows.iter_mut().for_each(Vec::clear);
-        let windows = room.windows.iter_mut().zip(&mut room.texts);
-        for (column, (numbers, texts)) in self.columns.iter().zip(windows) {
+        for row in &mut room.rows {
+            row.clear();
+            row.extend_from_slice(&self.schema);
+        }
+        for (column, window) in self.columns.iter().zip(&mut room.windows) {
             let rows = room.rows.iter_mut();
-            match column {
-                Column::Numbers(cells) => {
-                    for (row, number) in rows.zip(numbers.read(cells, block.clone())) {
-                        row.extend_from_slice(&number_head(*number));
-                    }
+            if let Column::Numbers(cells) = column {
+                for (row, number) in rows.zip(window.numbers.read(cells, block.clone())) {
+                    row.extend_from_slice(&number_head(*number));
                 }
-                Column::Text(cells) => {
-                    for (row, at) in rows.zip(block.clone()) {
-                        encode(Cell::parse(texts.get(cells, at)), row);
-                    }
-                }
-                Column::Vectors(_) => {
-                    for (row, at) in rows.zip(block.clone()) {
-                        encode(column.cell(at), row);
-                    }
+            } else {
+                for (row, at) in rows.zip(block.clone()) {
+                    encode(window.cell(column, at), row);
                 }
             }
         }
-        room.rows.iter().map(|row| digest(row)).collect()
+        let digests = room.rows.iter_mut().map(|row| {
+            finish(row);
+            digest(row.as_chunks().0)
+        });
+        digests.collect()
     }
 
     /// The fingerprint of all rows; the sum does not depend on the division among threads.
@@ -197,6 +221,30 @@ impl Digester<'_> {
             })
         })
     }
+}
+
+/// Appends what SHA-256 demands at the end of a message: a bit, zeros, and the number of bits.
+fn finish(message: &mut Vec<u8>) {
+    let bits = 8 * message.len() as u64;
+    message.push(1 << 7);
+    message.resize((message.len() + size_of::<u64>()).next_multiple_of(BYTES), 0);
+    let end = message.len() - size_of::<u64>();
+    message[end..].copy_from_slice(&bits.to_be_bytes());
+}
+
+/// The SHA-256 of a finished message, without a copy of it.
+fn digest(message: &[[u8; BYTES]]) -> [u8; 32] {
+    let mut state = FIRST;
+    compress256(&mut state, message);
+    in_bytes(state)
+}
+
+fn in_bytes(state: [u32; 8]) -> [u8; 32] {
+    let mut digest = [0; 32];
+    for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
+        *bytes = word.to_be_bytes();
+    }
+    digest
 }
 
 /// A cell as bytes, such that no two different sequences of cells agree.
@@ -402,6 +450,16 @@ mod tests {
         let (names, columns) = (names(&["x"]), [Column::Numbers(cells)]);
         let one = row_digests(&names, &columns).fold(Fingerprint::EMPTY, Fingerprint::with_row);
         assert_eq!(Fingerprint::of(&names, &columns), one);
+    }
+
+    #[test]
+    fn a_finished_message_has_the_digest_of_the_message() {
+        for length in 0..200_u8 {
+            let mut message: Vec<u8> = (0..length).collect();
+            let expected: [u8; 32] = Sha256::digest(&message).into();
+            finish(&mut message);
+            assert_eq!(digest(message.as_chunks().0), expected, "{length}");
+        }
     }
 
     #[test]

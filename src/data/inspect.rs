@@ -445,8 +445,8 @@ fn has_commas_for_points(column: &Column) -> bool {
                 || finite(&cell.replace(',', "")).is_some())
     };
     let plain = |cell: &str| finite(cell).is_some() || is_missing(cell);
-    let values = cells.counts();
-    values.keys().any(|cell| number(cell)) && values.keys().all(|cell| plain(cell) || number(cell))
+    let all = || cells.counts().map(|(cell, _)| cell);
+    all().any(|cell| number(&cell)) && all().all(|cell| plain(&cell) || number(&cell))
 }
 
 fn counts_up(column: &Column) -> bool {

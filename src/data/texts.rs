@@ -4,12 +4,11 @@
 //! of its text. No chunk refers to another, so chosen rows never bring along the texts of others.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::error::Result;
 use crate::files::scratch::Scratch;
@@ -208,6 +207,17 @@ impl Chunk {
         })
     }
 
+    /// Its different texts, with how often they occur.
+    fn counts(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
+        let read = self.in_memory();
+        let numbers = (0..self.rows.len()).map(|row| read.numbers.get(row));
+        let found = occurrences(read.texts.ends.len(), numbers);
+        found.into_iter().map(move |(number, count)| match &self.kept {
+            Kept::Memory(packed) => (Cow::Borrowed(packed.texts.get(number)), count),
+            Kept::Disk { .. } => (Cow::Owned(read.texts.get(number).to_owned()), count),
+        })
+    }
+
     /// From now on it is on the disk.
     fn settle(&mut self, space: &Arc<Scratch>) -> Result<()> {
         if let Kept::Memory(packed) = &self.kept {
@@ -234,6 +244,13 @@ impl Chunk {
     }
 }
 
+/// The numbers below `different` that occur, with how often they do.
+fn occurrences(different: usize, numbers: impl Iterator<Item = u16>) -> Vec<(u16, usize)> {
+    let mut counts = vec![0_usize; different];
+    numbers.for_each(|number| counts[usize::from(number)] += 1);
+    (0_u16..).zip(counts).filter(|(_, count)| *count > 0).collect()
+}
+
 /// Rows to which others are added.
 #[derive(Clone, Default)]
 struct Open {
@@ -242,7 +259,7 @@ struct Open {
     numbers: Vec<u16>,
     /// The numbers of the texts, to be found by these.
     known: HashTable<u16>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 impl Open {
@@ -338,33 +355,13 @@ impl Texts {
         self.chunks.iter().flat_map(Chunk::iter).chain(rest)
     }
 
-    /// Each different text, with how often it occurs, in no order.
-    pub(super) fn counts(&self) -> HashMap<Cow<'_, str>, usize> {
-        let mut counts = HashMap::new();
-        let mut add = |text, count| *counts.entry(text).or_insert(0) += count;
-        let of_numbers = |numbers: &mut dyn Iterator<Item = u16>, different: usize| {
-            let mut counts = vec![0_usize; different];
-            numbers.for_each(|number| counts[usize::from(number)] += 1);
-            let counts = counts.into_iter().zip(0_u16..);
-            counts.filter(|(count, _)| *count > 0).map(|(count, number)| (number, count))
-        };
-        for chunk in &self.chunks {
-            let packed = chunk.in_memory();
-            let mut numbers = (0..packed.rows()).map(|row| packed.numbers.get(row));
-            for (number, count) in of_numbers(&mut numbers, packed.texts.ends.len()) {
-                match &chunk.kept {
-                    Kept::Memory(packed) => add(Cow::Borrowed(packed.texts.get(number)), count),
-                    Kept::Disk { .. } => {
-                        add(Cow::Owned(packed.texts.get(number).to_owned()), count);
-                    }
-                }
-            }
-        }
+    /// The different texts of each chunk, with how often they occur there.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
         let Open { texts, numbers, .. } = &self.rest;
-        for (number, count) in of_numbers(&mut numbers.iter().copied(), texts.ends.len()) {
-            add(Cow::Borrowed(texts.get(number)), count);
-        }
-        counts
+        let rest = occurrences(texts.ends.len(), numbers.iter().copied())
+            .into_iter()
+            .map(|(number, count)| (Cow::Borrowed(texts.get(number)), count));
+        self.chunks.iter().flat_map(Chunk::counts).chain(rest)
     }
 
     /// Adds a text. After some of them, [`Self::settle`] is to be called.
@@ -599,10 +596,11 @@ mod tests {
                     prop_assert_eq!(&kept.get(row), &texts[row]);
                     prop_assert_eq!(window.get(kept, row), texts[row].as_str());
                 }
-                let counts = kept.counts();
-                prop_assert_eq!(counts.values().sum::<usize>(), texts.len());
-                let first = texts.iter().filter(|text| **text == texts[0]).count();
-                prop_assert_eq!(counts[texts[0].as_str()], first);
+                let counts: Vec<_> = kept.counts().collect();
+                prop_assert_eq!(counts.iter().map(|(_, count)| count).sum::<usize>(), texts.len());
+                let first = counts.iter().filter(|(text, _)| *text == texts[0]);
+                let expected = texts.iter().filter(|text| **text == texts[0]).count();
+                prop_assert_eq!(first.map(|(_, count)| count).sum::<usize>(), expected);
             }
             prop_assert!(memory == disk);
         }

@@ -2,10 +2,9 @@
 
 use super::key::{DigestKey, GROUPS, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};
-use crate::data::column::{Cell, Column};
-use crate::data::numbers::{Numbers, Window};
+use crate::data::column::{CellWindow, Column};
+use crate::data::numbers::Numbers;
 use crate::data::table::Table;
-use crate::data::texts::TextWindow;
 use crate::data::vectors::Vectors;
 use crate::numeric::parallel;
 
@@ -240,24 +239,14 @@ struct RowSums {
     place: [u64; BLOCK],
     cells: [u64; BLOCK],
     /// One for each column.
-    windows: Vec<Window>,
-    texts: Vec<TextWindow>,
+    windows: Vec<CellWindow>,
 }
 
 impl RowSums {
     fn new(columns: usize) -> Self {
-        let windows = (0..columns).map(|_| Window::default()).collect();
-        let texts = (0..columns).map(|_| TextWindow::default()).collect();
+        let windows = CellWindow::several(columns);
         let sums = || vec![[0; BLOCK]; GROUPS];
-        Self {
-            rows: 0,
-            free: sums(),
-            bound: sums(),
-            place: [0; BLOCK],
-            cells: [0; BLOCK],
-            windows,
-            texts,
-        }
+        Self { rows: 0, free: sums(), bound: sums(), place: [0; BLOCK], cells: [0; BLOCK], windows }
     }
 
     fn fill(&mut self, table: &Table, key: &DigestKey, plan: &HashPlan, start: usize) {
@@ -273,15 +262,15 @@ impl RowSums {
         for (at, (column, places)) in table.columns.iter().zip(&plan.places).enumerate() {
             match column {
                 Column::Numbers(cells) if places[0].kind != HashedKind::Constant => {
-                    let cells = self.windows[at].read(cells, start..end);
+                    let cells = self.windows[at].numbers.read(cells, start..end);
                     for (hash, x) in self.cells.iter_mut().zip(cells) {
                         *hash = key.number(*x);
                     }
                     self.add(places[0]);
                 }
-                Column::Text(texts) if places[0].kind != HashedKind::Constant => {
+                Column::Text(_) if places[0].kind != HashedKind::Constant => {
                     for (hash, row) in self.cells.iter_mut().zip(start..end) {
-                        *hash = key.cell(Cell::parse(self.texts[at].get(texts, row)));
+                        *hash = key.cell(self.windows[at].cell(column, row));
                     }
                     self.add(places[0]);
                 }

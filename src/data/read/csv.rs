@@ -12,7 +12,7 @@ use memchr::memchr;
 use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
 use super::records::{self, FileRecord, FileRecords, RecordBlock, not_utf8};
-use crate::data::column::{Column, finite, is_missing};
+use crate::data::column::{CellWindow, Column, finite, is_missing};
 use crate::data::fingerprint::{Fingerprint, Names};
 use crate::data::lines::RowLines;
 use crate::data::missing::lacks_value;
@@ -79,7 +79,8 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         let mut unusable: Vec<usize> =
             first.filter(|(_, cell)| lacks_value(cell)).map(|(row, _)| row).collect();
         for column in columns {
-            unusable.retain(|row| lacks_value(&column.cell(*row)));
+            let mut window = CellWindow::default();
+            unusable.retain(|row| lacks_value(&window.cell(column, *row)));
         }
         table.unusable = unusable.first().map(|first| (unusable.len(), table.lines.at(*first)));
         table.ending = match unusable.last() {
@@ -188,8 +189,12 @@ struct CsvPiece {
     block: RecordBlock,
     columns: Vec<Column>,
     lines: RowLines,
-    /// There is room for this many rows.
+    /// There is room for this many rows …
     room: usize,
+    /// … whose cells take so many bytes: texts may get longer.
+    room_in_bytes: u64,
+    /// The bytes of the cells so far.
+    bytes: u64,
     /// The fingerprint of these rows.
     content: Fingerprint,
     /// Whether some cells were read as numbers at first.
@@ -203,6 +208,8 @@ impl Default for CsvPiece {
             columns: Vec::new(),
             lines: RowLines::default(),
             room: 0,
+            room_in_bytes: 0,
+            bytes: 0,
             content: Fingerprint::EMPTY,
             reread: false,
         }
@@ -217,23 +224,28 @@ impl CsvPiece {
         // Every cell takes at least one byte for its separator.
         let most = input.most_bytes() / self.columns.len().max(1) as u64;
         let more = ((rows * 1.02) as usize).min(most as usize).saturating_sub(here);
-        self.room = here + more.max(here / 16);
-        let bytes: usize = next.columns.iter().map(|column| next.bytes_of(column)).sum();
-        let each = bytes as f64 / next.lines.len().max(1) as f64;
-        if let Some(space) =
-            input.room((self.room as f64 * each) as u64, self.room as u64 * ROW as u64)?
-        {
-            self.columns.iter_mut().try_for_each(|column| column.move_to(&space))?;
+        let more = more.max(here / 16);
+        self.room = here + more;
+        let each = next.bytes_of_cells() as f64 / next.lines.len().max(1) as f64;
+        let cells = self.bytes + (more as f64 * each) as u64;
+        self.room_in_bytes = cells + cells / 8;
+        let others = (self.room * ROW) as u64;
+        if self.columns.iter().any(|column| column.space().is_some()) {
+            return input.check_memory(others);
         }
-        Ok(())
+        match input.room(cells, others)? {
+            Some(space) => self.columns.iter_mut().try_for_each(|column| column.move_to(&space)),
+            None => Ok(()),
+        }
     }
 
-    /// The bytes that the cells of one of its columns take, before they are packed.
-    fn bytes_of(&self, column: &Column) -> usize {
-        match column {
+    /// The bytes of its cells, before numbers are packed.
+    fn bytes_of_cells(&self) -> u64 {
+        let bytes = self.columns.iter().map(|column| match column {
             Column::Text(texts) => texts.bytes(),
             _ => self.lines.len() * size_of::<f64>(),
-        }
+        });
+        bytes.sum::<usize>() as u64
     }
 }
 
@@ -537,9 +549,11 @@ impl<'a> CsvFile<'_, 'a> {
         late: &mut Vec<LateText>,
     ) -> Result<()> {
         let (before, rows) = (all.lines.len(), piece.lines.len());
-        if all.room < before + rows {
+        let bytes = piece.bytes_of_cells();
+        if all.room < before + rows || all.room_in_bytes < all.bytes + bytes {
             all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), piece, self.input)?;
         }
+        all.bytes += bytes;
         let mut turned = Vec::new();
         for (index, (part, whole)) in piece.columns.iter_mut().zip(&mut all.columns).enumerate() {
             match (&mut *part, &mut *whole) {

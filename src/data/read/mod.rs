@@ -505,7 +505,11 @@ mod tests {
 
     /// The file read into memory, and onto the disk.
     fn both(path: &Path) -> (Table, Table) {
-        let overflow = Overflow { folder: path.parent().unwrap().to_path_buf(), above: 1 << 16 };
+        both_above(path, 1 << 16)
+    }
+
+    fn both_above(path: &Path, above: u64) -> (Table, Table) {
+        let overflow = Overflow { folder: path.parent().unwrap().to_path_buf(), above };
         let read =
             |reader: TableReader| reader.read(path, &Reading::Plain, &mut Unwatched).unwrap();
         (read(TableReader::private()), read(TableReader::private().with(overflow)))
@@ -546,6 +550,24 @@ mod tests {
         let Column::Text(texts) = &disk.columns[0] else { panic!("not text") };
         assert_eq!((texts.len(), texts.get(59_999).as_ref()), (60_001, "59999"));
         assert_eq!(texts.get(60_000), "none of these");
+    }
+
+    #[test]
+    fn texts_that_become_many_move_to_the_disk_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let long = "x".repeat(300);
+        let mut text = "note,y\n".to_owned();
+        for row in 0..30_000 {
+            let number = if row < 15_000 { String::new() } else { row.to_string() };
+            writeln!(text, "{number}{long},{}", row % 3).unwrap();
+        }
+        fs::write(&path, text).unwrap();
+        let (memory, disk) = both_above(&path, 1 << 20);
+        assert!(memory == disk);
+        assert!(disk.columns.iter().all(|column| column.space().is_some()));
+        let (_, few) = both_above(&path, 1 << 24);
+        assert!(few.space().is_none());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{BufReader, Read};
 
 use zip::ZipArchive;
+use zip::result::ZipError;
 
 use super::array::{self, ArrayEntry, ArrayLayout, Element};
 use super::input::{Input, Raw};
@@ -86,10 +87,17 @@ pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
     array::table(input, columns)
 }
 
+const COPY_AGAIN: &str = "copy or download the file again; NPZ files are zip archives of arrays";
+
 type Archive<'i, 'a> = ZipArchive<BufReader<Raw<'i, 'a>>>;
 
 fn open<'i, 'a>(input: &'i Input<'a>) -> Result<Archive<'i, 'a>> {
-    ZipArchive::new(BufReader::new(input.raw())).map_err(|error| damaged(input, &error))
+    ZipArchive::new(BufReader::new(input.raw())).map_err(|error| match error {
+        ZipError::InvalidArchive(_) => input
+            .error("the archive is cut off or damaged: the list of its contents cannot be read")
+            .cure(COPY_AGAIN),
+        error => damaged(input, &error),
+    })
 }
 
 /// Names in a zip archive, to detect its kind.
@@ -107,10 +115,8 @@ fn member(input: &Input, archive: &mut Archive, at: usize) -> Result<Option<(Str
     Ok(name.map(|name| (name, entry.size().min(most))))
 }
 
-fn damaged(input: &Input, error: &zip::result::ZipError) -> Error {
-    input
-        .error(format!("the archive is damaged: {error}"))
-        .cure("copy or download the file again; NPZ files are zip archives of arrays")
+fn damaged(input: &Input, error: &ZipError) -> Error {
+    input.error(format!("the archive is damaged: {error}")).cure(COPY_AGAIN)
 }
 
 /// Reads a header. Returns its length, too.

@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::data::column::Column;
-use crate::data::numbers::Window;
-use crate::data::texts::TextWindow;
+use crate::data::column::{CellWindow, Column};
 
 /// Numbers beyond this are not written out digit by digit.
 const LARGEST_PLAIN: f64 = 1e15;
@@ -16,8 +14,7 @@ const BLOCK: usize = 1 << 16;
 pub(super) fn write(columns: &[(String, Column)], out: &mut dyn Write) -> io::Result<()> {
     let rows = columns.first().map_or(0, |(_, column)| column.len());
     let mut text = String::with_capacity(2 * BLOCK);
-    let mut windows: Vec<Window> = columns.iter().map(|_| Window::default()).collect();
-    let mut words: Vec<TextWindow> = columns.iter().map(|_| TextWindow::default()).collect();
+    let mut windows = CellWindow::several(columns.len());
     for (at, (name, _)) in columns.iter().enumerate() {
         separate(&mut text, at);
         quoted(&mut text, name);
@@ -27,8 +24,10 @@ pub(super) fn write(columns: &[(String, Column)], out: &mut dyn Write) -> io::Re
         for (at, (_, column)) in columns.iter().enumerate() {
             separate(&mut text, at);
             match column {
-                Column::Numbers(numbers) => number(&mut text, windows[at].get(numbers, row)),
-                Column::Text(texts) => quoted(&mut text, words[at].get(texts, row)),
+                Column::Numbers(numbers) => {
+                    number(&mut text, windows[at].numbers.get(numbers, row));
+                }
+                Column::Text(texts) => quoted(&mut text, windows[at].texts.get(texts, row)),
                 Column::Vectors(_) => {}
             }
         }
