@@ -72,11 +72,11 @@ fn main() {
             counts.extend((records % each > 0).then_some(records % each));
             let persons = Some(Arc::new(Persons::of_counts(counts)));
             let data = Dataset { persons, ..(*data).clone() };
-            ProfiledRecords::new(Arc::new(data), labels.clone())
+            ProfiledRecords::labelled(Arc::new(data), labels.clone())
         });
         let signs = (0..records).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
-        let classes = ProfiledRecords::new(Arc::clone(&data), signs);
-        let data = ProfiledRecords::new(data, labels.clone());
+        let classes = ProfiledRecords::labelled(Arc::clone(&data), signs);
+        let data = ProfiledRecords::labelled(data, labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
             loss: RecordLoss::Score(ScoreLoss::Squared),

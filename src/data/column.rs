@@ -237,6 +237,24 @@ impl Column {
         }
     }
 
+    /// Writes the cells that were added, if they go to the disk.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        match self {
+            Self::Numbers(numbers) => numbers.settle(),
+            Self::Text(texts) => texts.settle(),
+            Self::Vectors(_) => Ok(()),
+        }
+    }
+
+    /// The bytes of its cells, before numbers are packed.
+    pub(super) fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Text(texts) => texts.bytes(),
+            _ => self.len() * self.width() * size_of::<f64>(),
+        };
+        bytes as u64
+    }
+
     /// Where its cells are, if on the disk.
     pub(super) fn space(&self) -> Option<&Arc<Scratch>> {
         match self {

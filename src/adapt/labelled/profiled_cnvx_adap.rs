@@ -23,7 +23,6 @@ use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings,
 use crate::data::{Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
-use crate::numeric::columns::ExampleColumns;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
@@ -188,7 +187,7 @@ impl Method for ProfiledCnvxAdap {
             let shape = problem.shape.clone();
             let (public, persons) = (problem.public.shared(), problem.public.persons());
             let profile = profile.for_persons(
-                &records(Arc::clone(&public)),
+                &ProfiledRecords::new(Arc::clone(&public)),
                 persons,
                 shape.most_records,
                 &centre,
@@ -209,8 +208,8 @@ impl Method for ProfiledCnvxAdap {
                 gradient,
                 profile,
                 penalty,
-                public: PublicSide::new(records(public), sources),
-                private: private.map(|data| records(data.shared())),
+                public: PublicSide::new(ProfiledRecords::new(public), sources),
+                private: private.map(|data| ProfiledRecords::new(data.shared())),
                 shape,
                 descent: ProfiledDescent::new(centre, vec![curvature], motion)?,
                 model: None,
@@ -229,12 +228,6 @@ impl ProfiledCnvxAdapSettings {
             self.penalty_share,
         )
     }
-}
-
-fn records<F: ExampleColumns>(data: Arc<Dataset<F>>) -> ProfiledRecords<F> {
-    // The problem was checked: there are labels.
-    let labels = data.target.clone().unwrap_or_default();
-    ProfiledRecords::new(data, labels)
 }
 
 fn few_public_records(shape: &ProblemShape) -> Option<String> {
@@ -333,7 +326,7 @@ mod tests {
     }
 
     fn records(data: &Dataset) -> ProfiledRecords {
-        super::records(Arc::new(data.clone()))
+        ProfiledRecords::new(Arc::new(data.clone()))
     }
 
     fn gradient(part: &SidePart<'_>, w: &Vector) -> Vector {

@@ -153,7 +153,7 @@ impl Method for ProfiledLogistic {
             let public = problem.public.shared();
             let labels = labels(&public, loss)?;
             let (centre, curvature) = start(&public, loss, &labels, settings.ridge)?;
-            let public = ProfiledRecords::new(public, labels);
+            let public = ProfiledRecords::labelled(public, labels);
             let persons = problem.public.persons();
             let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
             let motion = Motion {
@@ -171,7 +171,7 @@ impl Method for ProfiledLogistic {
                 public: PublicSide::new(public, sources),
                 private: private.map_usable(|data| {
                     let labels = self::labels(data, loss).map_err(|_| UNLABELLED)?;
-                    Ok(ProfiledRecords::new(data.shared(), labels))
+                    Ok(ProfiledRecords::labelled(data.shared(), labels))
                 })?,
                 descent: ProfiledDescent::new(centre, curvature, motion)?,
                 model: None,
@@ -299,7 +299,7 @@ mod tests {
             let mut with = |class: u32| {
                 private.classes.as_mut().unwrap().of[0] = class;
                 let signs = signs(&private).unwrap();
-                let records = ProfiledRecords::new(Arc::new(private.clone()), signs);
+                let records = ProfiledRecords::labelled(Arc::new(private.clone()), signs);
                 profile.private(&records, 25).pass(&Vector::zeros(3)).gradient
             };
             let moved = (with(0) - with(1)).norm();
@@ -321,7 +321,7 @@ mod tests {
             let mut with = |class: u32| {
                 private.classes.as_mut().unwrap().of[0] = class;
                 let labels = labels(&private, THREE).unwrap();
-                let records = ProfiledRecords::new(Arc::new(private.clone()), labels);
+                let records = ProfiledRecords::labelled(Arc::new(private.clone()), labels);
                 profile.private(&records, 25).pass(&w).gradient
             };
             let moved = (with(0) - with(1)).norm();
@@ -359,7 +359,7 @@ mod tests {
         let profile = |loss| profile(&shape, loss, settings());
         let softmax = RecordLoss::Softmax { classes: 2 };
         let records = |data: &Dataset, loss| {
-            ProfiledRecords::new(Arc::new(data.clone()), labels(data, loss).unwrap())
+            ProfiledRecords::labelled(Arc::new(data.clone()), labels(data, loss).unwrap())
         };
         let w = Vector::from_vec(vec![0.3, -0.8, 0.5]);
         let both =
@@ -405,7 +405,7 @@ mod tests {
                     data.features.set_column(0, &Vector::from_column_slice(x));
                     data.classes.as_mut().unwrap().of[0] = class;
                     let labels = labels(&data, loss).unwrap();
-                    let records = ProfiledRecords::new(Arc::new(data), labels);
+                    let records = ProfiledRecords::labelled(Arc::new(data), labels);
                     profile.private(&records, 25).pass(&w).gradient
                 };
                 let moved = (with(&x[..3], 0) - with(&x[3..], 1)).norm();

@@ -178,12 +178,14 @@ fn records<F: ExampleColumns>(
     loss: ScoreLoss,
     data: Arc<Dataset<F>>,
 ) -> Result<ProfiledRecords<F>> {
-    let labels = match loss {
+    Ok(match loss {
         // The problem was checked: there are labels.
-        ScoreLoss::Squared => data.target.clone().unwrap_or_default(),
-        ScoreLoss::Logistic => signs(&data)?,
-    };
-    Ok(ProfiledRecords::new(data, labels))
+        ScoreLoss::Squared => ProfiledRecords::new(data),
+        ScoreLoss::Logistic => {
+            let signs = signs(&data)?;
+            ProfiledRecords::labelled(data, signs)
+        }
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ use crate::data::table::Table;
 use crate::data::texts::Texts;
 use crate::error::{Error, Result};
 
+/// Cells after which room is made for more.
+const CELLS: usize = 1 << 20;
+
 /// Whether a text starts like one: comments, then `@relation`.
 pub fn is_arff(start: &str) -> bool {
     let line = start.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('%'));
@@ -63,6 +66,13 @@ pub fn read(input: &Input) -> Result<Table> {
             Err(error) => return Err(error),
         }
         lines.push(record.line);
+        if lines.len() * columns.len() / CELLS > (lines.len() - 1) * columns.len() / CELLS {
+            columns.iter_mut().try_for_each(Column::settle)?;
+            // As many times as the file is longer than what was read of it.
+            let times = 1.0 / input.share_read().max(f64::EPSILON);
+            let cells = columns.iter().map(Column::bytes).sum::<u64>() as f64 * times;
+            input.place(&mut columns, cells as u64, (lines.len() as f64 * times) as u64)?;
+        }
     }
     if lines.is_empty() {
         return Err(input

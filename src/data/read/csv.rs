@@ -148,9 +148,6 @@ struct LateText {
     rows: usize,
 }
 
-/// Bytes of what is kept in memory for each row: its place and its label.
-const ROW: usize = 16;
-
 /// The first texts of columns that turned into text late.
 struct Restored {
     columns: Vec<(LateText, Texts)>,
@@ -226,26 +223,11 @@ impl CsvPiece {
         let more = ((rows * 1.02) as usize).min(most as usize).saturating_sub(here);
         let more = more.max(here / 16);
         self.room = here + more;
-        let each = next.bytes_of_cells() as f64 / next.lines.len().max(1) as f64;
+        let each = next.columns.iter().map(Column::bytes).sum::<u64>() as f64
+            / next.lines.len().max(1) as f64;
         let cells = self.bytes + (more as f64 * each) as u64;
         self.room_in_bytes = cells + cells / 8;
-        let others = (self.room * ROW) as u64;
-        if self.columns.iter().any(|column| column.space().is_some()) {
-            return input.check_memory(others);
-        }
-        match input.room(cells, others)? {
-            Some(space) => self.columns.iter_mut().try_for_each(|column| column.move_to(&space)),
-            None => Ok(()),
-        }
-    }
-
-    /// The bytes of its cells, before numbers are packed.
-    fn bytes_of_cells(&self) -> u64 {
-        let bytes = self.columns.iter().map(|column| match column {
-            Column::Text(texts) => texts.bytes(),
-            _ => self.lines.len() * size_of::<f64>(),
-        });
-        bytes.sum::<usize>() as u64
+        input.place(&mut self.columns, cells, self.room as u64)
     }
 }
 
@@ -549,7 +531,7 @@ impl<'a> CsvFile<'_, 'a> {
         late: &mut Vec<LateText>,
     ) -> Result<()> {
         let (before, rows) = (all.lines.len(), piece.lines.len());
-        let bytes = piece.bytes_of_cells();
+        let bytes: u64 = piece.columns.iter().map(Column::bytes).sum();
         if all.room < before + rows || all.room_in_bytes < all.bytes + bytes {
             all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), piece, self.input)?;
         }

@@ -10,12 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
 
+use crate::data::column::Column;
 use crate::error::{Error, Result};
 use crate::files::scratch::{Scratch, read_at};
 use crate::memory;
 
 /// Deflate expands a byte to at most 1032, so a header that promises more is wrong.
 const MOST_UNPACKED: u64 = 1032;
+/// Bytes of what is kept in memory for each row: its place and its label.
+pub const ROW: u64 = 16;
 /// How often progress is reported.
 const TOLD_EVERY: u64 = 1 << 20;
 const BLOCK: usize = 1 << 18;
@@ -193,15 +196,28 @@ impl<'a> Input<'a> {
         memory::check(bytes).map_err(|error| error.at(self.origin.clone()))
     }
 
-    /// Where the numbers of a table go that takes so many bytes, besides the bytes of what else it
+    /// Where the cells of a table go that take so many bytes, besides the bytes of what else it
     /// holds: `None` if all of it fits into memory.
-    pub fn room(&self, numbers: u64, others: u64) -> Result<Option<Arc<Scratch>>> {
+    pub fn room(&self, cells: u64, others: u64) -> Result<Option<Arc<Scratch>>> {
         match &self.overflow {
-            Some(overflow) if numbers.saturating_add(others) > overflow.above => {
+            Some(overflow) if cells.saturating_add(others) > overflow.above => {
                 self.check_memory(others)?;
                 Scratch::create_in(&overflow.folder).map(Some)
             }
-            _ => self.check_memory(numbers.saturating_add(others)).map(|()| None),
+            _ => self.check_memory(cells.saturating_add(others)).map(|()| None),
+        }
+    }
+
+    /// Puts columns of a table that will have so many rows, and cells of so many bytes, where it has
+    /// room, unless they are on the disk already.
+    pub fn place(&self, columns: &mut [Column], cells: u64, rows: u64) -> Result<()> {
+        let others = rows.saturating_mul(ROW);
+        if columns.iter().any(|column| column.space().is_some()) {
+            return self.check_memory(others);
+        }
+        match self.room(cells, others)? {
+            Some(space) => columns.iter_mut().try_for_each(|column| column.move_to(&space)),
+            None => Ok(()),
         }
     }
 

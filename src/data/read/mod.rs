@@ -553,6 +553,26 @@ mod tests {
     }
 
     #[test]
+    fn arff_rows_move_to_the_disk_while_they_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.arff");
+        let mut plain =
+            "@relation r\n@attribute x numeric\n@attribute t string\n@data\n".to_owned();
+        (0..700_000).for_each(|row| writeln!(plain, "{}.5,w{}", row % 999, row % 70).unwrap());
+        // A few bytes for a row with many cells.
+        let mut sparse = "@relation r\n".to_owned();
+        (0..2_000).for_each(|at| writeln!(sparse, "@attribute x{at} numeric").unwrap());
+        sparse += "@data\n";
+        (0..1_100).for_each(|row| writeln!(sparse, "{{{} 0.25}}", row % 2_000).unwrap());
+        for text in [plain, sparse] {
+            fs::write(&path, text).unwrap();
+            let (memory, disk) = both(&path);
+            assert!(memory == disk && memory.space().is_none());
+            assert!(disk.columns.iter().all(|column| column.space().is_some()));
+        }
+    }
+
+    #[test]
     fn texts_that_become_many_move_to_the_disk_then() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");

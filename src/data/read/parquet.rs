@@ -22,7 +22,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::decoder_crash;
 use super::in_turn::{self, in_turn};
-use super::input::Input;
+use super::input::{Input, ROW};
 use super::lists::Lists;
 use super::pages::{PageTray, Pages};
 use crate::data::column::Column;
@@ -98,10 +98,8 @@ pub fn read(input: &Input) -> Result<Table> {
     Ok(table)
 }
 
-/// Bytes that a short text takes at least, and those of what stays in memory for each row: its place
-/// and its label.
+/// Bytes that a short text takes at least.
 const TEXT: u64 = 4;
-const ROW: u64 = 16;
 
 /// Room for the cells, in memory or on the disk.
 fn make_room(

@@ -222,7 +222,7 @@ mod tests {
             let mut with = |x: &[f64], y: f64| {
                 private.features.set_column(4, &Vector::from_column_slice(x));
                 private.target.as_mut().unwrap()[4] = y;
-                let records = ProfiledRecords::new(Arc::new(private.clone()), private.target.clone().unwrap());
+                let records = ProfiledRecords::new(Arc::new(private.clone()));
                 let members = records.chosen(&[1, 4, 9]);
                 PROFILE.private(&members, 5).pass(&w).gradient
             };

@@ -133,20 +133,32 @@ pub struct Profile {
 #[derive(Debug, Clone)]
 pub struct ProfiledRecords<F = Matrix> {
     data: Arc<Dataset<F>>,
-    /// Numbers, or signs or numbers of classes.
-    labels: Vec<f64>,
+    /// Signs or numbers of classes; `None` for numbers, which the dataset has.
+    labels: Option<Vec<f64>>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
     norms: Vec<f64>,
-    /// The weight of each in its person's mean; 1 where records are protected.
-    shares: Vec<f64>,
+    /// The weight of each in its person's mean; `None` where records are protected: all are 1.
+    shares: Option<Vec<f64>>,
+}
+
+impl<F> ProfiledRecords<F> {
+    /// A number for each record.
+    pub fn labels(&self) -> &[f64] {
+        self.labels.as_deref().or(self.data.target.as_deref()).unwrap_or_default()
+    }
 }
 
 impl<F: ExampleColumns> ProfiledRecords<F> {
-    /// Records with one number as label each.
-    pub fn new(data: Arc<Dataset<F>>, labels: Vec<f64>) -> Self {
+    /// Records with their own numbers as labels.
+    pub fn new(data: Arc<Dataset<F>>) -> Self {
         let norms = data.features.map_each(length_of);
-        let shares = data.shares().unwrap_or_else(|| vec![1.0; labels.len()]);
-        Self { data, labels, norms, shares }
+        let shares = data.shares();
+        Self { data, labels: None, norms, shares }
+    }
+
+    /// Records with other labels: signs or numbers of classes.
+    pub fn labelled(data: Arc<Dataset<F>>, labels: Vec<f64>) -> Self {
+        Self { labels: Some(labels), ..Self::new(data) }
     }
 
     /// Their dataset.
@@ -173,11 +185,12 @@ impl<F: ExampleColumns> ProfiledRecords<F> {
             clipped: 0,
             persons: own.1.map(Arc::new),
         };
+        let of = |all: &[f64]| members.iter().map(|i| all[*i]).collect();
         Self {
             data: Arc::new(data),
-            labels: members.iter().map(|i| self.labels[*i]).collect(),
-            norms: members.iter().map(|i| self.norms[*i]).collect(),
-            shares: members.iter().map(|i| self.shares[*i]).collect(),
+            labels: Some(of(self.labels())),
+            norms: of(&self.norms),
+            shares: self.shares.as_deref().map(of),
         }
     }
 }
@@ -219,7 +232,7 @@ impl Profile {
             let own: Vec<usize> = own.take(most).collect();
             let mut sum = Vector::zeros(at.len());
             for record in &own {
-                let (x, y) = (public.data.features.column(*record), public.labels[*record]);
+                let (x, y) = (public.data.features.column(*record), public.labels()[*record]);
                 let score = x.dot(at);
                 let (value, slope) = loss.with_slope(score, y);
                 let kept = profiled(value, self.kappa).1;
@@ -239,7 +252,7 @@ impl Profile {
             gain: None,
             records,
             loss: self.loss,
-            weight: self.alpha / records.labels.len() as f64,
+            weight: self.alpha / records.labels().len() as f64,
             penalty: self.penalty,
             kappa: if self.pooled { f64::INFINITY } else { self.kappa },
             influence: f64::INFINITY,
@@ -320,7 +333,8 @@ struct Scales {
 struct SlopeSums<'a> {
     labels: &'a [f64],
     norms: &'a [f64],
-    shares: &'a [f64],
+    /// `None`: all are 1.
+    shares: Option<&'a [f64]>,
     of: ScoreLoss,
     scales: Scales,
     profiled: [f64; LANES],
@@ -335,9 +349,14 @@ impl Slopes for SlopeSums<'_> {
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
         let Self { labels, norms, shares, .. } = *self;
-        let (labels, norms, shares) = (&labels[first..], &norms[first..], &shares[first..]);
-        let facts = labels.chunks(BLOCK).zip(norms.chunks(BLOCK)).zip(shares.chunks(BLOCK));
-        for (scores, ((labels, norms), shares)) in scores.chunks_mut(BLOCK).zip(facts) {
+        for (at, scores) in scores.chunks_mut(BLOCK).enumerate() {
+            let start = first + at * BLOCK;
+            let block = start..start + scores.len();
+            let (labels, norms) = (&labels[block.clone()], &norms[block.clone()]);
+            let shares = match shares {
+                Some(shares) => &shares[block],
+                None => &[1.0; BLOCK][..scores.len()],
+            };
             // Matched once per block, not once per record.
             match self.of {
                 ScoreLoss::Squared => self.block(ScoreLoss::Squared, scores, labels, norms, shares),
@@ -408,12 +427,12 @@ impl<F: ExampleColumns> SidePart<'_, F> {
             RecordLoss::Softmax { classes } => return self.softmax_pass(classes, w),
         };
         let zero = [0.0; LANES];
-        let ProfiledRecords { data, labels, norms, shares } = self.records;
+        let ProfiledRecords { data, norms, shares, .. } = self.records;
         let Self { weight, penalty, kappa, influence, gain, .. } = *self;
         let sums = || SlopeSums {
-            labels,
+            labels: self.records.labels(),
             norms,
-            shares,
+            shares: shares.as_deref(),
             of,
             scales: Scales { weight, penalty, kappa, influence, gain },
             profiled: zero,
@@ -445,15 +464,17 @@ impl<F: ExampleColumns> SidePart<'_, F> {
 
     /// The same for a score per class. Records are clipped, also where persons are protected.
     fn softmax_pass(&self, classes: usize, w: &Vector) -> ObjectivePass {
-        let ProfiledRecords { data, labels, norms, shares } = self.records;
+        let ProfiledRecords { data, norms, shares, .. } = self.records;
+        let labels = self.records.labels();
+        let share = |at: usize| shares.as_ref().map_or(1.0, |shares| shares[at]);
         let slopes_of = |at: usize, x: &[f64], slopes: &mut [f64], sums: &mut [f64; 4]| {
             let loss = softmax::loss_and_slopes(x, labels[at] as usize, w.as_slice(), slopes);
             let (value, kept) = profiled(loss + self.penalty, self.kappa);
             let terms = [value, loss, kept, kept * kept];
-            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += shares[at] * term);
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += share(at) * term);
             let length = slopes.iter().map(|slope| slope * slope).sum::<f64>().sqrt();
             let weight = self.weight * kept;
-            let shrink = shares[at] * shrink_factor(weight * length * norms[at], self.influence);
+            let shrink = share(at) * shrink_factor(weight * length * norms[at], self.influence);
             for slope in slopes {
                 *slope *= shrink * weight;
             }
@@ -473,7 +494,8 @@ impl<F: ExampleColumns> SidePart<'_, F> {
 
     /// qᵢ = cᵢφ′(aᵢ)
     pub fn weights(&self, w: &Vector) -> Vec<f64> {
-        let ProfiledRecords { data, labels, .. } = self.records;
+        let ProfiledRecords { data, .. } = self.records;
+        let labels = self.records.labels();
         let mut weights = Vec::with_capacity(labels.len());
         data.features.each(|at, x| {
             let y = labels[at];

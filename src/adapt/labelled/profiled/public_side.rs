@@ -114,8 +114,7 @@ mod tests {
         public.target.as_mut().unwrap()[8..].iter_mut().for_each(|y| *y += 3.0);
         let sources = [(0..8), (8..12)].map(Vec::from_iter).into_iter().zip(given);
         let sources = sources.map(|(members, given)| WeightedSource { members, given }).collect();
-        let labels = public.target.clone().unwrap();
-        let all = ProfiledRecords::new(Arc::new(public.clone()), labels);
+        let all = ProfiledRecords::new(Arc::new(public.clone()));
         (PublicSide::new(all, sources), public, Vector::from_vec(vec![0.2, -0.1, 0.3]))
     }
 
