@@ -358,7 +358,11 @@ fn damage_is_named_with_place_and_cure() {
         ("r.npy", npy("|O", false, "3,", &doubles(3)), vec!["Python objects"]),
         ("s.bin", vec![1; 5000], vec!["5000 bytes are not a whole number of CIFAR records"]),
         ("t.csv", Vec::new(), vec!["the file is empty"]),
-        ("u.npz", pair[..pair.len() / 2].to_vec(), vec!["the archive is damaged"]),
+        (
+            "u.npz",
+            pair[..pair.len() / 2].to_vec(),
+            vec!["the archive is cut off or damaged: the list of its contents"],
+        ),
         ("v.svmlight", b"1 0:1\nx 0:1\n".to_vec(), vec!["v.svmlight:2: expected a label"]),
         (
             "w.arff",

@@ -312,11 +312,11 @@ fn first(learner: Learner, public: &LabelledRecords, radius: f64, seed: u64) -> 
             theta
         }
         Learner::Softmax { classes } => {
-            let of: Vec<u32> = public.labels.iter().map(|class| *class as u32).collect();
+            let of: Vec<u32> = public.labels().iter().map(|class| *class as u32).collect();
             softmax::ridge_solution(features, &of, classes, RIDGE).ok_or_else(undetermined)?
         }
         Learner::Squared | Learner::Logistic => {
-            logistic::ridge_solution(features, &public.labels, RIDGE).ok_or_else(undetermined)?
+            logistic::ridge_solution(features, public.labels(), RIDGE).ok_or_else(undetermined)?
         }
     };
     into_ball(&mut first, radius);

@@ -344,7 +344,7 @@ mod tests {
         };
         let records = |x: &str, labels: &[f64]| {
             let data = example::labelled(golden.records(x), labels.to_vec());
-            LabelledRecords::labelled(labels.to_vec(), data.into())
+            LabelledRecords::labelled(Some(labels.to_vec()), data.into())
         };
         let (public, private) =
             (records("common.Xpub", &labels[..3]), records("common.Xpriv", &labels[3..]));
@@ -613,7 +613,7 @@ mod tests {
 
         /// Both releases with these records of the first person.
         fn with(&self, own: &[(f64, f64)]) -> (Vector, Vector) {
-            let other = (self.pair.records.data.features.column(1), self.pair.records.labels[1]);
+            let other = (self.pair.records.data.features.column(1), self.pair.records.labels()[1]);
             let features = crate::numeric::Matrix::from_fn(2, own.len() + 1, |row, at| {
                 let angle = own.get(at).map(|record| [record.0.cos(), record.0.sin()]);
                 angle.map_or(other.0[row], |x| x[row])
@@ -621,7 +621,7 @@ mod tests {
             let labels: Vec<f64> = own.iter().map(|record| record.1).chain([other.1]).collect();
             let mut data = example::labelled(features, labels.clone());
             data.persons = Some(Arc::new(crate::data::Persons::of_counts([own.len(), 1])));
-            let records = LabelledRecords::labelled(labels, Arc::new(data));
+            let records = LabelledRecords::labelled(Some(labels), Arc::new(data));
             let part = self.pair.descent.private_part(&records);
             (part.model, Vector::from_vec(part.weights))
         }

@@ -91,15 +91,17 @@ impl Learner {
         }
     }
 
-    /// The predicted value of every record: a label, or the sign or the number of its class.
-    pub fn labels<F>(self, data: &Dataset<F>) -> Result<Vec<f64>> {
+    /// The predicted value of every record, if it is not the dataset's own number: the sign or the
+    /// number of its class.
+    fn labels<F>(self, data: &Dataset<F>) -> Result<Option<Vec<f64>>> {
         match self {
-            Self::Squared => data.target.clone().ok_or_else(|| {
-                Error::failed(format!("dataset '{}' has no labels to fit", data.name))
-                    .cure("choose its label column")
-            }),
-            Self::Logistic | Self::Network { .. } => signs(data),
-            Self::Softmax { classes } => class_numbers(data, classes),
+            Self::Squared if data.target.is_none() => {
+                Err(Error::failed(format!("dataset '{}' has no labels to fit", data.name))
+                    .cure("choose its label column"))
+            }
+            Self::Squared => Ok(None),
+            Self::Logistic | Self::Network { .. } => signs(data).map(Some),
+            Self::Softmax { classes } => class_numbers(data, classes).map(Some),
         }
     }
 
@@ -173,7 +175,8 @@ pub fn several_classes(public: &Dataset) -> Result<usize> {
 #[derive(Debug, Clone)]
 pub struct LabelledRecords<F = Matrix> {
     pub data: Arc<Dataset<F>>,
-    pub labels: Vec<f64>,
+    /// Signs or numbers of classes; `None` for numbers, which the dataset has.
+    labels: Option<Vec<f64>>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
     norms: Vec<f64>,
     /// The weight of each record in its person's mean; `None` where records are protected.
@@ -240,12 +243,19 @@ impl LabelledRecords<Singles> {
     }
 }
 
+impl<F> LabelledRecords<F> {
+    /// A number for each record.
+    pub fn labels(&self) -> &[f64] {
+        self.labels.as_deref().or(self.data.target.as_deref()).unwrap_or_default()
+    }
+}
+
 impl<F: ExampleColumns> LabelledRecords<F> {
     pub fn of(learner: Learner, data: Arc<Dataset<F>>) -> Result<Self> {
         Ok(Self::labelled(learner.labels(&data)?, data))
     }
 
-    pub(super) fn labelled(labels: Vec<f64>, data: Arc<Dataset<F>>) -> Self {
+    pub(super) fn labelled(labels: Option<Vec<f64>>, data: Arc<Dataset<F>>) -> Self {
         Self { labels, norms: data.features.map_each(length_of), shares: data.shares(), data }
     }
 
@@ -264,13 +274,14 @@ impl<F: ExampleColumns> LabelledRecords<F> {
         largest: Largest,
     ) -> LossPass {
         let weights: Vec<f64> = match self.persons() {
-            None => weights.take(self.labels.len()).collect(),
+            None => weights.take(self.labels().len()).collect(),
             Some(persons) => persons
                 .zip(weights)
                 .flat_map(|((_, shares), q)| shares.iter().map(move |share| q * share))
                 .collect(),
         };
-        let Self { data, labels, norms, .. } = self;
+        let Self { data, norms, .. } = self;
+        let labels = self.labels();
         let facts = Facts { labels, norms, weights: &weights, largest };
         let (gradient, of_records) = match learner {
             Learner::Squared => self.scored(&facts, ScoreLoss::Squared, theta),
@@ -292,7 +303,12 @@ impl<F: ExampleColumns> LabelledRecords<F> {
                 softmax::sums(&data.features, classes, slopes_of)
             }
         };
-        let of_records = of_records.concat();
+        // The parts are many numbers: each is freed before the next is added.
+        let of_records = of_records.into_iter().reduce(|mut all, part| {
+            all.extend(part);
+            all
+        });
+        let of_records = of_records.unwrap_or_default();
         let losses = match self.persons() {
             None => of_records,
             Some(persons) => persons.map(|(own, shares)| dot(&of_records[own], shares)).collect(),
@@ -335,9 +351,9 @@ impl LabelledRecords {
     pub fn with_first(&self, x: &[f64], y: f64) -> Self {
         let mut data = (*self.data).clone();
         data.features.set_column(0, &Vector::from_column_slice(x));
-        let mut labels = self.labels.clone();
+        let mut labels = self.labels().to_vec();
         labels[0] = y;
-        Self::labelled(labels, data.into())
+        Self::labelled(Some(labels), data.into())
     }
 
     /// As private records are kept.
@@ -373,7 +389,7 @@ mod tests {
 
     fn record(x: Vec<f64>, y: f64) -> LabelledRecords {
         let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
-        LabelledRecords::labelled(vec![y], Arc::new(data))
+        LabelledRecords::labelled(Some(vec![y]), Arc::new(data))
     }
 
     fn alone(record: &LabelledRecords, learner: Learner, theta: &Vector) -> LossPass {
