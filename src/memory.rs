@@ -103,6 +103,7 @@ pub fn parse(text: &str) -> std::result::Result<u64, String> {
 /// For readers: `3.2 GiB`.
 pub fn words(bytes: u64) -> String {
     let (number, unit) = match bytes as f64 {
+        bytes if bytes < 1e6 => (bytes / f64::from(1 << 10), "KiB"),
         bytes if bytes < 1e9 => (bytes / f64::from(1 << 20), "MiB"),
         bytes => (bytes / f64::from(1 << 30), "GiB"),
     };

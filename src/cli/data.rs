@@ -12,7 +12,7 @@ use super::{look, print_json, print_line};
 use crate::data::csv::Dialect;
 use crate::data::inspect::{Inspection, remarks_on_columns};
 use crate::data::names::shortened;
-use crate::data::read::{self, Reading, Unwatched};
+use crate::data::read::{self, Overflow, Reading, TableReader, Unwatched};
 use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::{Assembly, assemble};
@@ -208,7 +208,7 @@ impl Inspect {
             if self.show_values && role.is_none() {
                 look::note_file(path, Source::File, LOOKED)?;
             }
-            let inspection = Inspection::of(&table, self.show_values)?;
+            let inspection = self.look(&table)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let source = Source::File(path.display().to_string());
             let definition = inspection.definition(&name, source);
@@ -269,11 +269,27 @@ impl Inspect {
         Ok(report)
     }
 
+    /// What is in a table. Names that may be the values of its first record are not shown, unless
+    /// the user asks for values.
+    fn look(&self, table: &Table) -> Result<Inspection> {
+        if self.show_values || !table.names_seem_a_record() {
+            return Inspection::of(table, self.show_values);
+        }
+        let mut inspection = Inspection::of(&table.with_numbered_columns(), false)?;
+        inspection.note(
+            "some columns have numbers for names: if the file has no header line, name its \
+             columns in a session: delimited(file: …, names: […]). The names are not shown here, \
+             as they may be a record (--show-values shows them)"
+                .to_owned(),
+        );
+        Ok(inspection)
+    }
+
     fn inspect(&self, loaded: &Loaded, watch: &Watch) -> Result<Inspection> {
         match &loaded.records {
-            LoadedRecords::Public(table) => Inspection::of(table, self.show_values),
+            LoadedRecords::Public(table) => self.look(table),
             LoadedRecords::Private(table) => {
-                let exact = table.curator(watch, |table| Inspection::of(table, self.show_values));
+                let exact = table.curator(watch, |table| self.look(table));
                 let shown = exact.as_ref().and_then(|exact| exact.reveal(watch));
                 shown.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
             }
@@ -315,11 +331,15 @@ fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
         _ => return None,
     };
     let path = workspace.resolve(file);
-    let public = match read::read(&path, &reading, &mut Unwatched) {
+    // As the dataset was read: what is too large for memory is no flaw of a record.
+    let read = |reader: TableReader| {
+        reader.with(Overflow::to(workspace.folder())).read(&path, &reading, &mut Unwatched)
+    };
+    let public = match read(TableReader::default()) {
         Ok(table) => table.rows(),
         Err(error) => return Some(unread(&error)),
     };
-    let private = read::read_private(&path, &reading, &mut Unwatched).ok()?.rows();
+    let private = read(TableReader::private()).ok()?.rows();
     (public != private).then(|| {
         format!(
             "some cells have several lines: read as a public file it has {public} rows, and as a \

@@ -205,6 +205,18 @@ impl Table {
         })
     }
 
+    /// Whether the names of its columns may be the first record of a file without a header.
+    pub fn names_seem_a_record(&self) -> bool {
+        names::seem_a_record(&self.names)
+    }
+
+    /// The same with numbers for names.
+    #[must_use]
+    pub fn with_numbered_columns(&self) -> Self {
+        let names = (1..=self.names.len()).map(|at| format!("column {at}")).collect();
+        Self { names, places: Places::default(), ..self.clone() }
+    }
+
     /// The table's own copy of a name.
     pub(super) fn known(&self, name: &str) -> Option<&str> {
         self.index(name).map(|index| self.names[index].as_str())

@@ -32,6 +32,7 @@ impl Scratch {
     /// An empty file in a folder, which is created if it is missing.
     pub fn create_in(folder: &Path) -> Result<Arc<Self>> {
         let created = create_private_folder(folder).and_then(|()| tempfile::tempfile_in(folder));
+        let created = created.and_then(|file| owner_only(&file).map(|()| file));
         let file = created.map_err(|error| Error::io(KEEP, folder, &error))?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let (folder, end) = (folder.to_path_buf(), AtomicU64::new(0));
@@ -84,6 +85,18 @@ impl Scratch {
     }
 }
 
+/// It has no name, but the system shows the files that a process has open.
+fn owner_only(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
 /// Reads without a shared position in the file, over which threads would conflict.
 #[cfg(unix)]
 pub fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
@@ -134,6 +147,12 @@ mod tests {
             }
         });
         assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = scratch.file.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
         let again = scratch.another().unwrap();
         assert_eq!(again.append(b"x").unwrap(), 0);
     }

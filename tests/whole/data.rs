@@ -395,6 +395,22 @@ fn inspect_explains_files_shows_values_only_when_asked_and_writes_nothing() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 
+#[test]
+fn inspect_does_not_show_a_first_record_as_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows = "miller,31.5,high\nsmith,40.25,low\njones,55,low\n";
+    std::fs::write(directory.path().join("headerless.csv"), rows).unwrap();
+    let inspect = |more: &[&str]| {
+        let arguments = [&["data", "inspect", "headerless.csv"], more].concat();
+        stdout(&halflight(directory.path(), &arguments))
+    };
+    for text in [inspect(&[]), inspect(&["--json"]), inspect(&["--json", "--include-curator"])] {
+        assert!(!text.contains("miller") && !text.contains("31.5"), "{text}");
+        assert!(text.contains("column 2") && text.contains("no header line"), "{text}");
+    }
+    assert!(inspect(&["--show-values"]).contains("miller"));
+}
+
 /// Nobody has said whether a file is private: what a single record decides is not in JSON.
 #[test]
 fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {

@@ -103,6 +103,37 @@ fn a_run_on_arrays_is_judged_the_same_on_the_disk() {
     assert_judged_the_same(place.path());
 }
 
+/// The same table with two columns of text: a few wards, and notes, of which the last are long.
+fn with_texts(table: &str, long: usize) -> String {
+    let rows = table.lines().count() - 1;
+    let mut text = String::new();
+    for (row, line) in table.lines().enumerate() {
+        if row == 0 {
+            writeln!(text, "ward,note,{line}").unwrap();
+            continue;
+        }
+        let note = if row + 20 > rows { "x".repeat(long) } else { format!("note {row}") };
+        writeln!(text, "{},{note},{line}", ["north", "south", "é"][row % 3]).unwrap();
+    }
+    text
+}
+
+/// A forecast of the rows from the first ones would be far too high, and refuse the table.
+#[test]
+fn a_run_on_texts_is_judged_the_same_on_the_disk_whatever_the_length_of_a_record() {
+    let place = place();
+    for (name, rows, shift, long) in [("ours", ROWS, 0, 1 << 20), ("theirs", 500, 1_000_003, 9)] {
+        let text = with_texts(&table(rows, shift), long);
+        fs::write(place.path().join(format!("{name}.csv")), text).unwrap();
+    }
+    let session = fs::read_to_string(place.path().join("s.ron")).unwrap();
+    let session = session.replace("label: \"y\",", "label: \"y\", columns: except([\"note\"]),");
+    fs::write(place.path().join("s.ron"), session).unwrap();
+    assert_judged_the_same(place.path());
+    let inspected = told(place.path(), &["data", "inspect", "s.ron"], Some("1M"));
+    assert!(!inspected.contains("cannot be read"), "{inspected}");
+}
+
 #[test]
 fn predictions_of_a_table_on_the_disk_are_the_same_file() {
     let place = place();

@@ -71,7 +71,8 @@ pub fn read(input: &Input) -> Result<Table> {
             // As many times as the file is longer than what was read of it.
             let times = 1.0 / input.share_read().max(f64::EPSILON);
             let cells = columns.iter().map(Column::bytes).sum::<u64>() as f64 * times;
-            input.place(&mut columns, cells as u64, (lines.len() as f64 * times) as u64)?;
+            let rows = (lines.len() as f64 * times) as usize;
+            input.place(&mut columns, cells as u64, (lines.len(), rows))?;
         }
     }
     if lines.is_empty() {

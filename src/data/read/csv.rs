@@ -227,7 +227,7 @@ impl CsvPiece {
             / next.lines.len().max(1) as f64;
         let cells = self.bytes + (more as f64 * each) as u64;
         self.room_in_bytes = cells + cells / 8;
-        input.place(&mut self.columns, cells, self.room as u64)
+        input.place(&mut self.columns, cells, (here, self.room))
     }
 }
 
@@ -534,6 +534,8 @@ impl<'a> CsvFile<'_, 'a> {
         let bytes: u64 = piece.columns.iter().map(Column::bytes).sum();
         if all.room < before + rows || all.room_in_bytes < all.bytes + bytes {
             all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), piece, self.input)?;
+        } else if all.columns.iter().any(|column| column.space().is_some()) {
+            self.input.check_rows(before + rows)?;
         }
         all.bytes += bytes;
         let mut turned = Vec::new();

@@ -208,17 +208,31 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Puts columns of a table that will have so many rows, and cells of so many bytes, where it has
-    /// room, unless they are on the disk already.
-    pub fn place(&self, columns: &mut [Column], cells: u64, rows: u64) -> Result<()> {
-        let others = rows.saturating_mul(ROW);
-        if columns.iter().any(|column| column.space().is_some()) {
-            return self.check_memory(others);
+    /// Puts columns of a table that will have so many rows, and cells of so many bytes, where it
+    /// probably has room, unless they are on the disk already. There, only the rows so far count: a
+    /// few long records would mislead a forecast.
+    pub fn place(
+        &self,
+        columns: &mut [Column],
+        cells: u64,
+        (so_far, rows): (usize, usize),
+    ) -> Result<()> {
+        let on_disk = columns.iter().any(|column| column.space().is_some());
+        let all = cells.saturating_add(ROW.saturating_mul(rows as u64));
+        match &self.overflow {
+            Some(overflow) if !on_disk && all > overflow.above => {
+                let space = Scratch::create_in(&overflow.folder)?;
+                columns.iter_mut().try_for_each(|column| column.move_to(&space))?;
+            }
+            _ if on_disk => {}
+            _ => return self.check_memory(all),
         }
-        match self.room(cells, others)? {
-            Some(space) => columns.iter_mut().try_for_each(|column| column.move_to(&space)),
-            None => Ok(()),
-        }
+        self.check_rows(so_far)
+    }
+
+    /// Refuses more rows of a table on the disk than there is memory for.
+    pub fn check_rows(&self, rows: usize) -> Result<()> {
+        self.check_memory(ROW.saturating_mul(rows as u64))
     }
 
     /// The share of the file read so far.
