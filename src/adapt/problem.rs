@@ -134,10 +134,12 @@ impl ProblemShape {
                 .cure("select at least one feature column besides the label"));
         }
         if self.private_records < FEWEST_PRIVATE_RECORDS {
+            let (count, protected) =
+                (self.private_records, if self.most_records > 1 { "person" } else { "record" });
+            let plural = if count == 1 { "" } else { "s" };
             return Err(Error::failed(format!(
-                "the private dataset has {} records to train on, without those held out; at least \
-                 {FEWEST_PRIVATE_RECORDS} are needed",
-                self.private_records
+                "the private dataset has {count} {protected}{plural} to train on, without those \
+                 held out; at least {FEWEST_PRIVATE_RECORDS} are needed"
             ))
             .cure("widen its row filter, mark a larger dataset as private, or hold out less"));
         }

@@ -91,8 +91,8 @@ fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> 
         found = found.or_else(|| {
             differs.map(|column| {
                 format!(
-                    "'{column}' holds numbers in one of '{}' and '{}' and text in the other, so it \
-                     cannot be checked whether a person has records in both",
+                    "'{column}' is mostly numbers in one of '{}' and '{}' and mostly text in the \
+                     other, so it cannot be checked whether a person has records in both",
                     private.definition.name, public.definition.name
                 )
             })

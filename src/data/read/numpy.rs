@@ -205,8 +205,8 @@ fn element(kind: &str) -> std::result::Result<(Element, bool), String> {
                 (Some('U'), Some(length)) => Element::Utf32(length),
                 (Some('S'), Some(length)) => Element::Text(length),
                 (Some('O'), _) => {
-                    return Err("it holds Python objects: give it a numeric type first, \
-                                such as array.astype(float)"
+                    return Err("it holds Python objects: give it a type first, such as \
+                                array.astype(float), or array.astype(str) for text"
                         .to_owned());
                 }
                 _ => {
