@@ -439,13 +439,16 @@ impl Table {
         if rows < 2 && holdout > 0.0 {
             return Err(Error::failed("one row cannot be split in two"));
         }
-        let held = Self::holdout_rows(rows, holdout);
-        let mut test = shuffled(rows, seed);
-        let mut train = test.split_off(held);
-        // Of many rows, the room of all would remain.
-        test.shrink_to_fit();
-        test.sort_unstable();
-        train.sort_unstable();
+        let count = Self::holdout_rows(rows, holdout);
+        // Marked, because many rows take long to sort, and much memory in two copies.
+        let mut held = vec![false; rows];
+        for row in &shuffled(rows, seed)[..count] {
+            held[*row] = true;
+        }
+        let (mut train, mut test) = (Vec::with_capacity(rows - count), Vec::with_capacity(count));
+        for (row, held) in held.into_iter().enumerate() {
+            if held { &mut test } else { &mut train }.push(row);
+        }
         Ok((train, test))
     }
 
