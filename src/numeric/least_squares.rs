@@ -2,7 +2,7 @@
 
 use super::columns::ExampleColumns;
 use super::positive::cholesky;
-use super::symmetric::{eigen, weighted_outer_sum};
+use super::symmetric::{eigen, outer_sum};
 use super::{Matrix, Vector};
 
 /// Eigenvalues below this share of the largest count as zero.
@@ -19,20 +19,29 @@ pub struct NormalEquations {
 
 impl NormalEquations {
     pub fn weighted(features: &impl ExampleColumns, target: &[f64], weights: &[f64]) -> Self {
+        Self::of(features, target, |at| weights[at])
+    }
+
+    /// With a rule for weights.
+    fn of(
+        features: &impl ExampleColumns,
+        target: &[f64],
+        weight: impl Fn(usize) -> f64 + Copy + Sync,
+    ) -> Self {
         let mut moment = Vector::zeros(features.dimension());
         features.each(|at, example| {
-            let factor = weights[at] * target[at];
+            let factor = weight(at) * target[at];
             for (sum, x) in moment.iter_mut().zip(example) {
                 *sum += factor * x;
             }
         });
-        Self { gram: weighted_outer_sum(features, weights), moment }
+        Self { gram: outer_sum(features, weight), moment }
     }
 
     /// Every example has the weight 1/n.
     pub fn mean(features: &impl ExampleColumns, target: &[f64]) -> Self {
-        let n = features.count();
-        Self::weighted(features, target, &vec![1.0 / n as f64; n])
+        let share = 1.0 / features.count() as f64;
+        Self::of(features, target, |_| share)
     }
 
     /// argmin Σ qᵢ(xᵢ·w − yᵢ)² + ridge·‖w‖². `None` if there is no unique solution within rounding.

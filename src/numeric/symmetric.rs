@@ -17,8 +17,16 @@ const BLOCK: usize = 512;
 /// Σ wᵢ·xᵢxᵢᵀ over the columns of `features`. ExampleColumns of weight zero are not read,
 /// so they may hold anything.
 pub fn weighted_outer_sum(features: &impl ExampleColumns, weights: &[f64]) -> Matrix {
+    outer_sum(features, |i| weights[i])
+}
+
+/// The same with a rule for weights, which of many examples would take much memory.
+pub fn outer_sum(
+    features: &impl ExampleColumns,
+    weight: impl Fn(usize) -> f64 + Copy + Sync,
+) -> Matrix {
     let (dimension, count) = (features.dimension(), features.count());
-    let used = (0..count).filter(|i| weights[*i] != 0.0);
+    let used = (0..count).filter(|i| weight(*i) != 0.0);
     let threads = threads_for(dimension * dimension * used.clone().count() / 2);
     symmetric_by_panels(dimension, threads, |first, rows, panel| {
         let width = panel.len() / rows;
@@ -39,8 +47,9 @@ pub fn weighted_outer_sum(features: &impl ExampleColumns, weights: &[f64]) -> Ma
             let mut weighted = vec![0.0; width * block.len()];
             let each = weighted.chunks_exact_mut(width).zip(examples.chunks_exact(dimension));
             for ((weighted, x), i) in each.zip(&block) {
+                let weight = weight(*i);
                 for (weighted, x) in weighted.iter_mut().zip(&x[first..]) {
-                    *weighted = weights[*i] * x;
+                    *weighted = weight * x;
                 }
             }
             let examples = Strided::by_columns(examples, rows, block.len(), dimension);

@@ -20,7 +20,7 @@ use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::labelled_discrepancy::{Risk, discrepancy};
 use crate::data::Dataset;
 use crate::model::LinearModel;
-use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
+use crate::numeric::symmetric::{outer_sum, spectral_norm};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
@@ -80,7 +80,8 @@ pub fn of(
 
 /// The second moment of records that are this share of all.
 fn second_moment(data: &Dataset, share: f64) -> Matrix {
-    weighted_outer_sum(&data.features, &vec![share / data.len() as f64; data.len()])
+    let weight = share / data.len() as f64;
+    outer_sum(&data.features, |_| weight)
 }
 
 fn labelled(

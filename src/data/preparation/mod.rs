@@ -439,7 +439,7 @@ impl Preparation {
             let numbers = self.dimension() as u64 * table.rows() as u64;
             memory::check(numbers * size_of::<f64>() as u64).map_err(|error| {
                 error
-                    .within("all of its records are needed at once")
+                    .within("its prepared features are needed in memory, all at once")
                     .at(table.origin.clone())
                     .cure("take a part of them, such as `sample: (rows: 100000)` on the dataset")
             })?;
