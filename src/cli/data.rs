@@ -208,7 +208,7 @@ impl Inspect {
             if self.show_values && role.is_none() {
                 look::note_file(path, Source::File, LOOKED)?;
             }
-            let inspection = self.look(&table)?;
+            let inspection = self.look(&table, role)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let source = Source::File(path.display().to_string());
             let definition = inspection.definition(&name, source);
@@ -269,17 +269,25 @@ impl Inspect {
         Ok(report)
     }
 
-    /// What is in a table. Names that may be the values of its first record are not shown, unless
-    /// the user asks for values.
-    fn look(&self, table: &Table) -> Result<Inspection> {
-        if self.show_values || !table.names_seem_a_record() {
+    /// Whether the names of columns may be the values of a private record, and so are not shown
+    /// unless the user asks for values.
+    fn hides_names(&self, table: &Table, role: Option<Role>) -> bool {
+        !self.show_values && role != Some(Role::Public) && table.names_seem_a_record()
+    }
+
+    /// What is in a table.
+    fn look(&self, table: &Table, role: Option<Role>) -> Result<Inspection> {
+        if !self.hides_names(table, role) {
             return Inspection::of(table, self.show_values);
         }
         let mut inspection = Inspection::of(&table.with_numbered_columns(), false)?;
+        // A session could not name them.
+        inspection.label_candidates.clear();
         inspection.note(
             "some columns have numbers for names: if the file has no header line, name its \
              columns in a session: delimited(file: …, names: […]). The names are not shown here, \
-             as they may be a record (--show-values shows them)"
+             as they may be a private record: --show-values shows them, and so does --public for a \
+             public file"
                 .to_owned(),
         );
         Ok(inspection)
@@ -287,9 +295,9 @@ impl Inspect {
 
     fn inspect(&self, loaded: &Loaded, watch: &Watch) -> Result<Inspection> {
         match &loaded.records {
-            LoadedRecords::Public(table) => self.look(table),
+            LoadedRecords::Public(table) => self.look(table, Some(Role::Public)),
             LoadedRecords::Private(table) => {
-                let exact = table.curator(watch, |table| self.look(table));
+                let exact = table.curator(watch, |table| self.look(table, Some(Role::Private)));
                 let shown = exact.as_ref().and_then(|exact| exact.reveal(watch));
                 shown.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
             }

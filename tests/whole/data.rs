@@ -413,7 +413,10 @@ fn inspect_does_not_show_a_first_record_as_names() {
         assert!(text.contains("column 2"), "{text}");
         assert_eq!(text.contains("no header line"), explained, "{text}");
     }
+    assert!(!inspect(&[]).contains("label"));
     assert!(inspect(&["--show-values"]).contains("miller"));
+    let public = halflight(directory.path(), &["data", "inspect", "--public", "headerless.csv"]);
+    assert!(stdout(&public).contains("miller"));
 }
 
 /// Nobody has said whether a file is private: what a single record decides is not in JSON.
