@@ -4,6 +4,7 @@ use super::Spec;
 use crate::data::{Bounded, Bounds, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
+use crate::numeric::columns::ExampleColumns;
 use crate::privacy::{Private, PrivateFault};
 
 /// The fewest private records that a method accepts: with fewer, any acceptable ε leaves nothing
@@ -115,8 +116,9 @@ impl Problem {
                 .cure("choose the column to predict"));
         };
         let numbers = public.once("finite", 0.0, |data, _| {
-            let target = data.target.iter().flatten();
-            Ok(data.features.iter().chain(target).all(|number| number.is_finite()))
+            let mut finite = data.target.iter().flatten().all(|number| number.is_finite());
+            data.features.each(|_, x| finite = finite && x.iter().all(|number| number.is_finite()));
+            Ok(finite)
         })?;
         if labels != public.len() || !numbers {
             return Err(Error::failed("a feature or label is missing or not a finite number")

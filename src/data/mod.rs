@@ -62,12 +62,16 @@ pub mod texts;
 pub mod vectors;
 pub mod write;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
+use crate::memory;
 use crate::numeric::Matrix;
 use crate::numeric::columns::{ExampleColumns, Singles};
+use crate::numeric::doubles::Doubles;
 
 pub use align::Compatibility;
 pub use bounded::Bounded;
@@ -116,8 +120,45 @@ pub struct Dataset<F = Matrix> {
     pub persons: Option<Arc<Persons>>,
 }
 
+#[cfg(test)]
+impl From<Dataset> for Arc<PublicData> {
+    fn from(data: Dataset) -> Self {
+        Self::new(data.into())
+    }
+}
+
 /// Private records held out of training, to judge models by.
 pub type HeldOut = Dataset<Singles>;
+
+/// Public records, which may be on the disk.
+pub type PublicData = Dataset<Doubles>;
+
+impl PublicData {
+    /// All features in memory, for work that needs them at once.
+    pub fn whole(&self) -> Result<Cow<'_, Matrix>> {
+        self.fit_into_memory()?;
+        Ok(self.features.whole())
+    }
+
+    /// Refuses features that [`Self::whole`] would refuse.
+    pub fn fit_into_memory(&self) -> Result<()> {
+        memory::check(self.features.on_disk()).map_err(|error| {
+            error
+                .within("the method needs the features of all public records in memory")
+                .at(format!("public dataset '{}'", self.name))
+                .cure(
+                    "take a part of them, such as `sample: (rows: 100000)` on the dataset, or \
+                     choose a method that reads them in parts, such as the profiled ones",
+                )
+        })
+    }
+}
+
+impl From<Dataset> for PublicData {
+    fn from(data: Dataset) -> Self {
+        data.map_features(Doubles::from)
+    }
+}
 
 /// The class of every record.
 #[derive(Debug, Clone, PartialEq)]
@@ -243,8 +284,7 @@ impl<F: ExampleColumns> Dataset<F> {
 impl Dataset {
     /// The same records with features in single precision, as private ones are kept.
     pub fn in_singles(self) -> Dataset<Singles> {
-        let features = Singles::from(&self.features);
-        self.with_features(features)
+        self.map_features(|features| Singles::from(&features))
     }
 }
 
@@ -262,7 +302,12 @@ impl<F> Dataset<F> {
 
     /// The same records with other features.
     pub(crate) fn with_features<G>(self, features: G) -> Dataset<G> {
-        let Self { name, feature_names, target, classes, bounds, clipped, persons, .. } = self;
+        self.map_features(|_| features)
+    }
+
+    fn map_features<G>(self, other: impl FnOnce(F) -> G) -> Dataset<G> {
+        let Self { name, features, feature_names, target, classes, bounds, clipped, persons } = self;
+        let features = other(features);
         Dataset { name, features, feature_names, target, classes, bounds, clipped, persons }
     }
 }

@@ -10,7 +10,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Dataset, Persons};
+use super::{Persons, PublicData};
 use crate::error::Result;
 
 /// The number of notes that are kept; the oldest is dropped first.
@@ -19,7 +19,7 @@ const MOST: usize = 16;
 /// Public records; copies share them and their notes.
 #[derive(Clone)]
 pub struct PublicRecords {
-    data: Arc<Dataset>,
+    data: Arc<PublicData>,
     /// The persons of the records, if the private ones are protected by person and the public ones
     /// also name persons. They show how much a person's records have in common.
     persons: Option<Arc<Persons>>,
@@ -46,7 +46,7 @@ type LearnedValue = Mutex<Option<Arc<dyn Any + Send + Sync>>>;
 
 impl PublicRecords {
     /// The records without their notes.
-    pub fn shared(&self) -> Arc<Dataset> {
+    pub fn shared(&self) -> Arc<PublicData> {
         Arc::clone(&self.data)
     }
 
@@ -82,7 +82,7 @@ impl PublicRecords {
         &self,
         what: &'static str,
         setting: f64,
-        work: fn(&Dataset, f64) -> Result<T>,
+        work: fn(&PublicData, f64) -> Result<T>,
     ) -> Result<T> {
         let note = self.note(what, setting.to_bits());
         let mut known = note.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,16 +109,16 @@ impl PublicRecords {
     }
 }
 
-impl From<Dataset> for PublicRecords {
-    fn from(data: Dataset) -> Self {
-        Self { data: Arc::new(data), persons: None, datasets: None, notes: Arc::default() }
+impl<D: Into<PublicData>> From<D> for PublicRecords {
+    fn from(data: D) -> Self {
+        Self { data: Arc::new(data.into()), persons: None, datasets: None, notes: Arc::default() }
     }
 }
 
 impl std::ops::Deref for PublicRecords {
-    type Target = Dataset;
+    type Target = PublicData;
 
-    fn deref(&self) -> &Dataset {
+    fn deref(&self) -> &PublicData {
         &self.data
     }
 }
@@ -140,13 +140,13 @@ mod tests {
         let public = synthetic::dataset(SyntheticPart::Source, 30, 2, 0.2, 1).unwrap();
         let records = PublicRecords::from(public);
         let length = |setting: f64| {
-            let length = |data: &Dataset, setting: f64| Ok(setting * data.len() as f64);
+            let length = |data: &PublicData, setting: f64| Ok(setting * data.len() as f64);
             records.clone().once("length", setting, length)
         };
         assert_eq!((length(1.0).unwrap(), length(2.0).unwrap()), (30.0, 60.0));
         let again = records.once::<f64>("length", 1.0, |_, _| panic!("worked out twice"));
         assert_eq!(again.unwrap(), 30.0);
-        let fails = |_: &Dataset, _: f64| Err::<f64, _>(Error::failed("no"));
+        let fails = |_: &PublicData, _: f64| Err::<f64, _>(Error::failed("no"));
         assert!(records.once("width", 0.0, fails).is_err());
         assert_eq!(records.once("width", 0.0, |_, _| Ok(7.0)).unwrap(), 7.0);
         for setting in 0..40 {

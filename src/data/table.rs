@@ -398,6 +398,25 @@ impl Table {
         })
     }
 
+    /// Whether both hold the same record of the same file.
+    pub fn shares_a_record(&self, other: &Self) -> bool {
+        let files = |table: &Self| -> HashSet<Fingerprint> {
+            if table.file_of_row.is_empty() {
+                return HashSet::from([table.content]);
+            }
+            table.files.iter().map(|file| file.content).collect()
+        };
+        // Most tables have no file in common. Then their records, which may be many, are not listed.
+        let shared = &files(self) & &files(other);
+        if shared.is_empty() {
+            return false;
+        }
+        let (few, many) = if self.rows() < other.rows() { (self, other) } else { (other, self) };
+        let known = few.provenance().filter(|(file, _)| shared.contains(file));
+        let known: HashSet<_> = known.collect();
+        many.provenance().any(|record| known.contains(&record))
+    }
+
     /// The error for a column that has vectors here and something else in one of `tables`.
     fn unlike(&self, tables: &[&Self], name: &str) -> Error {
         let kind = |table: &Self| table.column(name).map(Column::kind).unwrap_or_default();
@@ -835,6 +854,17 @@ mod tests {
         assert_eq!(of(&both)[2..], of(&a));
         assert_eq!(of(&both.select(&[3]).unwrap()), of(&a)[1..]);
         assert_ne!(of(&both)[0], of(&a)[0]);
+        let (first, second) = (a.select(&[0]).unwrap(), a.select(&[1]).unwrap());
+        for (one, other, shared) in [
+            (&a, &b, false),
+            (&a, &both, true),
+            (&both, &b, true),
+            (&first, &second, false),
+            (&both.select(&[0, 1, 2]).unwrap(), &second, false),
+            (&both.select(&[3]).unwrap(), &second, true),
+        ] {
+            assert_eq!((one.shares_a_record(other), other.shares_a_record(one)), (shared, shared));
+        }
     }
 
     #[test]

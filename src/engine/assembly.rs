@@ -15,7 +15,7 @@ use crate::data::preparation::{
 };
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
-    Bounded, Columns, Compatibility, Dataset, DatasetDefinition, HeldOut, Missing, Preparation,
+    Bounded, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation, PublicData,
     Table, Task, Unit,
 };
 use crate::error::{Error, Result};
@@ -58,7 +58,7 @@ pub struct Assembly {
     pub scoring: Option<Scoring>,
     pub test: Option<Test>,
     pub private: Private<Bounded>,
-    pub public_holdout: Arc<Dataset>,
+    pub public_holdout: Arc<PublicData>,
     /// Absent if the private records have no label.
     pub private_holdout: Option<Private<HeldOut>>,
     /// The part of it that a released score uses: one record of each person.
@@ -434,14 +434,12 @@ impl<'a> Parts<'a> {
                 (preparation, scores) = (with_score, Some(own));
             }
         }
-        let mut public = match &scores {
-            Some(scores) => preparation.apply_scored(&train, "public", !foreign, scores)?,
-            None => preparation.apply(&train, "public", !foreign)?,
-        };
+        let mut public =
+            preparation.apply_public(&train, ("public", !foreign), scores.as_ref())?;
         let holdout = if *foreign {
-            preparation.apply(&test, "public hold-out", false)?
+            preparation.apply_public(&test, ("public hold-out", false), None)?
         } else {
-            preparation.apply_for_evaluation(&test, "public hold-out")?
+            preparation.apply_public_for_evaluation(&test, "public hold-out")?
         };
         if *foreign && own.label.is_some() && own.task == Task::Classification {
             public.classes = Some(classes_of(&pooled, &train, own)?);
@@ -647,7 +645,7 @@ pub(super) fn shared_classes(
 }
 
 /// Declared bounds may be too tight; bounds from public data clip a twentieth by definition.
-fn clipping(public: &Dataset, settings: &PreparationSettings) -> Option<String> {
+fn clipping(public: &PublicData, settings: &PreparationSettings) -> Option<String> {
     let declared =
         settings.features != FeatureScaling::Public || settings.labels != LabelRange::Public;
     let share = public.clipped as f64 / public.len() as f64;

@@ -2,7 +2,7 @@
 
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
-use crate::data::{Bounded, Dataset, HeldOut, Preparation, Task};
+use crate::data::{Bounded, Dataset, HeldOut, Preparation, PublicData, Task};
 use crate::evaluation::Measured;
 use crate::model::{Classifier, Model};
 use crate::numeric::columns::ExampleColumns;
@@ -70,7 +70,7 @@ impl Scores {
 /// Evaluates models on the records held out of training.
 pub(super) struct Judge<'a> {
     pub preparation: &'a Preparation,
-    pub public: &'a Dataset,
+    pub public: &'a PublicData,
     pub private: Option<&'a Private<HeldOut>>,
     pub watch: &'a Watch,
 }
@@ -170,10 +170,15 @@ impl Judge<'_> {
 
     /// Right answers in %, and the loss on public records.
     fn judge_classifier(&self, model: &Released<Model>, classifier: &Classifier, step: &mut Step) {
-        let loss = |holdout: &Dataset| {
+        let loss = |holdout: &PublicData| {
             let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
-            let losses = classifier.losses(&holdout.features, classifier.labels(&classes.of));
-            Some(losses.iter().sum::<f64>() / losses.len() as f64)
+            let mut sum = 0.0;
+            for range in holdout.features.stretches(0..holdout.len()) {
+                let examples = holdout.features.doubles(range.clone());
+                let losses = classifier.losses(&examples, classifier.labels(&classes.of[range]));
+                sum += losses.iter().sum::<f64>();
+            }
+            Some(sum / holdout.len() as f64)
         };
         if let Some(loss) = loss(self.public) {
             step.measures.push(Measure::released(Series::HoldoutLoss, model.and(loss)));

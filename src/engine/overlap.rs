@@ -4,7 +4,6 @@
 //! The refusal does not depend on who is looking: otherwise the promise to these people would be
 //! broken. The number of affected rows is exact, so only an open watch sees it.
 
-use std::collections::HashSet;
 
 use crate::data::overlap::{Overlap, SHARED};
 use crate::data::persons::share_a_person;
@@ -33,8 +32,7 @@ pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -
         refuse_shared_persons(private, publics, unit)?;
     }
     private.private()?.try_map(|rows| {
-        let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
-        if !rows.provenance().any(|record| taken.contains(&record)) {
+        if !publics.iter().any(|public| rows.shares_a_record(public)) {
             return Ok(());
         }
         // The position of the row would reveal something about that person.

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::adapt::PublicPredictor;
 use crate::data::{
-    Bounded, Bounds, Dataset, HeldOut, Persons, Preparation, PreparationSettings, PublicRecords,
-    Table,
+    Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData,
+    PublicRecords, Table,
 };
 use crate::error::Result;
 use crate::privacy::Private;
@@ -53,7 +53,7 @@ pub(super) struct PreparedRecords {
     /// Columns of the public records that are used.
     pub used: Vec<String>,
     pub public: PublicRecords,
-    pub public_holdout: Arc<Dataset>,
+    pub public_holdout: Arc<PublicData>,
     /// Warnings about columns that almost give the label away.
     pub leaking: Vec<String>,
     private: Mutex<Option<PrivateRecords>>,
@@ -93,8 +93,8 @@ impl PreparedRecords {
     pub fn new(
         preparation: Preparation,
         used: Vec<String>,
-        public: Dataset,
-        public_holdout: Dataset,
+        public: PublicData,
+        public_holdout: PublicData,
     ) -> Self {
         let (public, public_holdout) = (public.into(), Arc::new(public_holdout));
         let (leaking, private) = (Vec::new(), Mutex::default());

@@ -28,7 +28,7 @@ pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let taught = method.is_some_and(Method::takes_wide_features);
     let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;
     if !taught && !narrow {
-        return reference(public, DEFAULT_RIDGE).ok();
+        return reference(&**public, DEFAULT_RIDGE).ok();
     }
     let most = (MOST_NUMBERS / public.dimension().max(1)).max(1000);
     let problem = if taught || public.len() <= most {

@@ -19,7 +19,6 @@ use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
-use std::collections::HashSet;
 use std::path::Path;
 
 pub(super) const METHOD: &str = "score";
@@ -273,9 +272,8 @@ fn share_rows(one: &Loaded, other: &Loaded) -> Option<bool> {
     let alike = sketches.and_then(|(one, other)| one.overlap(other)).is_some_and(|it| it.shared);
     let unit = other.definition.unit.as_ref();
     let apart = other.private().ok()?.try_map(|theirs| {
-        let known: HashSet<_> = theirs.provenance().collect();
         one.private()?.try_map(|rows| {
-            let same = rows.provenance().any(|row| known.contains(&row))
+            let same = rows.shares_a_record(theirs)
                 || unit.is_some_and(|unit| share_a_person(rows, theirs, unit) == Some(true));
             if same {
                 return Err(Error::refused("the two have rows in common"));

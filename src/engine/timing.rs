@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::adapt::{self, Companion, Problem, Run, Step};
 use crate::data::{Bounded, Classes, Dataset, Persons};
+use crate::numeric::columns::ExampleColumns;
 use crate::error::{Error, Result};
 use crate::privacy::{Private, Spender, Watch};
 use crate::session::PlanDefinition;
@@ -104,7 +105,7 @@ const FEWEST: usize = 100;
 fn stand_in(problem: &Problem, labelled: bool) -> Dataset {
     let (shape, public) = (&problem.shape, &problem.public);
     let rows = shape.private_records * shape.most_records;
-    let features = public.features.select_columns(&circle(rows, public.len()));
+    let features = public.features.pick(circle(rows, public.len()).into_iter().map(Some));
     let classes = (labelled && !shape.classes.is_empty()).then(|| {
         let of = circle(rows, shape.classes.len()).into_iter().map(|class| class as u32);
         Classes { of: of.collect(), names: shape.classes.clone() }
@@ -120,7 +121,7 @@ fn stand_in(problem: &Problem, labelled: bool) -> Dataset {
     let feature_names = public.feature_names.clone();
     Dataset {
         name: "public records in the private role".to_owned(),
-        features,
+        features: features.doubles(0..rows),
         feature_names,
         target,
         classes,

@@ -5,7 +5,7 @@ use super::interval;
 use super::law::Law;
 use super::tally::{Answer, BINS, Kind, LABEL};
 use super::{Answers, Evaluation, Loss, Pay, Scored, Tally};
-use crate::data::{Classes, Dataset, DatasetDefinition, HeldOut, Missing};
+use crate::data::{Classes, Dataset, DatasetDefinition, HeldOut, Missing, PublicData};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::columns::ExampleColumns;
@@ -37,7 +37,7 @@ pub(crate) struct ScoringNeeds<'a> {
     /// The model of public data alone, if the two are compared.
     pub public_alone: Option<&'a Model>,
     /// Public records that show the typical errors and probabilities.
-    pub public_holdout: Option<&'a Dataset>,
+    pub public_holdout: Option<&'a PublicData>,
     pub classes: &'a [String],
     /// The label for an answer of the model, in units of the held-out records.
     pub label: &'a (dyn Fn(f64) -> f64 + Sync),
@@ -333,7 +333,7 @@ impl<'a> Judges<'a> {
     }
 
     /// Twice the error that nine of ten public records stay below.
-    fn usual_largest(&self, holdout: Option<&Dataset>) -> Result<f64> {
+    fn usual_largest(&self, holdout: Option<&PublicData>) -> Result<f64> {
         let judge = self.public.unwrap_or(self.model);
         let errors = holdout.and_then(|holdout| self.errors(judge, holdout));
         let mut errors = errors.unwrap_or_default();
@@ -413,7 +413,7 @@ impl<'a> Judges<'a> {
 
 /// The edges between bins of the second class's probability: quantiles of public records (or parts
 /// of equal width if there are none), and ½, where the answer changes.
-fn edges(model: &Model, public: Option<&Dataset>) -> Vec<f64> {
+fn edges(model: &Model, public: Option<&PublicData>) -> Vec<f64> {
     let chances = public.and_then(|public| model.probabilities(&public.features));
     let mut chances: Vec<f64> =
         chances.map(|chances| chances.row(1).iter().copied().collect()).unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::numeric::{Matrix, Vector};
+use crate::numeric::Vector;
+use crate::numeric::columns::{ExampleColumns, score_of};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinearModel {
@@ -14,14 +15,14 @@ impl LinearModel {
         Self { weights: vec![0.0; dimension] }
     }
 
-    /// One prediction per column of `features`.
-    pub fn predict(&self, features: &Matrix) -> Vec<f64> {
+    /// One prediction per example.
+    pub fn predict(&self, features: &impl ExampleColumns) -> Vec<f64> {
         let weights = Vector::from_column_slice(&self.weights);
-        features.column_iter().map(|example| example.dot(&weights)).collect()
+        features.map_each(|example| score_of(example, &weights))
     }
 
-    /// Mean of (prediction − target)² over the columns of `features`.
-    pub fn mean_squared_error(&self, features: &Matrix, target: &[f64]) -> f64 {
+    /// Mean of (prediction − target)².
+    pub fn mean_squared_error(&self, features: &impl ExampleColumns, target: &[f64]) -> f64 {
         let errors = self.predict(features).into_iter().zip(target).map(|(p, y)| (p - y).powi(2));
         errors.sum::<f64>() / target.len() as f64
     }
@@ -36,6 +37,7 @@ impl From<Vector> for LinearModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::Matrix;
 
     #[test]
     fn the_error_is_the_mean_square_of_prediction_minus_target() {

@@ -1,6 +1,7 @@
 //! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
 
 use super::LinearModel;
+use crate::numeric::columns::{ExampleColumns, score_of, view};
 use crate::numeric::damping::damped;
 use crate::numeric::exponential::{exp, ln_1p};
 use crate::numeric::positive::cholesky;
@@ -39,27 +40,33 @@ pub fn curvature(margin: f64) -> f64 {
 }
 
 /// The mean of curvatureᵢ·xᵢxᵢᵀ: the Hessian of the mean loss.
-pub fn hessian(features: &Matrix, w: &Vector) -> Matrix {
-    let share = 1.0 / features.ncols() as f64;
+pub fn hessian(features: &impl ExampleColumns, w: &Vector) -> Matrix {
+    let share = 1.0 / features.count() as f64;
     // The curvature is even in the margin, so the labels do not matter.
-    let weights: Vec<f64> = features.column_iter().map(|x| share * curvature(x.dot(w))).collect();
+    let weights = features.map_each(|x| share * curvature(score_of(x, w)));
     crate::numeric::symmetric::weighted_outer_sum(features, &weights)
 }
 
 /// argmin (1/n)Σ loss + (ridge/2)·‖w‖², by damped Newton steps. `None` if there is no finite one.
-pub fn ridge_solution(features: &Matrix, signs: &[f64], ridge: f64) -> Option<Vector> {
-    let share = 1.0 / features.ncols() as f64;
+pub fn ridge_solution(
+    features: &impl ExampleColumns,
+    signs: &[f64],
+    ridge: f64,
+) -> Option<Vector> {
+    let share = 1.0 / features.count() as f64;
     let value = |w: &Vector| {
-        let margins = features.column_iter().zip(signs).map(|(x, y)| y * x.dot(w));
-        share * margins.map(loss).sum::<f64>() + 0.5 * ridge * w.norm_squared()
+        let mut sum = 0.0;
+        features.each(|at, x| sum += loss(signs[at] * score_of(x, w)));
+        share * sum + 0.5 * ridge * w.norm_squared()
     };
-    let mut w = Vector::zeros(features.nrows());
+    let mut w = Vector::zeros(features.dimension());
     let mut current = value(&w);
     for _ in 0..NEWTON_STEPS {
         let mut gradient = ridge * &w;
-        for (x, y) in features.column_iter().zip(signs) {
-            gradient.axpy(share * y * slope(y * x.dot(&w)), &x, 1.0);
-        }
+        features.each(|at, x| {
+            let y = signs[at];
+            gradient.axpy(share * y * slope(y * score_of(x, &w)), &view(x), 1.0);
+        });
         let mut system = hessian(features, &w);
         for k in 0..system.nrows() {
             system[(k, k)] += ridge;
@@ -80,7 +87,7 @@ pub fn ridge_solution(features: &Matrix, signs: &[f64], ridge: f64) -> Option<Ve
 }
 
 /// Mean loss of a linear score.
-pub fn mean_loss(model: &LinearModel, features: &Matrix, signs: &[f64]) -> f64 {
+pub fn mean_loss(model: &LinearModel, features: &impl ExampleColumns, signs: &[f64]) -> f64 {
     let scores = model.predict(features).into_iter();
     scores.zip(signs).map(|(score, y)| loss(score * y)).sum::<f64>() / signs.len() as f64
 }

@@ -53,24 +53,29 @@ pub fn sums<T: Send + Default>(
 
 /// For each class, the mean of p(1 − p)·xxᵀ: the blocks of the Hessian on its diagonal. Twice of
 /// these are no less than the whole Hessian, whose blocks are pᵢ(δᵢⱼ − pⱼ)xxᵀ.
-pub fn curvatures(features: &Matrix, classes: usize, w: &Vector) -> Vec<Matrix> {
-    let share = 1.0 / features.ncols() as f64;
-    let mut weights = vec![vec![0.0; features.ncols()]; classes];
+pub fn curvatures(features: &impl ExampleColumns, classes: usize, w: &Vector) -> Vec<Matrix> {
+    let share = 1.0 / features.count() as f64;
+    let mut weights = vec![vec![0.0; features.count()]; classes];
     let mut slopes = vec![0.0; classes];
-    for (at, x) in features.column_iter().enumerate() {
+    features.each(|at, x| {
         // Of no class: the slopes are the probabilities.
-        loss_and_slopes(x.as_slice(), usize::MAX, w.as_slice(), &mut slopes);
+        loss_and_slopes(x, usize::MAX, w.as_slice(), &mut slopes);
         for (weights, p) in weights.iter_mut().zip(&slopes) {
             weights[at] = share * p * (1.0 - p);
         }
-    }
+    });
     weights.iter().map(|weights| weighted_outer_sum(features, weights)).collect()
 }
 
 /// argmin (1/n)Σ loss + (ridge/2)·‖W‖², by damped Newton steps with the blocks of the Hessian.
 /// `None` if there is no finite one.
-pub fn ridge_solution(features: &Matrix, of: &[u32], classes: usize, ridge: f64) -> Option<Vector> {
-    let share = 1.0 / features.ncols() as f64;
+pub fn ridge_solution(
+    features: &impl ExampleColumns,
+    of: &[u32],
+    classes: usize,
+    ridge: f64,
+) -> Option<Vector> {
+    let share = 1.0 / features.count() as f64;
     let descend = |w: &Vector| {
         let (gradient, losses) = sums(features, classes, |at, x, slopes, loss: &mut f64| {
             *loss += share * loss_and_slopes(x, of[at] as usize, w.as_slice(), slopes);
@@ -81,7 +86,7 @@ pub fn ridge_solution(features: &Matrix, of: &[u32], classes: usize, ridge: f64)
         });
         (losses.iter().sum::<f64>() + 0.5 * ridge * w.norm_squared(), gradient + ridge * w)
     };
-    let dimension = features.nrows();
+    let dimension = features.dimension();
     let mut w = Vector::zeros(classes * dimension);
     let (mut current, mut gradient) = descend(&w);
     for _ in 0..NEWTON_STEPS {

@@ -29,7 +29,38 @@ const LONG: usize = 4;
 
 /// ‖x‖
 pub fn length_of(example: &[f64]) -> f64 {
-    DVectorView::from_slice(example, example.len()).norm()
+    view(example).norm()
+}
+
+/// x·w
+pub fn score_of(example: &[f64], w: &Vector) -> f64 {
+    view(example).dot(w)
+}
+
+/// An example as a vector.
+pub fn view(example: &[f64]) -> DVectorView<'_, f64> {
+    DVectorView::from_slice(example, example.len())
+}
+
+/// The mean of all examples.
+pub fn mean_of(features: &impl ExampleColumns) -> Vector {
+    let mut sum = Vector::zeros(features.dimension());
+    features.each(|_, example| sum += view(example));
+    sum / features.count() as f64
+}
+
+/// Σ‖x‖² over all examples.
+pub fn sum_of_squares(features: &impl ExampleColumns) -> f64 {
+    let mut sum = 0.0;
+    features.each(|_, example| sum += view(example).norm_squared());
+    sum
+}
+
+/// The largest ‖x‖².
+pub fn largest_square(features: &impl ExampleColumns) -> f64 {
+    let mut largest = 0.0;
+    features.each(|_, example| largest = f64::max(largest, view(example).norm_squared()));
+    largest
 }
 
 /// Examples that are added up together. It is fixed, so sums do not depend on the threads.

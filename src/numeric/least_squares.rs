@@ -94,7 +94,12 @@ impl NormalEquations {
 
 /// argmin (1/n)Σ(xᵢ·w − yᵢ)² + ridge·‖w‖² for fewer examples than features: w = Xa with (XᵀX +
 /// n·ridge)a = y, which has one row per example. `None` as for [`NormalEquations::ridge`].
-pub fn ridge_of_few(features: &Matrix, target: &[f64], ridge: f64) -> Option<Vector> {
+pub fn ridge_of_few(
+    features: &impl ExampleColumns,
+    target: &[f64],
+    ridge: f64,
+) -> Option<Vector> {
+    let features = &features.doubles(0..features.count());
     let mut system = features.tr_mul(features);
     for k in 0..system.nrows() {
         system[(k, k)] += ridge * features.ncols() as f64;

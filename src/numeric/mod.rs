@@ -9,6 +9,7 @@ pub mod angles;
 pub mod columns;
 pub mod convolution;
 pub mod damping;
+pub mod doubles;
 pub mod eigen;
 pub mod exponential;
 pub mod fused;

@@ -1,10 +1,15 @@
 //! Principal directions of the columns of a matrix.
 
-use super::product::{inner_products, plain, product, transposed};
-use super::{Matrix, Vector, symmetric};
+use super::columns::{ExampleColumns, mean_of};
+use super::product::{inner_products, plain, product};
+use super::symmetric::{eigen, outer_sum};
+use super::{Matrix, Vector};
 
 /// Directions with less than this share of the largest one's energy are rounding noise.
 const LEAST: f64 = 1e-12;
+
+/// Examples that are centred and added up at once.
+const BLOCK: usize = 1 << 13;
 
 /// Directions of falling energy.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,18 +24,32 @@ impl Principal {
     /// Up to `count` directions of `features`, one example per column, whose second moment is
     /// decomposed without centring: subtract the mean first if needed. `None` for features that are
     /// not finite.
-    pub fn of(features: &Matrix, count: usize) -> Option<Self> {
-        let (dimension, examples) = features.shape();
+    pub fn of(features: &impl ExampleColumns, count: usize) -> Option<Self> {
+        Self::around(features, &Vector::zeros(features.dimension()), count)
+    }
+
+    fn around(features: &impl ExampleColumns, centre: &Vector, count: usize) -> Option<Self> {
+        let (dimension, examples) = (features.dimension(), features.count());
         let share = 1.0 / examples as f64;
+        let centred = |range| {
+            let mut block = features.doubles(range);
+            for mut example in block.column_iter_mut() {
+                example -= centre;
+            }
+            block
+        };
         // The smaller of the two matrices with the same eigenvalues.
         let few = examples < dimension;
+        let all = if few { centred(0..examples) } else { Matrix::zeros(0, 0) };
         let moment = if few {
-            inner_products(features, features)
+            inner_products(&all, &all)
         } else {
-            let across = transposed(features.as_slice(), dimension, examples);
-            product(&plain(features.as_slice(), dimension, examples), &across)
+            let blocks = (0..examples).step_by(BLOCK);
+            blocks.fold(Matrix::zeros(dimension, dimension), |sum, first| {
+                sum + outer_sum(&centred(first..examples.min(first + BLOCK)), |_| 1.0)
+            })
         };
-        let (values, vectors) = symmetric::eigen(&(share * moment))?;
+        let (values, vectors) = eigen(&(share * moment))?;
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
         let energies: Vec<f64> = order.iter().map(|i| values[*i].max(0.0)).collect();
@@ -39,7 +58,7 @@ impl Principal {
         let chosen = vectors.select_columns(&order[..kept]);
         let directions = if few {
             let mut directions = product(
-                &plain(features.as_slice(), dimension, examples),
+                &plain(all.as_slice(), dimension, examples),
                 &plain(chosen.as_slice(), examples, kept),
             );
             for mut direction in directions.column_iter_mut() {
@@ -53,13 +72,10 @@ impl Principal {
     }
 
     /// The same around the mean of the examples, which is also returned.
-    pub fn centred(features: &Matrix, count: usize) -> Option<(Vector, Self)> {
-        let mean = features.column_mean();
-        let mut centred = features.clone();
-        for mut example in centred.column_iter_mut() {
-            example -= &mean;
-        }
-        Some((mean, Self::of(&centred, count)?))
+    pub fn centred(features: &impl ExampleColumns, count: usize) -> Option<(Vector, Self)> {
+        let mean = mean_of(features);
+        let principal = Self::around(features, &mean, count)?;
+        Some((mean, principal))
     }
 
     /// The share of the energy that the first 1, 2, 3 … directions keep.

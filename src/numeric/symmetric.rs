@@ -2,6 +2,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
+use nalgebra::DMatrixView;
+
 use super::columns::ExampleColumns;
 use super::parallel::{share_out, threads_for};
 use super::product::{Strided, multiply, symmetric_by_panels, transposed};
@@ -60,12 +62,15 @@ pub fn outer_sum(
 }
 
 /// xᵢᵀExᵢ for every column of `features`.
-pub fn quadratic_forms(features: &Matrix, form: &Matrix) -> Vector {
-    let mut values = Vector::zeros(features.ncols());
+pub fn quadratic_forms(features: &impl ExampleColumns, form: &Matrix) -> Vector {
+    let (dimension, count) = (features.dimension(), features.count());
+    let mut values = Vector::zeros(count);
     let jobs = values.as_mut_slice().chunks_mut(BLOCK).enumerate().collect();
-    let threads = threads_for(form.len() * features.ncols());
+    let threads = threads_for(form.len() * count);
     share_out(jobs, threads, &|(index, values): (usize, &mut [f64])| {
-        let examples = features.columns(index * BLOCK, values.len());
+        let (first, mut room) = (index * BLOCK, Vec::new());
+        let examples = features.read(first..first + values.len(), &mut room);
+        let examples = DMatrixView::from_slice(examples, dimension, values.len());
         let images = form * examples;
         for (k, value) in values.iter_mut().enumerate() {
             *value = examples.column(k).dot(&images.column(k));

@@ -46,7 +46,7 @@ impl PublicModel {
         let narrow = data.dimension() <= MOST_FEATURES_OF_TREES;
         if narrow && classes.is_none_or(|classes| classes <= 2) {
             let most = (MOST_NUMBERS / data.dimension().max(1)).max(1000);
-            return public_shape::mixture(&data.thinned(0, most), seed).map(Self::Plain);
+            return public_shape::mixture(&data.thinned(0, most).into(), seed).map(Self::Plain);
         }
         match classes {
             Some(classes) => trained(data, classes, seed).map(Self::Scaled),

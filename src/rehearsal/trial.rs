@@ -215,6 +215,40 @@ mod tests {
     }
 
     #[test]
+    fn every_method_gives_the_same_with_public_records_on_the_disk() {
+        use crate::adapt::example;
+        use crate::data::{PublicData, Task};
+        use crate::files::scratch::Scratch;
+        use crate::numeric::doubles::{Doubles, DoublesOnDisk};
+
+        let folder = tempfile::tempdir().unwrap();
+        let space = Scratch::create_in(folder.path()).unwrap();
+        // Enough records for several stretches.
+        let numbers = example::shifted(6, 6000, 300, 3);
+        let classes = example::two_classes(6, 6000, 300, 3);
+        for method in adapt::methods() {
+            let spec = method.spec();
+            let (_, public, private) =
+                if spec.task == Task::Regression { &numbers } else { &classes };
+            let mut on_disk = DoublesOnDisk::beside(&space, 6).unwrap();
+            on_disk.append(&public.features).unwrap();
+            let on_disk: PublicData = public.clone().with_features(Doubles::Disk(on_disk));
+            let quick = [("steps", 3.0), ("rounds", 2.0), ("iterations", 20.0), ("epochs", 1.0)];
+            let known = quick.into_iter().filter(|(name, _)| spec.field(name).is_some());
+            let settings = known.map(|(name, x)| (name.to_owned(), Value::Number(x))).collect();
+            let noise = RehearsalNoise::For(TARGET);
+            let trial = Trial { settings, ..Trial::new(spec.id, public, private, noise, 1) };
+            let other = Trial { public: on_disk.into(), ..trial.clone() };
+            let told = |tried: Tried| {
+                let Tried { model, weights, steps, calibrated } = tried;
+                format!("{model:?} {weights:?} {steps:?} {calibrated:?}")
+            };
+            let (one, other) = (told(trial.run().unwrap()), told(other.run().unwrap()));
+            assert!(one == other, "{}: {one}\n{other}", spec.id);
+        }
+    }
+
+    #[test]
     fn a_score_that_is_paid_for_leaves_less_to_train_with() {
         use crate::data::{DatasetDefinition, Role, Source};
         use crate::evaluation::{Evaluation, Pay};

@@ -30,6 +30,7 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::evaluation::Measured;
 use crate::model::{Model, logistic};
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::principal::Principal;
 use crate::plot::{AxisSide, Figure, Mark, Panel};
@@ -494,7 +495,7 @@ impl Split {
     }
 
     /// Without any noise.
-    pub(super) fn exact(task: Task, data: &Dataset) -> Result<Model> {
+    pub(super) fn exact<F: ExampleColumns>(task: Task, data: &Dataset<F>) -> Result<Model> {
         match task {
             Task::Regression => source_only(data, DEFAULT_RIDGE).map(Model::from),
             Task::Classification => {
@@ -516,7 +517,7 @@ impl Split {
 
     /// Their weights by kernel mean matching.
     fn kernel_means(&self, at: &[usize]) -> Vec<f64> {
-        let features = self.public.features.select_columns(at);
+        let features = self.public.select(at).features.doubles(0..at.len());
         let problem = KernelMeans::new(&features, &self.private.features, KERNEL_GAMMA);
         let limits = Limits::usual(LARGEST_WEIGHT, at.len());
         let beta = problem.weights(limits, 1e-6, KERNEL_ITERATIONS);
@@ -527,7 +528,7 @@ impl Split {
     fn least_discrepancy(&self, at: &[usize]) -> Result<Vec<f64>> {
         let principal = Principal::of(&self.public.features, MATCHED_DIRECTIONS)
             .ok_or_else(|| Error::failed("the public records have no principal directions"))?;
-        let public = principal.directions.tr_mul(&self.public.features.select_columns(at));
+        let public = principal.directions.tr_mul(&self.public.select(at).features.doubles(0..at.len()));
         let private = principal.directions.tr_mul(&self.private.features);
         let moment = bounded_moment(&private, self.public.bounds.feature_norm);
         let within = MATCHED_WITHIN * moment.norm();
@@ -541,7 +542,7 @@ impl Split {
             let at: Vec<usize> = copies.iter().map(|place| at[*place]).collect();
             return Self::exact(task, &self.public.select(&at));
         }
-        let features = self.public.features.select_columns(at);
+        let features = self.public.select(at).features.doubles(0..at.len());
         let labels = self.public.target.as_deref().unwrap_or_default();
         let labels: Vec<f64> = at.iter().map(|i| labels[*i]).collect();
         NormalEquations::weighted(&features, &labels, shares)
@@ -567,7 +568,7 @@ fn copies(shares: &[f64], count: usize) -> Vec<usize> {
 impl LabelledRow {
     pub fn model(&self, case: &Case, split: &Split, epsilon: f64, seed: u64) -> Result<Model> {
         let (id, fixed) = match self.what {
-            RowMethod::SourceOnly => return Split::exact(case.task, &split.public),
+            RowMethod::SourceOnly => return Split::exact(case.task, &*split.public),
             RowMethod::TargetOnly => return Split::exact(case.task, &split.private),
             RowMethod::KernelMeans => {
                 let at = split.matched();

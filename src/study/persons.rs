@@ -156,7 +156,7 @@ impl PersonsStudy {
         let public = if wide {
             Model::Shape(public_shape::ground(&split.problem())?.shape.clone())
         } else {
-            Split::exact(problem.case.task, &split.public)?
+            Split::exact(problem.case.task, &*split.public)?
         };
         let public = split.loss(&public)? - least;
         let records = Dataset { persons: None, ..split.private.clone() };

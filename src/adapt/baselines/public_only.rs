@@ -61,7 +61,7 @@ pub fn predictor(problem: &Problem) -> Result<Model> {
     if problem.public.dimension() <= public_shape::MOST_FEATURES {
         public_model(problem)
     } else {
-        reference(&problem.public, DEFAULT_RIDGE)
+        reference(&*problem.public, DEFAULT_RIDGE)
     }
 }
 
@@ -96,6 +96,9 @@ impl Method for PublicOnly {
 
     fn plan(&self, _: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let public = &problem.public;
+        if public.dimension() <= public_shape::MOST_FEATURES {
+            public.fit_into_memory()?;
+        }
         if public.len().min(public.dimension()) > MOST_FEATURES {
             let (records, features) = (public.len(), public.dimension());
             return Err(Error::usage(format!(

@@ -4,9 +4,9 @@ use crate::adapt::MOST_FEATURES;
 use crate::data::{Bounded, Classes, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, ExampleLabels, LinearModel, Model};
-use crate::numeric::columns::ExampleColumns;
+use crate::numeric::columns::{ExampleColumns, mean_of, sum_of_squares};
 use crate::numeric::least_squares::{NormalEquations, ridge_of_few};
-use crate::numeric::{Matrix, Vector, fused, parallel};
+use crate::numeric::{Vector, fused, parallel};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Ridge of plain least squares on prepared data, whose mean square norm is at most r² ≈ 1.
@@ -20,6 +20,8 @@ pub const DEFAULT_RIDGE: f64 = 1e-5;
 const WORK: usize = 20_000_000_000;
 const FEWEST_ITERATIONS: usize = 30;
 const MOST_ITERATIONS: usize = 300;
+/// Records whose gradients are added up at once.
+const BLOCK: usize = 1 << 12;
 
 /// The most multiplications for a whole comparison: about ten seconds of two threads, mostly while
 /// the run takes its steps.
@@ -35,7 +37,7 @@ pub fn is_quick(records: usize, dimension: usize, outputs: usize) -> bool {
 }
 
 /// The model of the public data alone.
-pub fn source_only(public: &Dataset, ridge: f64) -> Result<LinearModel> {
+pub fn source_only<F: ExampleColumns>(public: &Dataset<F>, ridge: f64) -> Result<LinearModel> {
     if public.dimension() <= public.len() {
         return ridge_solution(public, ridge).map(LinearModel::from);
     }
@@ -45,7 +47,7 @@ pub fn source_only(public: &Dataset, ridge: f64) -> Result<LinearModel> {
 
 /// The model that any method is compared with: the ridge solution of a regression, softmax
 /// regression for classes.
-pub fn reference(data: &Dataset, ridge: f64) -> Result<Model> {
+pub fn reference<F: ExampleColumns>(data: &Dataset<F>, ridge: f64) -> Result<Model> {
     match &data.classes {
         Some(classes) => softmax_regression(data, classes).map(Model::Classifier),
         None => source_only(data, ridge).map(Model::from),
@@ -64,7 +66,7 @@ pub fn target_only(
     }
     let model = private.try_map(|data| match &data.classes {
         None if data.dimension() <= data.len() => ridge_solution(data, ridge).map(linear),
-        _ => reference(&data.doubles(), ridge),
+        _ => reference(&**data, ridge),
     })?;
     Ok(model.curator(watch, Clone::clone))
 }
@@ -72,7 +74,10 @@ pub fn target_only(
 /// argmin of the mean logistic loss, nearly: Nesterov's accelerated descent from zero. The
 /// curvature of the loss is at most half the features' second moment, including the 1 of the
 /// biases.
-fn softmax_regression(data: &Dataset, classes: &Classes) -> Result<Classifier> {
+fn softmax_regression<F: ExampleColumns>(
+    data: &Dataset<F>,
+    classes: &Classes,
+) -> Result<Classifier> {
     if classes.of.len() != data.len() || data.is_empty() {
         return Err(Error::failed(format!("dataset '{}' has no classes to fit", data.name))
             .cure("choose its label column"));
@@ -81,13 +86,17 @@ fn softmax_regression(data: &Dataset, classes: &Classes) -> Result<Classifier> {
     let architecture = Architecture::linear(data.dimension(), outputs)?;
     let one_pass = 2 * data.len() * data.dimension() * outputs;
     let iterations = (WORK / one_pass.max(1)).clamp(FEWEST_ITERATIONS, MOST_ITERATIONS);
-    let share = vec![1.0 / data.len() as f64; data.len()];
+    let share = 1.0 / data.len() as f64;
     let curvature = 0.5 * (largest_moment(features) + 1.0);
     let mut point = vec![0.0; architecture.parameters()];
     let mut ahead = Classifier::new(architecture, point.clone())?;
     for iteration in 0..iterations {
-        let gradients = ahead.gradients(features, ExampleLabels::Classes(&classes.of))?;
-        let slope = gradients.weighted_sum(&share);
+        let mut slope = Vector::zeros(point.len());
+        for (at, of) in classes.of.chunks(BLOCK).enumerate() {
+            let examples = features.doubles(at * BLOCK..at * BLOCK + of.len());
+            let gradients = ahead.gradients_of::<f64>(examples, ExampleLabels::Classes(of))?;
+            slope += gradients.weighted_sum(&vec![share; of.len()]);
+        }
         let momentum = iteration as f64 / (iteration + 3) as f64;
         let coordinates = ahead.parameters_mut().iter_mut().zip(&mut point).zip(&slope);
         for ((ahead, point), slope) in coordinates {
@@ -101,9 +110,9 @@ fn softmax_regression(data: &Dataset, classes: &Classes) -> Result<Classifier> {
 }
 
 /// The largest eigenvalue of (1/n)Σxxᵀ, a little above it, by power iteration.
-fn largest_moment(features: &Matrix) -> f64 {
+fn largest_moment(features: &impl ExampleColumns) -> f64 {
     const PASSES: usize = 12;
-    let mut direction = features.column_mean();
+    let mut direction = mean_of(features);
     let mut found = 0.0;
     for _ in 0..PASSES {
         let length = direction.norm();
@@ -112,11 +121,11 @@ fn largest_moment(features: &Matrix) -> f64 {
         }
         direction /= length;
         let sum = fused::gradient(features, &direction, parallel::threads(), |_, score| score);
-        direction = sum / features.ncols() as f64;
+        direction = sum / features.count() as f64;
         found = direction.norm();
     }
     // Never more than the mean squared length, which also holds if the iteration starts badly.
-    let trace = features.norm_squared() / features.ncols() as f64;
+    let trace = sum_of_squares(features) / features.count() as f64;
     if found == 0.0 { trace } else { (1.1 * found).min(trace) }
 }
 
@@ -149,7 +158,7 @@ fn undetermined<F>(data: &Dataset<F>) -> Error {
 mod tests {
     use super::*;
     use crate::adapt::example;
-    use crate::numeric::golden;
+    use crate::numeric::{Matrix, golden};
 
     #[test]
     fn the_public_ridge_solution_agrees_with_the_reference() {

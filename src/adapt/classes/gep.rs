@@ -36,7 +36,7 @@ use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters,
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::spec::{Setting, automatic_whole, choices, real, settings, whole};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
-use crate::data::{Dataset, Task};
+use crate::data::{PublicData, Task};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::model::{Architecture, Classifier, Gradients};
@@ -291,7 +291,7 @@ fn sizes(
 }
 
 /// If the anchors have their own labels, these must be private classes.
-fn check_labels(labels: AnchorLabels, shape: &ProblemShape, public: &Dataset) -> Result<()> {
+fn check_labels(labels: AnchorLabels, shape: &ProblemShape, public: &PublicData) -> Result<()> {
     let same = public.classes.as_ref().is_some_and(|classes| classes.names == shape.classes);
     if labels == AnchorLabels::Random || same {
         return Ok(());
@@ -645,6 +645,7 @@ mod tests {
 
     use super::*;
     use crate::adapt::{Value, example};
+    use crate::data::Dataset;
     use crate::model::gradients::Contribution;
     use crate::numeric::golden;
     use crate::privacy::ClippedSum;

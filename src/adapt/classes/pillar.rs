@@ -19,7 +19,7 @@ use crate::adapt::spec::{Setting, automatic_whole, choices, flag, real, settings
 use crate::adapt::{
     ExplainedEnergy, Method, Plan, Problem, ProblemShape, Separation, Settings, Spec, Start,
 };
-use crate::data::{Dataset, Task};
+use crate::data::{PublicData, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::{Dense, Layer};
 use crate::model::{Architecture, Classifier};
@@ -196,7 +196,7 @@ fn head(inputs: usize, shape: &ProblemShape, loss: SampledLoss) -> Result<Archit
 }
 
 /// The mean that is subtracted, and the directions.
-fn directions(public: &Dataset, count: usize, centre: bool) -> Result<(Vector, Principal)> {
+fn directions(public: &PublicData, count: usize, centre: bool) -> Result<(Vector, Principal)> {
     let found = if centre {
         Principal::centred(&public.features, count)
     } else {
@@ -226,6 +226,7 @@ mod tests {
 
     use super::*;
     use crate::adapt::{Value, example};
+    use crate::data::Dataset;
     use crate::numeric::golden;
     use crate::rehearsal::{RehearsalNoise, Trial};
 

@@ -20,7 +20,7 @@ use super::sampled::training::seen;
 use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Classes, Dataset, PublicRecords, Task};
+use crate::data::{Classes, PublicData, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::{Architecture, Classifier};
@@ -152,7 +152,7 @@ choices! {
     pub enum TrainedPart { Last = "last", Biases = "biases", All = "all" }
 }
 
-fn public_classes(public: &Dataset) -> Result<&Classes> {
+fn public_classes(public: &PublicData) -> Result<&Classes> {
     public.classes.as_ref().filter(|classes| classes.names.len() > 1).ok_or_else(|| {
         Error::usage("it has no classes to pre-train on")
             .at(format!("public dataset '{}'", public.name))
@@ -299,6 +299,7 @@ mod tests {
 
     use super::*;
     use crate::adapt::{StartingModel, Value, example, method};
+    use crate::data::Dataset;
     use crate::model::Model;
     use crate::rehearsal::{RehearsalNoise, Trial, Tried};
 
@@ -338,7 +339,7 @@ mod tests {
             let settings = PretrainingSettings::of(&SPEC.check(&settings).unwrap()).unwrap();
             let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
             let known = pretrained(&problem, settings).unwrap();
-            let scale = design::scale(&public, known.architecture());
+            let scale = design::scale(&problem.public, known.architecture());
             let design = freeze(known, TrainedPart::All, scale).unwrap();
             let known = design.whole(design.model.parameters().to_vec()).unwrap();
             let moved = known.parameters().iter().zip(tuned.parameters());
@@ -356,7 +357,7 @@ mod tests {
         let settings = PretrainingSettings::of(&settings).unwrap();
         let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
         let known = pretrained(&problem, settings).unwrap();
-        let scale = design::scale(&public, known.architecture());
+        let scale = design::scale(&problem.public, known.architecture());
         let known = freeze(known, TrainedPart::All, scale).unwrap();
         let known = known.whole(known.model.parameters().to_vec()).unwrap();
         for (classes, steps) in [(shape.classes.clone(), 1), (vec!["a".into(), "b".into()], 30)] {

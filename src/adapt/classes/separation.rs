@@ -13,8 +13,9 @@
 //! The separators are differences of the ridge solutions of one class against the rest, which are
 //! known in closed form in principal coordinates. Everything here comes from public records.
 
-use crate::data::Dataset;
+use crate::data::PublicData;
 use crate::error::{Error, Result};
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
 
@@ -38,15 +39,14 @@ pub struct Separation {
 
 impl Separation {
     /// `None` for records without classes, or of one class.
-    pub fn of(public: &Dataset, centre: bool) -> Result<Option<Self>> {
+    pub fn of(public: &PublicData, centre: bool) -> Result<Option<Self>> {
         let Some(classes) = &public.classes else { return Ok(None) };
         if classes.names.len() < 2 || public.is_empty() {
             return Ok(None);
         }
         let records = public.thinned(0, MOST_RECORDS);
-        let mean =
-            if centre { records.features.column_mean() } else { Vector::zeros(public.dimension()) };
-        let mut features = records.features;
+        let mut features = records.features.doubles(0..records.len());
+        let mean = if centre { features.column_mean() } else { Vector::zeros(public.dimension()) };
         for mut record in features.column_iter_mut() {
             record -= &mean;
         }
@@ -160,7 +160,7 @@ mod tests {
     use rand_distr::{Distribution, StandardNormal};
 
     use super::*;
-    use crate::data::{Bounds, Classes};
+    use crate::data::{Bounds, Classes, Dataset};
 
     /// Two classes that differ along coordinate `apart` of five, of falling energy.
     fn records(apart: usize) -> Dataset {
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_separates_classes_is_found_in_the_direction_that_does() {
         for apart in 0..4 {
-            let found = Separation::of(&records(apart), true).unwrap().unwrap();
+            let found = Separation::of(&records(apart).into(), true).unwrap().unwrap();
             assert!(found.outside.is_sorted_by(|a, b| a >= b), "{found:?}");
             assert!(found.outside[4] < 1e-9);
             assert!(found.outside[apart] < 0.2, "{apart}: {found:?}");
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn records_without_classes_have_no_separation() {
         let plain = Dataset { classes: None, ..records(0) };
-        assert_eq!(Separation::of(&plain, true).unwrap(), None);
-        let words = Separation::of(&records(1), true).unwrap().unwrap().words(2, 0.25);
+        assert_eq!(Separation::of(&plain.into(), true).unwrap(), None);
+        let words = Separation::of(&records(1).into(), true).unwrap().unwrap().words(2, 0.25);
         assert!(words.contains("25.0 %") && words.contains("2 components need"), "{words}");
     }
 }

@@ -28,6 +28,8 @@ use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::model::{logistic, network, softmax};
 use crate::numeric::Vector;
+use crate::numeric::columns::ExampleColumns;
+use crate::numeric::doubles::Doubles;
 use crate::privacy::Target;
 
 /// Ridge of the public logistic solution that a linear run starts from.
@@ -292,7 +294,12 @@ fn printed_smoothness(
 }
 
 /// A model of the public data alone, inside the ball.
-fn first(learner: Learner, public: &LabelledRecords, radius: f64, seed: u64) -> Result<Vector> {
+fn first(
+    learner: Learner,
+    public: &LabelledRecords<Doubles>,
+    radius: f64,
+    seed: u64,
+) -> Result<Vector> {
     let features = &public.data.features;
     let undetermined = || {
         let name = &public.data.name;
@@ -302,8 +309,8 @@ fn first(learner: Learner, public: &LabelledRecords, radius: f64, seed: u64) -> 
     let mut first = match learner {
         Learner::Network { units } => {
             let mut generator = ChaCha20Rng::seed_from_u64(seed);
-            let mut theta = network::initial(features.nrows(), units, &mut generator);
-            let share = 1.0 / features.ncols() as f64;
+            let mut theta = network::initial(features.dimension(), units, &mut generator);
+            let share = 1.0 / features.count() as f64;
             for _ in 0..WARM_UP {
                 let weights = std::iter::repeat(share);
                 theta -= public.pass(learner, &theta, weights, Largest::ANYTHING).gradient;

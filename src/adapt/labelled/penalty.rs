@@ -3,7 +3,7 @@
 use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
 use crate::adapt::ProblemShape;
 use crate::adapt::spec::{Setting, choices, real};
-use crate::data::{Bounds, Dataset};
+use crate::data::{Bounds, Dataset, PublicData};
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
 use crate::numeric::columns::ExampleColumns;
@@ -120,7 +120,7 @@ impl ReleasedPenalty {
     pub(super) fn draw<R, F: ExampleColumns>(
         self,
         spender: &mut Spender,
-        public: &Dataset,
+        public: &PublicData,
         private: &Private<R>,
         data: fn(&R) -> &Dataset<F>,
     ) -> Result<Released<f64>> {

@@ -20,7 +20,7 @@ use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, settings};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Dataset, PublicRecords, Task};
+use crate::data::{PublicData, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
@@ -263,7 +263,7 @@ fn automatic_steps(target: Target) -> u64 {
 }
 
 /// The typical size of a residual of the public solution, around zero and not around its mean.
-fn public_residual(public: &Dataset, start: &Vector) -> Result<f64> {
+fn public_residual(public: &PublicData, start: &Vector) -> Result<f64> {
     let residual = LinearModel::from(start.clone())
         .mean_squared_error(&public.features, public.target.as_deref().unwrap_or_default())
         .sqrt();
@@ -306,7 +306,7 @@ mod tests {
     use crate::adapt::example;
     use crate::adapt::labelled::profiled::{SidePart, profiled};
     use crate::adapt::spec::Value;
-    use crate::data::Bounds;
+    use crate::data::{Bounds, Dataset};
     use crate::numeric::golden;
     use crate::privacy::Adjacency;
     use crate::privacy::accountant::QueryKind;
@@ -325,15 +325,15 @@ mod tests {
         Profile { loss, alpha, kappa, penalty, clip, pooled: false, gain: None }
     }
 
-    fn records(data: &Dataset) -> ProfiledRecords {
+    fn records(data: &Dataset) -> ProfiledRecords<Matrix> {
         ProfiledRecords::new(Arc::new(data.clone()))
     }
 
-    fn gradient(part: &SidePart<'_>, w: &Vector) -> Vector {
+    fn gradient(part: &SidePart<'_, Matrix>, w: &Vector) -> Vector {
         part.pass(w).gradient
     }
 
-    fn value(part: &SidePart<'_>, w: &Vector) -> f64 {
+    fn value(part: &SidePart<'_, Matrix>, w: &Vector) -> f64 {
         part.pass(w).value
     }
 
@@ -342,7 +342,7 @@ mod tests {
     }
 
     /// The five records of the reference, with its α.
-    fn reference(kappa: f64, penalty: f64) -> (Profile, ProfiledRecords, ProfiledRecords) {
+    fn reference(kappa: f64, penalty: f64) -> (Profile, ProfiledRecords<Matrix>, ProfiledRecords<Matrix>) {
         let golden = golden::adaptation();
         let data = |x: &str, y: &str| {
             records(&example::labelled(golden.records(x), golden.vector(y).as_slice().to_vec()))
@@ -590,7 +590,7 @@ mod tests {
         for seed in 0..3 {
             let (shape, public, private) = example::shifted(dimension, 2000, n, seed);
             let start = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
-            let residual = public_residual(&public, &start).unwrap();
+            let residual = public_residual(&public.clone().into(), &start).unwrap();
             let profile = super::profile(&shape, residual, settings);
             let sigma = profile.sensitivity(&shape) * steps.sqrt() / 0.268;
             let moment = weighted_outer_sum(&public.features, &vec![2.0 / 2000.0; 2000]);

@@ -20,7 +20,7 @@ use crate::adapt::problem::UNLABELLED;
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::adapt::spec::{Setting, real, settings, whole};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Dataset, PublicRecords, Task};
+use crate::data::{Dataset, PublicData, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::{logistic, softmax};
 use crate::numeric::{Matrix, Vector};
@@ -209,7 +209,7 @@ fn labels<F>(data: &Dataset<F>, loss: RecordLoss) -> Result<Vec<f64>> {
 
 /// The public solution, and the public curvature there.
 fn start(
-    public: &Dataset,
+    public: &PublicData,
     loss: RecordLoss,
     labels: &[f64],
     ridge: f64,

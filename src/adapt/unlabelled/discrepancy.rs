@@ -42,6 +42,7 @@
 //! cannot single out a direction, and no record can change this.
 
 use crate::error::{Error, Result};
+use crate::numeric::columns::{self, ExampleColumns};
 use crate::numeric::eigen::eigenvalues;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{eigen, quadratic_forms};
@@ -79,7 +80,7 @@ impl Smoothed {
     }
 
     /// xᵢᵀExᵢ of every public record: minus the gradient in q.
-    pub fn scores(&self, features: &Matrix) -> Vector {
+    pub fn scores(&self, features: &impl ExampleColumns) -> Vector {
         quadratic_forms(features, &self.slope)
     }
 }
@@ -96,8 +97,8 @@ pub fn smoothed_value(matrix: &Matrix, temperature: f64) -> f64 {
 }
 
 /// r̂², the largest squared norm of a public record.
-pub fn largest_square(features: &Matrix) -> Result<f64> {
-    let largest = features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+pub fn largest_square(features: &impl ExampleColumns) -> Result<f64> {
+    let largest = columns::largest_square(features);
     if largest > 0.0 && largest.is_finite() {
         Ok(largest)
     } else {

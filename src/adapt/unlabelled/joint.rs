@@ -9,6 +9,7 @@
 use super::discrepancy::{Smoothed, smoothed_value};
 use super::matching::Matching;
 use super::moment::difference;
+use crate::numeric::columns::{ExampleColumns, score_of};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::{Matrix, Vector};
 
@@ -26,11 +27,17 @@ impl Joint {
     }
 
     /// (⟨w, xᵢ⟩ − yᵢ)² at the best w for q.
-    fn losses(&self, features: &Matrix, labels: &[f64], q: &Vector) -> Option<Vector> {
+    fn losses(
+        &self,
+        features: &impl ExampleColumns,
+        labels: &[f64],
+        q: &Vector,
+    ) -> Option<Vector> {
         let w = NormalEquations::weighted(features, labels, q.as_slice())
             .in_ball(self.ridge, self.radius)?;
-        let residuals = features.column_iter().zip(labels).map(|(x, y)| x.dot(&w) - y);
-        Some(Vector::from_iterator(labels.len(), residuals.map(|residual| residual * residual)))
+        let scores = features.map_each(|x| score_of(x, &w)).into_iter();
+        let losses = scores.zip(labels).map(|(score, y)| (score - y).powi(2));
+        Some(Vector::from_iterator(labels.len(), losses))
     }
 
     /// NaN if the objective has no value.

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use super::moment::frobenius_sensitivity;
 use crate::adapt::ProblemShape;
 use crate::error::{Error, Result};
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::pairwise::Pairwise;
 use crate::numeric::positive::cholesky;
 use crate::numeric::rounding::summation_error;
@@ -80,7 +81,7 @@ impl Kernel {
     }
 
     /// a, for any moment: the released vector.
-    pub fn coordinates(&self, features: &Matrix, moment: &Matrix) -> Vec<f64> {
+    pub fn coordinates(&self, features: &impl ExampleColumns, moment: &Matrix) -> Vec<f64> {
         let forms = quadratic_forms(features, moment);
         // The diagonal of a Cholesky factor is positive, so there is a solution.
         self.factor.solve_lower_triangular(&forms).unwrap_or(forms).as_slice().to_vec()

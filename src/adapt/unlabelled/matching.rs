@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use super::moment::difference;
-use crate::data::Dataset;
+use crate::data::PublicData;
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::symmetric::{quadratic_forms, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
 
@@ -22,7 +23,7 @@ pub(super) fn regularisation(strength: f64, public_records: usize, sigma: f64) -
 
 /// The matching problem of given public records, for any moment.
 pub(super) struct Matching {
-    pub public: Arc<Dataset>,
+    pub public: Arc<PublicData>,
     /// Coefficient of ½‖q − u‖².
     pub regularisation: f64,
 }
@@ -38,7 +39,7 @@ impl Matching {
     }
 
     fn uniform(&self) -> f64 {
-        1.0 / self.public.features.ncols() as f64
+        1.0 / self.public.len() as f64
     }
 
     /// (c·m·σ/2)‖q − u‖²
@@ -67,9 +68,9 @@ impl Matching {
 /// G has no negative entry, so max (Gv)ᵢ/vᵢ bounds it for any positive v (Collatz–Wielandt), and
 /// power iteration makes the bound sharp. Gv consists of quadratic forms of Σ vⱼxⱼxⱼᵀ, so G itself
 /// is never formed.
-pub(super) fn gram_curvature(features: &Matrix) -> f64 {
+pub(super) fn gram_curvature(features: &impl ExampleColumns) -> f64 {
     const ROUNDS: usize = 20;
-    let mut v = Vector::from_element(features.ncols(), 1.0);
+    let mut v = Vector::from_element(features.count(), 1.0);
     let mut bound = f64::INFINITY;
     for _ in 0..ROUNDS {
         let image = quadratic_forms(features, &weighted_outer_sum(features, v.as_slice()));
@@ -95,13 +96,13 @@ mod tests {
     use crate::numeric::golden;
     use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 
-    fn unlabelled(features: Matrix) -> Arc<Dataset> {
+    fn unlabelled(features: Matrix) -> Arc<PublicData> {
         example::labelled(features, Vec::new()).into()
     }
 
     fn matched(matching: &Matching, moment: &Matrix, iterations: usize) -> Vector {
         let mut search =
-            Accelerated::from_uniform(matching.public.features.ncols(), matching.curvature());
+            Accelerated::from_uniform(matching.public.len(), matching.curvature());
         for _ in 0..iterations {
             search.advance(|q| matching.evaluate(moment, q).1);
         }

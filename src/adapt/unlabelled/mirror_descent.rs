@@ -32,7 +32,7 @@ use super::reweighting::{
 };
 use crate::adapt::spec::{Setting, automatic, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
-use crate::data::{Dataset, Task};
+use crate::data::{PublicData, Task};
 use crate::error::Result;
 use crate::model::Model;
 use crate::numeric::prox::{bregman, displacement};
@@ -185,7 +185,7 @@ impl Method for MirrorDescent {
 /// K for a target: see the module's text.
 fn automatic_rounds(
     shape: &ProblemShape,
-    public: &Dataset,
+    public: &PublicData,
     sensitivity: Sensitivity,
     target: Target,
 ) -> u64 {
@@ -199,7 +199,7 @@ fn automatic_rounds(
 /// The release of the gradient's entries, in words, with the noise that the paper prints.
 fn printed_release(
     shape: &ProblemShape,
-    public: &Dataset,
+    public: &PublicData,
     (square, temperature): (f64, f64),
     sensitivity: Sensitivity,
     rounds: u64,
@@ -239,7 +239,7 @@ impl Descent {
     /// xᵢᵀẼxᵢ, including noise.
     fn scores(&self, spender: &mut Spender) -> Result<Released<Vector>> {
         let problem = &self.reweighting;
-        let d = problem.public.features.nrows();
+        let d = problem.public.dimension();
         // A bounded moment is finite, so there is a slope.
         let slope = |moment: &Matrix| {
             let smoothed = Smoothed::of(&(moment - &self.state.sum), problem.temperature);
@@ -247,7 +247,7 @@ impl Descent {
         };
         if self.printed {
             let query = |moment: &Matrix| quadratic_forms(&problem.public.features, &slope(moment));
-            let reach = problem.reach(&Vector::zeros(problem.public.features.ncols()));
+            let reach = problem.reach(&Vector::zeros(problem.public.len()));
             let released =
                 problem.moment.release_gaussian(spender, self.release, &reach, |moment| {
                     query(moment).as_slice().to_vec()
@@ -279,7 +279,7 @@ impl Run for Descent {
         } else {
             bregman(q, &gradient, self.step_size)
         };
-        self.state = problem.state(next, Vector::zeros(problem.public.features.nrows()));
+        self.state = problem.state(next, Vector::zeros(problem.public.dimension()));
         // Until the second half has begun, the last iterate is used. The printed average uses the
         // iterates at which gradients were taken, from the start on.
         let delivered = if self.printed || self.average && self.index >= self.rounds / 2 {

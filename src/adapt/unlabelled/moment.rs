@@ -61,7 +61,7 @@ fn weighted_moment(
 }
 
 /// M(q) = M − Σ qᵢxᵢxᵢᵀ
-pub fn difference(moment: &Matrix, features: &Matrix, q: &Vector) -> Matrix {
+pub fn difference(moment: &Matrix, features: &impl ExampleColumns, q: &Vector) -> Matrix {
     moment - weighted_outer_sum(features, q.as_slice())
 }
 

@@ -31,6 +31,7 @@ use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::accelerated::{Accelerated, simplex_gap};
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 use crate::numeric::{Matrix, Vector};
@@ -150,6 +151,9 @@ impl Method for MomentRelease {
         let settings = MomentReleaseSettings::of(settings)?;
         largest_square_of(&problem.public)?;
         let form = form(&problem.shape, settings)?;
+        if form == ReleasedForm::Kernel {
+            problem.public.fit_into_memory()?;
+        }
         let (plan, release) = plan(&problem.shape, form, settings.iterations);
         let steps = plan.steps;
         let start: Start = Box::new(move |private, noise| {
@@ -159,7 +163,7 @@ impl Method for MomentRelease {
             let (radius, ridge) = (settings.lambda, settings.ridge);
             let kernel = match form {
                 ReleasedForm::Dense => None,
-                ReleasedForm::Kernel => Some(Arc::new(Kernel::new(&problem.public.features)?)),
+                ReleasedForm::Kernel => Some(Arc::new(Kernel::new(problem.public.whole()?.as_ref())?)),
             };
             let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
             let (joint, usual_tolerance) = match settings.goal {
@@ -300,7 +304,7 @@ impl MomentRun {
         let descent =
             Accelerated::from_uniform(self.matching.labels().len(), self.matching.curvature());
         let packed = self.moment.release_gaussian(spender, self.release, &reach, pack)?;
-        Ok(packed.map(|packed| Search::Dense(unpack(&packed, features.nrows()), descent)))
+        Ok(packed.map(|packed| Search::Dense(unpack(&packed, features.dimension()), descent)))
     }
 
     fn batch(&self, mut search: Search) -> Search {

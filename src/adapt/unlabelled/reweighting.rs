@@ -13,9 +13,10 @@ use super::discrepancy::{Smoothed, largest_square};
 use super::moment::moment_of;
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real};
 use crate::adapt::{Measure, Mode, Problem, Series, effective_sample};
-use crate::data::{Bounded, Dataset};
+use crate::data::{Bounded, PublicData};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::numeric::columns::{self, ExampleColumns, score_of, view};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
@@ -135,7 +136,7 @@ impl Objective {
 
     /// A bound on every entry of [`Reweighting::public_slope`]; four times this bounds the gap of
     /// the model. `square` is r̂².
-    pub fn largest_public_slope(self, public: &Dataset, square: f64, radius: f64) -> f64 {
+    pub fn largest_public_slope(self, public: &PublicData, square: f64, radius: f64) -> f64 {
         match self {
             Self::SingleStage => {
                 let labels = public.target.iter().flatten();
@@ -161,7 +162,7 @@ pub(super) fn temperature(mode: Mode, given: Option<f64>, norm: f64, objective: 
 
 /// A started problem.
 pub(super) struct Reweighting {
-    pub public: Arc<Dataset>,
+    pub public: Arc<PublicData>,
     /// M₀
     pub moment: Private<Matrix>,
     pub objective: Objective,
@@ -217,9 +218,9 @@ impl Reweighting {
     /// Uniform weights, model zero.
     pub fn start(&self) -> Result<Reweighted> {
         largest_square(&self.public.features)?;
-        let m = self.public.features.ncols();
+        let m = self.public.len();
         let q = Vector::from_element(m, 1.0 / m as f64);
-        Ok(self.state(q, Vector::zeros(self.public.features.nrows())))
+        Ok(self.state(q, Vector::zeros(self.public.dimension())))
     }
 
     pub fn state(&self, q: Vector, w: Vector) -> Reweighted {
@@ -231,8 +232,9 @@ impl Reweighting {
         self.objective.weight(self.radius)
     }
 
-    fn residuals<'a>(&'a self, w: &'a Vector) -> impl Iterator<Item = f64> + 'a {
-        self.public.features.column_iter().zip(self.labels()).map(|(x, y)| x.dot(w) - y)
+    fn residuals(&self, w: &Vector) -> impl Iterator<Item = f64> {
+        let scores = self.public.features.map_each(|x| score_of(x, w));
+        scores.into_iter().zip(self.labels()).map(|(score, y)| score - y)
     }
 
     /// The gradient in q of the part without private data.
@@ -264,16 +266,14 @@ impl Reweighting {
 
     /// The reach of scores around this public centre: |xᵢᵀExᵢ| ≤ r̂², for any moment.
     pub fn reach(&self, centre: &Vector) -> Reach {
-        let square =
-            self.public.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+        let square = columns::largest_square(&self.public.features);
         Reach::Around { centre: centre.as_slice().to_vec(), radius: self.weight() * square }
     }
 
     /// The reach of minus the gaps of these states: apart from the model's gap, which is public, no
     /// two scores are further apart than twice the largest.
     pub fn gap_reach(&self, states: &[Reweighted]) -> Reach {
-        let square =
-            self.public.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+        let square = columns::largest_square(&self.public.features);
         let steepest = |state: &Reweighted| self.public_slope(state).amax();
         let public = states.iter().map(steepest).fold(0.0, f64::max);
         Reach::Around {
@@ -297,10 +297,11 @@ impl Reweighting {
     /// ∂L/∂w
     pub fn model_slope(&self, state: &Reweighted) -> Vector {
         let mut slope = Vector::zeros(state.w.len());
-        let residuals: Vec<f64> = self.residuals(&state.w).collect();
-        for ((x, residual), q) in self.public.features.column_iter().zip(residuals).zip(&state.q) {
-            slope.axpy(2.0 * q * residual, &x, 1.0);
-        }
+        let labels = self.labels();
+        self.public.features.each(|at, x| {
+            let residual = score_of(x, &state.w) - labels[at];
+            slope.axpy(2.0 * state.q[at] * residual, &view(x), 1.0);
+        });
         slope
     }
 
@@ -378,10 +379,17 @@ impl Reweighting {
 
 impl Reweighted {
     /// q ← (1 − η)q + η·(record `vertex`), and w likewise towards `model`.
-    pub fn towards(&mut self, features: &Matrix, vertex: usize, model: Option<&Vector>, eta: f64) {
+    pub fn towards(
+        &mut self,
+        features: &impl ExampleColumns,
+        vertex: usize,
+        model: Option<&Vector>,
+        eta: f64,
+    ) {
         self.q *= 1.0 - eta;
         self.q[vertex] += eta;
-        let x = features.column(vertex);
+        let mut room = Vec::new();
+        let x = view(features.read(vertex..vertex + 1, &mut room));
         self.sum.ger(eta, &x, &x, 1.0 - eta);
         if let Some(model) = model {
             self.w.axpy(eta, model, 1.0 - eta);

@@ -36,10 +36,11 @@ use super::missing;
 use super::names;
 use super::selection::feature_columns;
 use super::table::Table;
-use super::{Bounded, Bounds, Classes, Dataset, HeldOut, Task};
+use super::{Bounded, Bounds, Classes, Dataset, HeldOut, PublicData, Task};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::numeric::columns::Singles;
+use crate::numeric::doubles::{Doubles, DoublesOnDisk};
 use crate::numeric::{Matrix, parallel};
 
 use cells::Gaps;
@@ -273,6 +274,45 @@ impl Preparation {
         self.gather(table, rows, PART, prepare, &|_| ())
     }
 
+    /// [`Self::apply`] of public rows, or [`Self::apply_scored`] with these scores. The features are
+    /// on the disk if the table is, and they do not fit into memory.
+    pub fn apply_public(
+        &self,
+        table: &Table,
+        (name, with_label): (&str, bool),
+        scores: Option<&Matrix>,
+    ) -> Result<PublicData> {
+        self.public(table, |rows, part| match scores {
+            None => self.apply(part, name, with_label),
+            Some(scores) if rows.len() == table.rows() => {
+                self.apply_scored(part, name, with_label, scores)
+            }
+            Some(scores) => {
+                self.apply_scored(part, name, with_label, &scores.select_columns(rows))
+            }
+        })
+    }
+
+    /// [`Self::apply_for_evaluation`] of public rows, in the same place.
+    pub fn apply_public_for_evaluation(&self, table: &Table, name: &str) -> Result<PublicData> {
+        self.public(table, |_, part| self.apply_for_evaluation(part, name))
+    }
+
+    fn public(
+        &self,
+        table: &Table,
+        prepare: impl Fn(&[usize], &Table) -> Result<Dataset> + Sync + Send,
+    ) -> Result<PublicData> {
+        let rows: Vec<usize> = (0..table.rows()).collect();
+        let fits = memory::check(self.bytes_of(table)).is_ok();
+        let Some(space) = table.space().filter(|_| !fits) else {
+            return prepare(&rows, table).map(PublicData::from);
+        };
+        let mut features = DoublesOnDisk::beside(space, self.dimension())?;
+        let all = in_parts(table, &rows, PART, prepare, &mut |part| features.append(part))?;
+        Ok(all.with_features(Doubles::Disk(features)))
+    }
+
     /// Prepares `size` rows at a time, finishes each part, and puts the parts together: on the disk,
     /// if the table is there.
     fn gather(
@@ -284,13 +324,12 @@ impl Preparation {
         finish: &(dyn Fn(&mut Dataset) + Sync),
     ) -> Result<Dataset<Singles>> {
         let mut features = Singles::with_room(self.dimension(), rows.len(), table.space())?;
-        let finished = |part: &Table| {
+        let finished = |_: &[usize], part: &Table| {
             let mut part = prepare(part)?;
             finish(&mut part);
             Ok(part.in_singles())
         };
-        let all =
-            in_parts(table, rows, size, finished, &mut |part| features.append(&part.features))?;
+        let all = in_parts(table, rows, size, finished, &mut |part| features.append(part))?;
         Ok(all.with_features(features))
     }
 
@@ -436,8 +475,7 @@ impl Preparation {
     fn features(&self, table: &Table, scores: Option<&Matrix>) -> Result<(Matrix, Vec<bool>)> {
         let coded = self.coded(table)?;
         if table.space().is_some() {
-            let numbers = self.dimension() as u64 * table.rows() as u64;
-            memory::check(numbers * size_of::<f64>() as u64).map_err(|error| {
+            memory::check(self.bytes_of(table)).map_err(|error| {
                 error
                     .within("its prepared features are needed in memory, all at once")
                     .at(table.origin.clone())
@@ -447,6 +485,11 @@ impl Preparation {
         let mut features = Matrix::zeros(self.dimension(), table.rows());
         let clipped = self.fill(&coded, 0, &mut features, scores);
         Ok((features, clipped))
+    }
+
+    /// The bytes that the prepared features of a table take in doubles.
+    fn bytes_of(&self, table: &Table) -> u64 {
+        self.dimension() as u64 * table.rows() as u64 * size_of::<f64>() as u64
     }
 
     /// The columns of a table in the form that their encodings use.
@@ -614,22 +657,22 @@ fn with_room(mut part: Dataset<()>, records: usize) -> Dataset<()> {
 }
 
 /// Prepares `size` rows at a time, as all at once would take as much memory as the table, and hands
-/// over the parts in order. Returns what they have besides features.
-fn in_parts(
+/// over their features in order. Returns what they have besides.
+fn in_parts<F: Send>(
     table: &Table,
     rows: &[usize],
     size: usize,
-    prepare: impl Fn(&Table) -> Result<Dataset<Singles>> + Sync + Send,
-    take: &mut dyn FnMut(&Dataset<Singles>) -> Result<()>,
+    prepare: impl Fn(&[usize], &Table) -> Result<Dataset<F>> + Sync + Send,
+    take: &mut dyn FnMut(&F) -> Result<()>,
 ) -> Result<Dataset<()>> {
     // No rows are a part, too.
     let parts = if rows.is_empty() { vec![rows] } else { rows.chunks(size).collect() };
     let mut all: Option<Dataset<()>> = None;
     for several in parts.chunks(AT_ONCE) {
-        let part = |at: usize| prepare(&table.excerpt(several[at])?);
+        let part = |at: usize| prepare(several[at], &table.excerpt(several[at])?);
         for part in parallel::map(several.len(), part) {
             let part = part?;
-            take(&part)?;
+            take(&part.features)?;
             let part = part.with_features(());
             match &mut all {
                 None => all = Some(with_room(part, rows.len())),

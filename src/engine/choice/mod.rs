@@ -37,7 +37,7 @@ use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
 use crate::adapt::{self, Companion, PublicPredictor, Run, Step};
-use crate::data::{Dataset, HeldOut};
+use crate::data::{HeldOut, PublicData};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
 use crate::evaluation::tally::Kind;
@@ -583,7 +583,7 @@ struct Kept {
     plan: PlanDefinition,
     problem: adapt::Problem,
     preparation: crate::data::Preparation,
-    public_holdout: Arc<Dataset>,
+    public_holdout: Arc<PublicData>,
     holdout: Private<HeldOut>,
     taken_as_public: TakenAsPublic,
     records: usize,

@@ -413,7 +413,7 @@ impl ClassificationStudy {
             return None;
         }
         let (public, _) = self.material.split(*self.seeds.first()?);
-        let found = Separation::of(&public, true).ok()??;
+        let found = Separation::of(&public.clone().into(), true).ok()??;
         let (_, principal) = Principal::centred(&public.features, 0)?;
         let shares = principal.shares();
         let explained = ExplainedEnergy { chosen: 0, shares, separation: None };

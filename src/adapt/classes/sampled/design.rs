@@ -7,11 +7,12 @@ use rand_distr::{Distribution, StandardNormal};
 use super::fields::{NetworkChoice, NetworkSettings};
 use super::{SampledLoss, SampledObjective};
 use crate::adapt::ProblemShape;
-use crate::data::Dataset;
+use crate::data::PublicData;
 use crate::error::{Error, Result};
 use crate::model::layer::Dense;
 use crate::model::layer::Layer;
 use crate::model::{Activation, Architecture, Classifier, Volume};
+use crate::numeric::columns::sum_of_squares;
 
 /// Every purpose has a stream of its own from the public seed.
 const FIRST_WEIGHTS: u64 = 1;
@@ -135,8 +136,8 @@ fn image(chosen: NetworkSettings, features: usize) -> Result<Volume> {
 
 /// The factor for features that gives public records an average norm of 1, or of √d for a network,
 /// whose inputs should be about 1 each.
-pub fn scale(public: &Dataset, network: &Architecture) -> f64 {
-    let mean_square = public.features.norm_squared() / public.len() as f64;
+pub fn scale(public: &PublicData, network: &Architecture) -> f64 {
+    let mean_square = sum_of_squares(&public.features) / public.len() as f64;
     let unit = if mean_square > 0.0 { mean_square.sqrt() } else { public.bounds.feature_norm };
     let length = if network.layers().len() > 1 { (public.dimension() as f64).sqrt() } else { 1.0 };
     length / unit

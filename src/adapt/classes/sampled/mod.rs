@@ -38,7 +38,7 @@ pub mod training;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::data::{Dataset, Persons};
+use crate::data::{Dataset, Persons, PublicData};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::rows::{RowGradients, RowLayer};
@@ -85,13 +85,13 @@ enum Features {
 #[derive(Debug, Clone)]
 pub enum Prepared {
     /// Public ones.
-    Doubles(Arc<Dataset>),
+    Doubles(Arc<PublicData>),
     /// Private ones.
     Singles(Arc<Dataset<Singles>>),
 }
 
-impl From<Arc<Dataset>> for Prepared {
-    fn from(data: Arc<Dataset>) -> Self {
+impl From<Arc<PublicData>> for Prepared {
+    fn from(data: Arc<PublicData>) -> Self {
         Self::Doubles(data)
     }
 }
@@ -568,7 +568,7 @@ mod tests {
     #[test]
     fn leaving_a_record_blank_moves_the_sum_by_no_more_than_the_sensitivity() {
         let (_, public, _) = example::two_classes(5, 1300, 40, 3);
-        let records = Examples::new(public.into(), 2).unwrap();
+        let records = Examples::new(Arc::new(PublicData::from(public)), 2).unwrap();
         for trained in [TrainedParameters::Everything, TrainedParameters::BiasesAndLast] {
             let objective = SampledObjective { trained, ..EVERYTHING };
             let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh);
@@ -592,7 +592,7 @@ mod tests {
     #[test]
     fn a_clipped_sum_is_the_same_on_any_number_of_threads() {
         let (_, public, _) = example::two_classes(300, 700, 40, 3);
-        let records = Examples::new(public.into(), 2).unwrap();
+        let records = Examples::new(Arc::new(PublicData::from(public)), 2).unwrap();
         let network = Architecture::perceptron(300, 40, 2, crate::model::Activation::Tanh).unwrap();
         let members: Vec<usize> = (0..700).filter(|i| i % 7 > 0).collect();
         for network in [Architecture::linear(300, 2).unwrap(), network] {
@@ -690,7 +690,7 @@ mod tests {
         let parameters = network.initial(&mut example::generator(4));
         let model = Classifier::new(network, parameters).unwrap();
         let sum = |data: &Dataset, members: &[usize]| {
-            let records = Examples::new(Arc::new(data.clone()), 2).unwrap();
+            let records = Examples::new(Arc::new(PublicData::from(data.clone())), 2).unwrap();
             EVERYTHING.clipped_sum(&model, &records, members, 0.05).unwrap()
         };
         let without = sum(&public, &others);
@@ -701,7 +701,7 @@ mod tests {
             public.classes.as_mut().unwrap().of[3] = class;
             assert!(sum(&public, &all) == without, "class {class}");
         }
-        let none = Examples::new(public.into(), 2).unwrap();
+        let none = Examples::new(Arc::new(PublicData::from(public)), 2).unwrap();
         assert_eq!(EVERYTHING.clipped_sum(&model, &none, &[3, 9], 0.05).unwrap().norm(), 0.0);
     }
 
@@ -709,12 +709,12 @@ mod tests {
     fn records_without_numbers_are_blank_and_unknown_classes_are_refused() {
         let (_, mut public, _) = example::two_classes(3, 30, 40, 3);
         public.features[(1, 4)] = f64::NAN;
-        let records = Examples::new(Arc::new(public.clone()), 2).unwrap();
+        let records = Examples::new(Arc::new(PublicData::from(public.clone())), 2).unwrap();
         assert_eq!((records.features().column(4).norm(), records.classes[4]), (0.0, BLANK));
         assert_eq!((records.some(10).len(), records.some(100).len()), (10, 30));
         let names = vec!["a".to_owned(); 2];
         public.classes = Some(Classes { of: vec![7; 30], names });
-        let error = Examples::new(public.into(), 2).unwrap_err().to_string();
+        let error = Examples::new(Arc::new(PublicData::from(public)), 2).unwrap_err().to_string();
         assert!(error.contains("class number 8 where 2 classes"), "{error}");
     }
 }

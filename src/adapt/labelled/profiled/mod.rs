@@ -38,11 +38,12 @@ use crate::adapt::{ProblemShape, effective_sample_of};
 use crate::data::{Dataset, Persons};
 use crate::error::Result;
 use crate::model::{LinearModel, Model, logistic, softmax};
-use crate::numeric::columns::{ExampleColumns, length_of};
+use crate::numeric::columns::{ExampleColumns, length_of, view};
+use crate::numeric::doubles::Doubles;
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
-use crate::numeric::{Matrix, Vector, parallel};
+use crate::numeric::{Vector, parallel};
 
 /// Slopes of persons are clipped at this many times their public root mean square, but not below a
 /// part of a record's bound.
@@ -131,7 +132,7 @@ pub struct Profile {
 
 /// The records of one dataset with their labels and norms.
 #[derive(Debug, Clone)]
-pub struct ProfiledRecords<F = Matrix> {
+pub struct ProfiledRecords<F> {
     data: Arc<Dataset<F>>,
     /// Signs or numbers of classes; `None` for numbers, which the dataset has.
     labels: Option<Vec<f64>>,
@@ -219,7 +220,7 @@ impl Profile {
     /// slopes of persons are.
     pub fn for_persons(
         self,
-        public: &ProfiledRecords,
+        public: &ProfiledRecords<Doubles>,
         persons: Option<&Persons>,
         most: usize,
         at: &Vector,
@@ -230,9 +231,10 @@ impl Profile {
         };
         let square = |own: Range<usize>| {
             let own: Vec<usize> = own.take(most).collect();
-            let mut sum = Vector::zeros(at.len());
+            let (mut sum, mut room) = (Vector::zeros(at.len()), Vec::new());
             for record in &own {
-                let (x, y) = (public.data.features.column(*record), public.labels()[*record]);
+                let x = view(public.data.features.read(*record..record + 1, &mut room));
+                let y = public.labels()[*record];
                 let score = x.dot(at);
                 let (value, slope) = loss.with_slope(score, y);
                 let kept = profiled(value, self.kappa).1;
@@ -285,7 +287,7 @@ pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
 
 /// The records of one side in the objective.
 #[derive(Debug, Clone)]
-pub struct SidePart<'a, F = Matrix> {
+pub struct SidePart<'a, F> {
     /// The records whose losses are added.
     pub records: &'a ProfiledRecords<F>,
     loss: RecordLoss,

@@ -7,19 +7,20 @@
 use super::{ObjectivePass, Profile, ProfiledRecords, SidePart, profiled};
 use crate::adapt::effective_sample_of;
 use crate::adapt::sources::WeightedSource;
-use crate::data::Dataset;
+use crate::data::PublicData;
 use crate::numeric::Vector;
+use crate::numeric::doubles::Doubles;
 
 /// The public records of a run.
 #[derive(Debug)]
 pub struct PublicSide {
-    all: ProfiledRecords,
+    all: ProfiledRecords<Doubles>,
     /// Empty if every record has a weight of its own.
-    sources: Vec<(WeightedSource, ProfiledRecords)>,
+    sources: Vec<(WeightedSource, ProfiledRecords<Doubles>)>,
 }
 
 impl PublicSide {
-    pub fn new(all: ProfiledRecords, sources: Vec<WeightedSource>) -> Self {
+    pub fn new(all: ProfiledRecords<Doubles>, sources: Vec<WeightedSource>) -> Self {
         let sources = sources.into_iter().map(|source| {
             let records = all.chosen(&source.members);
             (source, records)
@@ -27,7 +28,7 @@ impl PublicSide {
         Self { sources: sources.collect(), all }
     }
 
-    pub fn data(&self) -> &Dataset {
+    pub fn data(&self) -> &PublicData {
         self.all.data()
     }
 
@@ -75,7 +76,11 @@ impl PublicSide {
     }
 
     /// The records of one dataset at their largest weight, among all public ones.
-    fn part<'a>(&self, profile: &Profile, records: &'a ProfiledRecords) -> SidePart<'a> {
+    fn part<'a>(
+        &self,
+        profile: &Profile,
+        records: &'a ProfiledRecords<Doubles>,
+    ) -> SidePart<'a, Doubles> {
         let pooled = Profile { pooled: true, ..*profile };
         SidePart { weight: profile.alpha / self.data().len() as f64, ..pooled.public(records) }
     }
@@ -92,11 +97,10 @@ fn weighted(profile: &Profile, source: &WeightedSource, part: &ObjectivePass) ->
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::adapt::example;
     use crate::adapt::labelled::profiled::{RecordLoss, ScoreLoss};
+    use crate::data::Dataset;
 
     const PROFILE: Profile = Profile {
         loss: RecordLoss::Score(ScoreLoss::Squared),
@@ -114,7 +118,7 @@ mod tests {
         public.target.as_mut().unwrap()[8..].iter_mut().for_each(|y| *y += 3.0);
         let sources = [(0..8), (8..12)].map(Vec::from_iter).into_iter().zip(given);
         let sources = sources.map(|(members, given)| WeightedSource { members, given }).collect();
-        let all = ProfiledRecords::new(Arc::new(public.clone()));
+        let all = ProfiledRecords::new(public.clone().into());
         (PublicSide::new(all, sources), public, Vector::from_vec(vec![0.2, -0.1, 0.3]))
     }
 

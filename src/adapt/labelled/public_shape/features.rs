@@ -68,26 +68,26 @@ const COLUMNS: Terms = (Series::ColumnsCorrection, 0.05);
 const CELLS: Terms = (Series::CellsCorrection, 0.001);
 
 /// The number of features for such columns, from names and values alone.
-pub fn count(features: &Matrix, names: &[String], outputs: usize) -> usize {
+pub fn count(dimension: usize, names: &[String], outputs: usize) -> usize {
     let cells: usize = (1..=DEPTH).map(|depth| 1 << depth).sum();
-    let effects = if outputs == 1 { groups(features, names).1 } else { 0 };
-    1 + 2 * outputs + effects + column_count(features) + cells
+    let effects = if outputs == 1 { groups(dimension, names).1 } else { 0 };
+    1 + 2 * outputs + effects + column_count(dimension) + cells
 }
 
-fn column_count(features: &Matrix) -> usize {
-    features.nrows().min(MOST_COLUMNS)
+fn column_count(dimension: usize) -> usize {
+    dimension.min(MOST_COLUMNS)
 }
 
 /// The group of each column, which is the column of the raw table that it comes from, and their
 /// number. Groups beyond the limit go into the last one.
-fn groups(features: &Matrix, names: &[String]) -> (Vec<u32>, usize) {
+fn groups(dimension: usize, names: &[String]) -> (Vec<u32>, usize) {
     let stem = |at: usize| {
         let name = names.get(at).map_or("", String::as_str);
         name.split_once('=').map_or(name, |(stem, _)| stem)
     };
     let mut known: Vec<&str> = Vec::new();
-    let mut of = Vec::with_capacity(features.nrows());
-    for at in 0..features.nrows() {
+    let mut of = Vec::with_capacity(dimension);
+    for at in 0..dimension {
         let stem = stem(at);
         let group = known.iter().position(|one| *one == stem).unwrap_or_else(|| {
             known.push(stem);
@@ -124,7 +124,7 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         (OTHER, BlockSource::Scores(difference), outputs),
     ];
     if outputs == 1 {
-        let (groups, count) = groups(features, names);
+        let (groups, count) = groups(features.nrows(), names);
         // The trees with the largest weight in the base.
         let predictor = if base[2] >= base[1] && base[2] >= base[3] {
             2
@@ -135,7 +135,7 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         };
         plan.push((EFFECTS, BlockSource::Effects { predictor, groups }, count));
     }
-    for rows in principal_groups(&some, column_count(features)) {
+    for rows in principal_groups(&some, column_count(features.nrows())) {
         let count = rows.nrows();
         plan.push((COLUMNS, BlockSource::Columns(Some(rows)), count));
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::adapt::spec::{Setting, choices, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Dataset, Task};
+use crate::data::{PublicData, Task};
 use crate::error::Result;
 use crate::model::Model;
 use crate::model::shape::ScoreMeaning;
@@ -117,12 +117,13 @@ impl Method for PublicShape {
     fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = PublicShapeSettings::of(settings)?;
         let public = &problem.public;
+        public.fit_into_memory()?;
         let answer = match &public.classes {
             None => ScoreMeaning::Number,
             Some(classes) if classes.names.len() == 2 => ScoreMeaning::TwoClasses,
             Some(classes) => ScoreMeaning::Classes(classes.names.len()),
         };
-        let count = features::count(&public.features, &public.feature_names, answer.outputs());
+        let count = features::count(public.dimension(), &public.feature_names, answer.outputs());
         let adjacency = settings.neighbours.adjacency();
         let of_persons = problem.shape.most_records > 1 && public.persons().is_some();
         let query = if of_persons {
@@ -191,7 +192,7 @@ pub fn public_model(problem: &Problem) -> Result<Model> {
 }
 
 /// The mixture of predictors trained on these public records.
-pub fn mixture(public: &Dataset, seed: u64) -> Result<Model> {
+pub fn mixture(public: &PublicData, seed: u64) -> Result<Model> {
     Ok(Model::Shape(learn(public, seed)?.shape))
 }
 
@@ -205,8 +206,9 @@ pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
 }
 
 /// The ground learned from public records. `seed` decides their folds.
-fn learn(public: &Dataset, seed: u64) -> Result<Ground> {
+fn learn(public: &PublicData, seed: u64) -> Result<Ground> {
     let labels = Labels::of(public)?;
-    let taught = teaching::teach(&public.features, &labels, seed);
-    Ok(features::ground(&public.features, &public.feature_names, &labels, taught))
+    let features = public.whole()?;
+    let taught = teaching::teach(&features, &labels, seed);
+    Ok(features::ground(&features, &public.feature_names, &labels, taught))
 }

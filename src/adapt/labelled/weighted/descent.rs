@@ -26,6 +26,7 @@ use crate::faults::{Fault, planted};
 use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::columns::{ExampleColumns, Singles};
+use crate::numeric::doubles::Doubles;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, Gaussian, PlannedRelease, Private, Reach, Release, Released,
@@ -67,7 +68,7 @@ pub struct WeightedDescent {
     pub pace: Pace,
     pub steps: u64,
     pub returned: ReturnedModel,
-    pub public: LabelledRecords,
+    pub public: LabelledRecords<Doubles>,
     pub private: Private<LabelledRecords<Singles>>,
     pub weights: Weights,
     /// Public datasets with one weight for all records; none if every record has its own.
@@ -324,6 +325,7 @@ mod tests {
     use crate::adapt::example;
     use crate::adapt::labelled::weighted::objective::Caps;
     use crate::data::Bounds;
+    use crate::numeric::Matrix;
     use crate::numeric::golden::{self, Golden};
     use crate::privacy::accountant::QueryKind;
 
@@ -333,7 +335,7 @@ mod tests {
         pulls: Pulls,
         case: &str,
         radius: f64,
-    ) -> (WeightedDescent, LabelledRecords) {
+    ) -> (WeightedDescent, LabelledRecords<Matrix>) {
         let golden = golden::adaptation();
         let labels = match learner {
             Learner::Squared => {
@@ -365,7 +367,7 @@ mod tests {
             pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
             steps: 4,
             returned: ReturnedModel::Tail(0.0),
-            public,
+            public: public.in_doubles(),
             private: Private::new(private.clone().in_singles()),
             weights: Weights { caps, v },
             sources: Vec::new(),
@@ -466,7 +468,7 @@ mod tests {
     /// replaced. With the sensitivities of both releases; every weight is at its largest.
     struct RecordPair {
         descent: WeightedDescent,
-        records: LabelledRecords,
+        records: LabelledRecords<Matrix>,
         sensitivities: [f64; 2],
     }
 
@@ -614,7 +616,7 @@ mod tests {
         /// Both releases with these records of the first person.
         fn with(&self, own: &[(f64, f64)]) -> (Vector, Vector) {
             let other = (self.pair.records.data.features.column(1), self.pair.records.labels()[1]);
-            let features = crate::numeric::Matrix::from_fn(2, own.len() + 1, |row, at| {
+            let features = Matrix::from_fn(2, own.len() + 1, |row, at| {
                 let angle = own.get(at).map(|record| [record.0.cos(), record.0.sin()]);
                 angle.map_or(other.0[row], |x| x[row])
             });

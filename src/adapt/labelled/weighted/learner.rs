@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use crate::adapt::labelled::profiled::ScoreLoss;
 use crate::adapt::problem::UNLABELLED;
-use crate::data::{Bounded, Bounds, Dataset};
+use crate::data::{Bounded, Bounds, Dataset, PublicData};
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model, Network, logistic, network, softmax};
 use crate::numeric::columns::{self, ExampleColumns, Singles, length_of};
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::{Matrix, Vector, parallel};
+use crate::numeric::{Vector, parallel};
 use crate::privacy::PrivateFault;
 
 /// A predictor and its loss.
@@ -146,13 +146,13 @@ pub fn signs<F>(data: &Dataset<F>) -> Result<Vec<f64>> {
 }
 
 /// Refuses public data that show only one of their two classes.
-pub fn two_classes(public: &Dataset) -> Result<()> {
+pub fn two_classes(public: &PublicData) -> Result<()> {
     signs(public)?;
     several_classes(public).map(|_| ())
 }
 
 /// The number of classes, of which public data must show more than one.
-pub fn several_classes(public: &Dataset) -> Result<usize> {
+pub fn several_classes(public: &PublicData) -> Result<usize> {
     let classes = public.classes.as_ref().ok_or_else(|| {
         Error::failed(format!("dataset '{}' has no classes to tell apart", public.name))
             .cure("choose a label column with classes, or a method for numbers")
@@ -173,7 +173,7 @@ pub fn several_classes(public: &Dataset) -> Result<usize> {
 /// over their records. If every record's loss lies in \[0, B\] and no gradient is longer than G,
 /// the same holds of these means, because both sets are convex.
 #[derive(Debug, Clone)]
-pub struct LabelledRecords<F = Matrix> {
+pub struct LabelledRecords<F> {
     pub data: Arc<Dataset<F>>,
     /// Signs or numbers of classes; `None` for numbers, which the dataset has.
     labels: Option<Vec<f64>>,
@@ -346,7 +346,7 @@ fn dot(x: &[f64], w: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-impl LabelledRecords {
+impl LabelledRecords<crate::numeric::Matrix> {
     /// The same, but with this first record.
     pub fn with_first(&self, x: &[f64], y: f64) -> Self {
         let mut data = (*self.data).clone();
@@ -358,8 +358,13 @@ impl LabelledRecords {
 
     /// As private records are kept.
     pub fn in_singles(self) -> LabelledRecords<Singles> {
-        let features = Singles::from(&self.data.features);
-        let data = Arc::new((*self.data).clone().with_features(features));
+        let data = Arc::new((*self.data).clone().in_singles());
+        LabelledRecords { data, labels: self.labels, norms: self.norms, shares: self.shares }
+    }
+
+    /// As public records are kept.
+    pub fn in_doubles(self) -> LabelledRecords<crate::numeric::doubles::Doubles> {
+        let data = (*self.data).clone().into();
         LabelledRecords { data, labels: self.labels, norms: self.norms, shares: self.shares }
     }
 }
@@ -387,12 +392,12 @@ mod tests {
         }
     }
 
-    fn record(x: Vec<f64>, y: f64) -> LabelledRecords {
+    fn record(x: Vec<f64>, y: f64) -> LabelledRecords<Matrix> {
         let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
         LabelledRecords::labelled(Some(vec![y]), Arc::new(data))
     }
 
-    fn alone(record: &LabelledRecords, learner: Learner, theta: &Vector) -> LossPass {
+    fn alone(record: &LabelledRecords<Matrix>, learner: Learner, theta: &Vector) -> LossPass {
         record.pass(learner, theta, [1.0].into_iter(), Largest::ANYTHING)
     }
 

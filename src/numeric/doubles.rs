@@ -1,0 +1,171 @@
+//! Examples in double precision, in memory or on the disk.
+//!
+//! A pass over them is the same wherever they are: they are read in the same stretches, and blocks
+//! are added in the same order. So results agree to the last bit.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Matrix;
+use super::columns::{ExampleColumns, Examples};
+use crate::error::Result;
+use crate::files::scratch::Scratch;
+
+/// Numbers that are read at once: few enough for a processor's cache, enough for a request to the
+/// disk.
+const STRETCH: usize = 1 << 14;
+/// Kernels take so many examples at once.
+const TOGETHER: usize = 16;
+
+/// Examples in double precision.
+#[derive(Clone)]
+pub enum Doubles {
+    /// One example in each column.
+    Memory(Matrix),
+    /// More than fit into memory.
+    Disk(DoublesOnDisk),
+}
+
+/// One example after another, in a file of their own.
+#[derive(Clone)]
+pub struct DoublesOnDisk {
+    dimension: usize,
+    count: usize,
+    file: Arc<Scratch>,
+}
+
+impl DoublesOnDisk {
+    /// No examples yet, in a file beside `other`.
+    pub fn beside(other: &Scratch, dimension: usize) -> Result<Self> {
+        Ok(Self { dimension, count: 0, file: other.another()? })
+    }
+
+    /// Adds examples.
+    pub fn append(&mut self, more: &Matrix) -> Result<()> {
+        debug_assert_eq!(more.nrows(), self.dimension);
+        self.file.append(bytemuck::cast_slice(more.as_slice()))?;
+        self.count += more.ncols();
+        Ok(())
+    }
+
+    /// Fills `numbers` with the examples from number `first` on.
+    fn fill(&self, first: usize, numbers: &mut [f64]) {
+        let at = (first * self.dimension * size_of::<f64>()) as u64;
+        self.file.read(bytemuck::cast_slice_mut(numbers), at);
+    }
+
+    /// Some examples as a matrix.
+    fn matrix(&self, range: Range<usize>) -> Matrix {
+        let mut matrix = Matrix::zeros(self.dimension, range.len());
+        self.fill(range.start, matrix.as_mut_slice());
+        matrix
+    }
+}
+
+impl Doubles {
+    /// All examples in memory.
+    pub fn whole(&self) -> Cow<'_, Matrix> {
+        match self {
+            Self::Memory(all) => Cow::Borrowed(all),
+            Self::Disk(disk) => Cow::Owned(disk.matrix(0..disk.count)),
+        }
+    }
+
+    /// The bytes that must be read for that.
+    pub fn on_disk(&self) -> u64 {
+        match self {
+            Self::Memory(_) => 0,
+            Self::Disk(disk) => (disk.dimension * disk.count * size_of::<f64>()) as u64,
+        }
+    }
+}
+
+impl From<Matrix> for Doubles {
+    fn from(all: Matrix) -> Self {
+        Self::Memory(all)
+    }
+}
+
+impl ExampleColumns for Doubles {
+    fn dimension(&self) -> usize {
+        match self {
+            Self::Memory(all) => all.nrows(),
+            Self::Disk(disk) => disk.dimension,
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Memory(all) => all.ncols(),
+            Self::Disk(disk) => disk.count,
+        }
+    }
+
+    fn stretch(&self) -> usize {
+        (STRETCH / self.dimension().max(1)).next_multiple_of(TOGETHER)
+    }
+
+    fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64] {
+        match self {
+            Self::Memory(all) => all.read(range, room),
+            Self::Disk(disk) => {
+                let length = range.len() * disk.dimension;
+                if room.len() < length {
+                    room.resize(length, 0.0);
+                }
+                disk.fill(range.start, &mut room[..length]);
+                &room[..length]
+            }
+        }
+    }
+
+    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>)) {
+        see(Examples::Doubles(self.read(range, &mut Vec::new())));
+    }
+
+    fn doubles(&self, range: Range<usize>) -> Matrix {
+        match self {
+            Self::Memory(all) => all.doubles(range),
+            Self::Disk(disk) => disk.matrix(range),
+        }
+    }
+
+    fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
+        match self {
+            Self::Memory(all) => Self::Memory(all.pick(from)),
+            Self::Disk(disk) => {
+                let (mut numbers, mut count) = (Vec::new(), 0);
+                for at in from {
+                    numbers.resize(numbers.len() + disk.dimension, 0.0);
+                    if let Some(at) = at {
+                        disk.fill(at, &mut numbers[count * disk.dimension..]);
+                    }
+                    count += 1;
+                }
+                Self::Memory(Matrix::from_vec(disk.dimension, count, numbers))
+            }
+        }
+    }
+}
+
+/// The same numbers, wherever they are.
+impl PartialEq for Doubles {
+    fn eq(&self, other: &Self) -> bool {
+        (self.dimension(), self.count()) == (other.dimension(), other.count())
+            && self.stretches(0..self.count()).all(|range| {
+                let (mut one, mut another) = (Vec::new(), Vec::new());
+                self.read(range.clone(), &mut one) == other.read(range, &mut another)
+            })
+    }
+}
+
+impl fmt::Debug for Doubles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(all) => all.fmt(f),
+            Self::Disk(disk) => write!(f, "{} × {} numbers on the disk", disk.dimension, disk.count),
+        }
+    }
+}
