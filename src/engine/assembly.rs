@@ -400,7 +400,7 @@ impl<'a> Parts<'a> {
         if let Some(count) = plan.public_records {
             let all: Vec<usize> = (0..train.rows()).collect();
             are_there(count, all.len(), "public")?;
-            train = train.select(&Table::some_of(&all, count, stream(plan.seed, PUBLIC_PART)))?;
+            train = train.excerpt(&Table::some_of(&all, count, stream(plan.seed, PUBLIC_PART)))?;
         }
         let train = match &private.definition.unit {
             Some(unit) if unit.columns().iter().all(|column| train.has(column)) => {

@@ -19,6 +19,7 @@ use super::settings::RankingSettings;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::labelled_discrepancy::{Risk, discrepancy};
 use crate::data::Dataset;
+use crate::error::Result;
 use crate::model::LinearModel;
 use crate::numeric::symmetric::{outer_sum, spectral_norm};
 use crate::numeric::{Matrix, Vector};
@@ -27,25 +28,24 @@ use crate::privacy::{CuratorOnly, Private, Watch};
 /// What is compared with every candidate.
 pub struct PrivateSide {
     /// Some of the records.
-    some: Option<Dataset>,
-    moment: Option<Matrix>,
+    some: Dataset,
+    moment: Matrix,
     /// `None` without labels.
     risk: Option<Risk>,
 }
 
 impl PrivateSide {
-    /// Reads all records once. Where they cannot be read, the comparisons are left out.
-    pub fn of(records: &Supply) -> Self {
+    /// Reads all records once.
+    pub fn of(records: &Supply) -> Result<Self> {
         let mut moment = Matrix::zeros(records.dimension(), records.dimension());
         let mut risk = None;
-        let read = records.in_blocks(0..records.len(), |_, block| {
+        records.in_blocks(0..records.len(), |_, block| {
             let share = block.len() as f64 / records.len() as f64;
             moment += second_moment(block, share);
             risk = Risk::of(block).map(|own| own.times(share).plus(risk.take()));
             Ok(())
-        });
-        let (moment, risk) = if read.is_ok() { (Some(moment), risk) } else { (None, None) };
-        Self { some: records.thinned(LOOKED_AT).ok(), moment, risk }
+        })?;
+        Ok(Self { some: records.thinned(LOOKED_AT)?, moment, risk })
     }
 }
 
@@ -56,26 +56,26 @@ pub fn of(
     settings: &RankingSettings,
     private: &Private<PrivateSide>,
     watch: &Watch,
-) -> Option<CuratorOnly<Alongside>> {
-    let some = candidate.data.as_ref().ok().and_then(|it| it.some(LOOKED_AT, settings.seed).ok());
-    let Some(data) = some.as_deref() else {
-        return private.curator(watch, |_| Alongside::default());
+) -> Result<Option<CuratorOnly<Alongside>>> {
+    let Ok(supply) = &candidate.data else {
+        // Its own line says what is wrong with it.
+        return Ok(private.curator(watch, |_| Alongside::default()));
     };
+    let some = supply.some(LOOKED_AT, settings.seed);
+    let data = &*some.map_err(|error| error.within(&candidate.name))?;
     let moment = second_moment(data, 1.0);
     let source = source_only(data, DEFAULT_RIDGE).ok();
     let own = PublicModel::of(data, lineup.classes(), settings.seed).ok();
     let constant = PublicModel::constant(data).ok();
-    private.curator(watch, |private| Alongside {
-        unlabelled: private
-            .moment
-            .as_ref()
-            .map(|private| 4.0 * settings.radius.powi(2) * spectral_norm(&(private - &moment))),
+    Ok(private.curator(watch, |private| Alongside {
+        unlabelled: Some(
+            4.0 * settings.radius.powi(2) * spectral_norm(&(&private.moment - &moment)),
+        ),
         labelled: labelled(private, data, source.as_ref(), settings.radius),
         losses: own.as_ref().zip(constant.as_ref()).and_then(|(own, constant)| {
-            let some = private.some.as_ref()?;
-            Some((own.losses(some)?, constant.losses(some)?))
+            Some((own.losses(&private.some)?, constant.losses(&private.some)?))
         }),
-    })
+    }))
 }
 
 /// The second moment of records that are this share of all.

@@ -94,8 +94,12 @@ impl Ranking {
         } else {
             let candidate = &self.lineup.candidates()[self.alongside.len()];
             let words = format!("comparing {}", candidate.name);
-            let side = self.side.get_or_insert_with(|| self.private.map(PrivateSide::of));
-            let found = blind_spots::of(candidate, &self.lineup, &self.settings, side, watch);
+            let side = match self.side.take() {
+                Some(known) => known,
+                None => self.private.try_map(PrivateSide::of)?,
+            };
+            let side = self.side.insert(side);
+            let found = blind_spots::of(candidate, &self.lineup, &self.settings, side, watch)?;
             self.alongside.push(found);
             words
         };

@@ -103,6 +103,36 @@ fn a_run_on_arrays_is_judged_the_same_on_the_disk() {
     assert_judged_the_same(place.path());
 }
 
+/// The public records take more than 1 MiB here, once prepared, and so do the private ones.
+#[test]
+fn a_run_with_public_data_on_the_disk_is_judged_the_same() {
+    let place = place();
+    fs::write(place.path().join("theirs.csv"), table(ROWS, 1_000_003)).unwrap();
+    assert_judged_the_same(place.path());
+}
+
+#[test]
+fn a_plan_that_trains_trees_on_public_data_says_before_the_start_that_they_do_not_fit() {
+    let place = place();
+    fs::write(place.path().join("theirs.csv"), table(ROWS, 1_000_003)).unwrap();
+    let session = fs::read_to_string(place.path().join("s.ron")).unwrap();
+    let session = session.replace("cnvx_adap", "public_shape").replace(r#""steps": 12"#, "");
+    fs::write(place.path().join("s.ron"), &session).unwrap();
+    let mut command = program::halflight();
+    command.args(["run", "s.ron", "--max-memory", "1M"]).current_dir(place.path());
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the features of all public records in memory"), "{said}");
+    assert!(said.contains("sample: (rows: 100000)"), "{said}");
+    let runs = fs::read_dir(place.path().join(".halflight/runs")).map(Iterator::count);
+    assert_eq!(runs.unwrap_or_default(), 0);
+    // The cure works.
+    let session = session.replace("file(\"theirs.csv\")", "file(\"theirs.csv\"), sample: (rows: 900)");
+    fs::write(place.path().join("s.ron"), session).unwrap();
+    told(place.path(), &["run", "s.ron"], Some("1M"));
+}
+
 /// The same table with two columns of text: a few wards, and notes, of which the last are long.
 fn with_texts(table: &str, long: usize) -> String {
     let rows = table.lines().count() - 1;

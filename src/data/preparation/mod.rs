@@ -304,13 +304,23 @@ impl Preparation {
         prepare: impl Fn(&[usize], &Table) -> Result<Dataset> + Sync + Send,
     ) -> Result<PublicData> {
         let rows: Vec<usize> = (0..table.rows()).collect();
-        let fits = memory::check(self.bytes_of(table)).is_ok();
-        let Some(space) = table.space().filter(|_| !fits) else {
+        let Some(space) = table.space() else {
             return prepare(&rows, table).map(PublicData::from);
         };
-        let mut features = DoublesOnDisk::beside(space, self.dimension())?;
-        let all = in_parts(table, &rows, PART, prepare, &mut |part| features.append(part))?;
-        Ok(all.with_features(Doubles::Disk(features)))
+        let dimension = self.dimension();
+        if self.bytes_of(table) > memory::much() {
+            let mut features = DoublesOnDisk::beside(space, dimension)?;
+            let all = in_parts(table, &rows, PART, prepare, &mut |part| features.append(part))?;
+            return Ok(all.with_features(Doubles::Disk(features)));
+        }
+        let mut numbers = Vec::with_capacity(dimension * rows.len());
+        let mut take = |part: &Matrix| {
+            numbers.extend_from_slice(part.as_slice());
+            Ok(())
+        };
+        let all = in_parts(table, &rows, PART, prepare, &mut take)?;
+        let features = Matrix::from_vec(dimension, numbers.len() / dimension, numbers);
+        Ok(all.with_features(features.into()))
     }
 
     /// Prepares `size` rows at a time, finishes each part, and puts the parts together: on the disk,
