@@ -145,7 +145,6 @@ impl PublicData {
         memory::check(self.features.on_disk()).map_err(|error| {
             error
                 .within("the method needs the features of all public records in memory")
-                .at(format!("public dataset '{}'", self.name))
                 .cure(
                     "take a part of them, such as `sample: (rows: 100000)` on the dataset, or \
                      choose a method that reads them in parts, such as the profiled ones",
@@ -306,7 +305,8 @@ impl<F> Dataset<F> {
     }
 
     fn map_features<G>(self, other: impl FnOnce(F) -> G) -> Dataset<G> {
-        let Self { name, features, feature_names, target, classes, bounds, clipped, persons } = self;
+        let Self { name, features, feature_names, target, classes, bounds, clipped, persons } =
+            self;
         let features = other(features);
         Dataset { name, features, feature_names, target, classes, bounds, clipped, persons }
     }

@@ -434,8 +434,7 @@ impl<'a> Parts<'a> {
                 (preparation, scores) = (with_score, Some(own));
             }
         }
-        let mut public =
-            preparation.apply_public(&train, ("public", !foreign), scores.as_ref())?;
+        let mut public = preparation.apply_public(&train, ("public", !foreign), scores.as_ref())?;
         let holdout = if *foreign {
             preparation.apply_public(&test, ("public hold-out", false), None)?
         } else {

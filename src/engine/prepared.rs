@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::adapt::PublicPredictor;
 use crate::data::{
-    Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData,
-    PublicRecords, Table,
+    Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData, PublicRecords,
+    Table,
 };
 use crate::error::Result;
 use crate::privacy::Private;

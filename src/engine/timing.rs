@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crate::adapt::{self, Companion, Problem, Run, Step};
 use crate::data::{Bounded, Classes, Dataset, Persons};
-use crate::numeric::columns::ExampleColumns;
 use crate::error::{Error, Result};
+use crate::numeric::columns::ExampleColumns;
 use crate::privacy::{Private, Spender, Watch};
 use crate::session::PlanDefinition;
 

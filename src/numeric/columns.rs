@@ -15,6 +15,7 @@ use std::sync::Arc;
 use nalgebra::DVectorView;
 use pulp::Arch;
 
+use super::parallel::share_out;
 use super::{Matrix, Vector, parallel};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
@@ -23,6 +24,8 @@ use crate::files::scratch::Scratch;
 const STRETCH: usize = 2048;
 /// Numbers that are read from the disk at once.
 const READ_AHEAD: usize = 1 << 16;
+/// Numbers that a thread looks at before it takes the next ones.
+const MAPPED: usize = 1 << 17;
 /// Kernels take so many short examples at once, and so many long ones.
 const SHORT: usize = 16;
 const LONG: usize = 4;
@@ -156,11 +159,24 @@ pub trait ExampleColumns: Clone + Send + Sync {
     }
 
     /// Something of every example.
-    fn map_each<T>(&self, mut of: impl FnMut(&[f64]) -> T) -> Vec<T> {
-        let mut found = Vec::with_capacity(self.count());
-        self.each(|_, example| found.push(of(example)));
-        // Without features there is nothing to visit.
-        found.extend((found.len()..self.count()).map(|_| of(&[])).collect::<Vec<_>>());
+    fn map_each<T: Clone + Default + Send>(&self, of: impl Fn(&[f64]) -> T + Sync) -> Vec<T> {
+        let dimension = self.dimension();
+        if dimension == 0 {
+            return vec![of(&[]); self.count()];
+        }
+        let part = (MAPPED / dimension).max(1);
+        let mut found = vec![T::default(); self.count()];
+        let jobs = found.chunks_mut(part).enumerate().collect();
+        share_out(jobs, parallel::threads(), &|(at, slots): (usize, &mut [T])| {
+            let (first, mut room) = (at * part, Vec::new());
+            for range in self.stretches(first..first + slots.len()) {
+                let slots = &mut slots[range.start - first..];
+                let examples = self.read(range, &mut room).chunks_exact(dimension);
+                for (slot, example) in slots.iter_mut().zip(examples) {
+                    *slot = of(example);
+                }
+            }
+        });
         found
     }
 

@@ -165,7 +165,9 @@ impl fmt::Debug for Doubles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(all) => all.fmt(f),
-            Self::Disk(disk) => write!(f, "{} × {} numbers on the disk", disk.dimension, disk.count),
+            Self::Disk(disk) => {
+                write!(f, "{} × {} numbers on the disk", disk.dimension, disk.count)
+            }
         }
     }
 }

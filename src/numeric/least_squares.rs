@@ -3,7 +3,7 @@
 use super::columns::ExampleColumns;
 use super::positive::cholesky;
 use super::symmetric::{eigen, outer_sum};
-use super::{Matrix, Vector};
+use super::{Matrix, Vector, fused, parallel};
 
 /// Eigenvalues below this share of the largest count as zero.
 const RANK_TOLERANCE: f64 = 1e-13;
@@ -28,13 +28,9 @@ impl NormalEquations {
         target: &[f64],
         weight: impl Fn(usize) -> f64 + Copy + Sync,
     ) -> Self {
-        let mut moment = Vector::zeros(features.dimension());
-        features.each(|at, example| {
-            let factor = weight(at) * target[at];
-            for (sum, x) in moment.iter_mut().zip(example) {
-                *sum += factor * x;
-            }
-        });
+        let anywhere = Vector::zeros(features.dimension());
+        let slope = |at: usize, _| weight(at) * target[at];
+        let moment = fused::gradient(features, &anywhere, parallel::threads(), slope);
         Self { gram: outer_sum(features, weight), moment }
     }
 
@@ -94,11 +90,7 @@ impl NormalEquations {
 
 /// argmin (1/n)Σ(xᵢ·w − yᵢ)² + ridge·‖w‖² for fewer examples than features: w = Xa with (XᵀX +
 /// n·ridge)a = y, which has one row per example. `None` as for [`NormalEquations::ridge`].
-pub fn ridge_of_few(
-    features: &impl ExampleColumns,
-    target: &[f64],
-    ridge: f64,
-) -> Option<Vector> {
+pub fn ridge_of_few(features: &impl ExampleColumns, target: &[f64], ridge: f64) -> Option<Vector> {
     let features = &features.doubles(0..features.count());
     let mut system = features.tr_mul(features);
     for k in 0..system.nrows() {

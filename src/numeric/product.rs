@@ -67,7 +67,7 @@ const NARROWEST: usize = 128;
 
 /// Columns of a Gram matrix that are computed at once; for a large one twice as many, because the
 /// other factor is packed for each panel.
-const PANEL: usize = 128;
+pub const PANEL: usize = 128;
 const LARGE: usize = 8 * PANEL;
 
 /// `data`, column by column, as `rows` × `columns`.

@@ -1,12 +1,13 @@
 //! Symmetric matrices: sums of outer products, quadratic forms, eigenvalues, packing.
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
+use std::ops::Range;
 
 use nalgebra::DMatrixView;
 
 use super::columns::ExampleColumns;
-use super::parallel::{share_out, threads_for};
-use super::product::{Strided, multiply, symmetric_by_panels, transposed};
+use super::parallel::{self, share_out, threads_for};
+use super::product::{PANEL, Strided, multiply, symmetric_by_panels, transposed};
 use super::{Matrix, Vector};
 
 pub use super::eigen::eigen;
@@ -15,6 +16,10 @@ pub use super::norm::spectral_norm;
 /// Examples that are multiplied at once: enough for the matrix kernel, few enough for their copy to
 /// stay in the cache without a second data matrix.
 const BLOCK: usize = 512;
+
+/// A part of many short examples has at least so many, and there are no more parts than this.
+const LEAST_PART: usize = 1 << 13;
+const MOST_PARTS: usize = 256;
 
 /// Σ wᵢ·xᵢxᵢᵀ over the columns of `features`. ExampleColumns of weight zero are not read,
 /// so they may hold anything.
@@ -28,7 +33,23 @@ pub fn outer_sum(
     weight: impl Fn(usize) -> f64 + Copy + Sync,
 ) -> Matrix {
     let (dimension, count) = (features.dimension(), features.count());
-    let used = (0..count).filter(|i| weight(*i) != 0.0);
+    if dimension > PANEL {
+        return outer_sum_of(features, 0..count, weight);
+    }
+    // Short examples make one panel, which is one thread's work, so parts of them are added up.
+    let part = count.div_ceil(MOST_PARTS).max(LEAST_PART);
+    let sum = |at: usize| outer_sum_of(features, at * part..count.min((at + 1) * part), weight);
+    let parts = parallel::map(count.div_ceil(part), sum).into_iter();
+    parts.reduce(|sum, part| sum + part).unwrap_or_else(|| Matrix::zeros(dimension, dimension))
+}
+
+fn outer_sum_of(
+    features: &impl ExampleColumns,
+    range: Range<usize>,
+    weight: impl Fn(usize) -> f64 + Copy + Sync,
+) -> Matrix {
+    let dimension = features.dimension();
+    let used = range.filter(|i| weight(*i) != 0.0);
     let threads = threads_for(dimension * dimension * used.clone().count() / 2);
     symmetric_by_panels(dimension, threads, |first, rows, panel| {
         let width = panel.len() / rows;

@@ -528,7 +528,8 @@ impl Split {
     fn least_discrepancy(&self, at: &[usize]) -> Result<Vec<f64>> {
         let principal = Principal::of(&self.public.features, MATCHED_DIRECTIONS)
             .ok_or_else(|| Error::failed("the public records have no principal directions"))?;
-        let public = principal.directions.tr_mul(&self.public.select(at).features.doubles(0..at.len()));
+        let public =
+            principal.directions.tr_mul(&self.public.select(at).features.doubles(0..at.len()));
         let private = principal.directions.tr_mul(&self.private.features);
         let moment = bounded_moment(&private, self.public.bounds.feature_norm);
         let within = MATCHED_WITHIN * moment.norm();

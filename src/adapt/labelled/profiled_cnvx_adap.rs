@@ -342,7 +342,10 @@ mod tests {
     }
 
     /// The five records of the reference, with its α.
-    fn reference(kappa: f64, penalty: f64) -> (Profile, ProfiledRecords<Matrix>, ProfiledRecords<Matrix>) {
+    fn reference(
+        kappa: f64,
+        penalty: f64,
+    ) -> (Profile, ProfiledRecords<Matrix>, ProfiledRecords<Matrix>) {
         let golden = golden::adaptation();
         let data = |x: &str, y: &str| {
             records(&example::labelled(golden.records(x), golden.vector(y).as_slice().to_vec()))

@@ -27,12 +27,7 @@ impl Joint {
     }
 
     /// (⟨w, xᵢ⟩ − yᵢ)² at the best w for q.
-    fn losses(
-        &self,
-        features: &impl ExampleColumns,
-        labels: &[f64],
-        q: &Vector,
-    ) -> Option<Vector> {
+    fn losses(&self, features: &impl ExampleColumns, labels: &[f64], q: &Vector) -> Option<Vector> {
         let w = NormalEquations::weighted(features, labels, q.as_slice())
             .in_ball(self.ridge, self.radius)?;
         let scores = features.map_each(|x| score_of(x, &w)).into_iter();

@@ -101,8 +101,7 @@ mod tests {
     }
 
     fn matched(matching: &Matching, moment: &Matrix, iterations: usize) -> Vector {
-        let mut search =
-            Accelerated::from_uniform(matching.public.len(), matching.curvature());
+        let mut search = Accelerated::from_uniform(matching.public.len(), matching.curvature());
         for _ in 0..iterations {
             search.advance(|q| matching.evaluate(moment, q).1);
         }

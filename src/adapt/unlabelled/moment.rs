@@ -49,14 +49,13 @@ fn weighted_moment(
     count: usize,
 ) -> Matrix {
     let n = count as f64 * if planted(Fault::WrongCountOfRecords) { 0.5 } else { 1.0 };
-    // With very many records there is no room for several numbers of each.
-    let mut at = 0;
-    let weights = features.map_each(|example| {
+    let mut weights = features.map_each(|example| {
         let shrunk = shrink_factor(length_of(example), norm);
-        let share = shares.map_or(1.0, |shares| shares[at]);
-        at += 1;
-        if shrunk < LEAST_SHRINKING { 0.0 } else { share * shrunk.powi(2) / n }
+        if shrunk < LEAST_SHRINKING { 0.0 } else { shrunk.powi(2) / n }
     });
+    for (weight, share) in weights.iter_mut().zip(shares.unwrap_or_default()) {
+        *weight *= share;
+    }
     weighted_outer_sum(features, &weights)
 }
 

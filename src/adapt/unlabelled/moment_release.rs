@@ -163,7 +163,9 @@ impl Method for MomentRelease {
             let (radius, ridge) = (settings.lambda, settings.ridge);
             let kernel = match form {
                 ReleasedForm::Dense => None,
-                ReleasedForm::Kernel => Some(Arc::new(Kernel::new(problem.public.whole()?.as_ref())?)),
+                ReleasedForm::Kernel => {
+                    Some(Arc::new(Kernel::new(problem.public.whole()?.as_ref())?))
+                }
             };
             let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
             let (joint, usual_tolerance) = match settings.goal {

@@ -287,9 +287,7 @@ impl Preparation {
             Some(scores) if rows.len() == table.rows() => {
                 self.apply_scored(part, name, with_label, scores)
             }
-            Some(scores) => {
-                self.apply_scored(part, name, with_label, &scores.select_columns(rows))
-            }
+            Some(scores) => self.apply_scored(part, name, with_label, &scores.select_columns(rows)),
         })
     }
 
