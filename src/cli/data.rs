@@ -12,7 +12,7 @@ use super::{look, print_json, print_line};
 use crate::data::csv::Dialect;
 use crate::data::inspect::{Inspection, remarks_on_columns};
 use crate::data::names::shortened;
-use crate::data::read::{self, Overflow, Reading, TableReader, Unwatched};
+use crate::data::read::{Overflow, Reading, TableReader, Unwatched};
 use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::{Assembly, assemble};
@@ -200,11 +200,14 @@ impl Inspect {
     fn tables(&self) -> Result<DataReport> {
         let mut report = DataReport::default();
         let mut first: Option<Table> = None;
+        let overflow = Workspace::of(Path::new("."))?.overflow();
         let unknown = self.files.iter().map(|path| (path, None));
         let public = self.public.iter().map(|path| (path, Some(Role::Public)));
         for (path, role) in unknown.chain(public) {
-            let table = read::read(path, &Reading::Plain, &mut Watched::default())
-                .or_else(|error| readable(path, role, error))?;
+            let reader = TableReader::default().with(overflow.clone());
+            let table = reader
+                .read(path, &Reading::Plain, &mut Watched::default())
+                .or_else(|error| readable(path, role, &overflow, error))?;
             if self.show_values && role.is_none() {
                 look::note_file(path, Source::File, LOOKED)?;
             }
@@ -306,11 +309,12 @@ impl Inspect {
 }
 
 /// A private file may have unreadable records; the error gives the place of the first one.
-fn readable(path: &Path, role: Option<Role>, error: Error) -> Result<Table> {
+fn readable(path: &Path, role: Option<Role>, overflow: &Overflow, error: Error) -> Result<Table> {
     if role == Some(Role::Public) {
         return Err(error);
     }
-    let Ok(mut table) = read::read_private(path, &Reading::Plain, &mut Unwatched) else {
+    let reader = TableReader::private().with(overflow.clone());
+    let Ok(mut table) = reader.read(path, &Reading::Plain, &mut Unwatched) else {
         return Err(error);
     };
     table.remarks.push(unread(&error));

@@ -35,7 +35,7 @@ fn open_session(path: &Path) -> Result<()> {
 fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
     let found = files.iter().map(|path| {
-        let table = crate::data::read::read_for_columns(path)?;
+        let table = crate::data::read::read_for_columns(path, &workspace.overflow())?;
         family::FamilyFile::of(path.display().to_string(), &table)
     });
     let found = found.collect::<Result<Vec<_>>>()?;

@@ -143,12 +143,10 @@ impl PublicData {
     /// Refuses features that [`Self::whole`] would refuse.
     pub fn fit_into_memory(&self) -> Result<()> {
         memory::check(self.features.on_disk()).map_err(|error| {
-            error
-                .within("the method needs the features of all public records in memory")
-                .cure(
-                    "take a part of them, such as `sample: (rows: 100000)` on the dataset, or \
+            error.within("the method needs the features of all public records in memory").cure(
+                "take a part of them, such as `sample: (rows: 100000)` on the dataset, or \
                      choose a method that reads them in parts, such as the profiled ones",
-                )
+            )
         })
     }
 }

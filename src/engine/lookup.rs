@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::data::read::{self, Format, Reading};
+use crate::data::read::{self, Format, Overflow, Reading};
 use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
@@ -134,7 +134,12 @@ impl Schema {
 }
 
 /// A quick look at the beginning of a text file with this role, if it has one.
-pub fn glance(path: &Path, role: Option<Role>, look: Option<&Watch>) -> Result<Schema> {
+pub fn glance(
+    path: &Path,
+    role: Option<Role>,
+    look: Option<&Watch>,
+    overflow: &Overflow,
+) -> Result<Schema> {
     let failed = |error: std::io::Error| Error::io("read the file", path, &error);
     let size = std::fs::metadata(path).map_err(failed)?.len();
     let (bytes, whole) = read::beginning(path, GLANCE)?;
@@ -145,7 +150,7 @@ pub fn glance(path: &Path, role: Option<Role>, look: Option<&Watch>) -> Result<S
             return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
                 .cure("press Enter to read it and see its columns"));
         }
-        let table = read::read_for_columns(path)?;
+        let table = read::read_for_columns(path, overflow)?;
         return Ok(Schema::of(table, true, role, look));
     }
     if !whole && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
@@ -502,7 +507,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("small.csv");
         std::fs::write(&path, "age,word\n61,secret\n47,two,too many\n").unwrap();
-        let cells = |role, look| glance(&path, role, look).unwrap().cells;
+        let cells =
+            |role, look| glance(&path, role, look, &Overflow::to(directory.path())).unwrap().cells;
         let (open, sealed) = (Watch::open(), Watch::sealed());
         assert!(
             matches!(cells(Some(Role::Public), None), FirstCells::Public(rows) if rows.rows.len() == 2)
@@ -529,7 +535,7 @@ mod tests {
             .unwrap();
         packed.finish().unwrap();
         assert!(std::fs::metadata(&path).unwrap().len() > GLANCE);
-        let schema = glance(&path, None, None).unwrap();
+        let schema = glance(&path, None, None, &Overflow::to(directory.path())).unwrap();
         assert!(!schema.whole && schema.rows > 1000 && schema.columns.len() == 2);
     }
 
@@ -539,7 +545,7 @@ mod tests {
         let path = directory.path().join("long.csv");
         let rows: Vec<String> = (0..20_000).map(|row| format!("{row},word{row}")).collect();
         std::fs::write(&path, format!("number,word\n{}\n", rows.join("\n"))).unwrap();
-        let schema = glance(&path, None, None).unwrap();
+        let schema = glance(&path, None, None, &Overflow::to(directory.path())).unwrap();
         assert!(!schema.whole && schema.rows > 1000);
         assert!(schema.columns[0].numeric && !schema.columns[1].numeric);
         std::fs::create_dir(directory.path().join("zoo")).unwrap();

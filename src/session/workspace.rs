@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::preferences::UserDirectories;
 use super::{resumption, secret};
+use crate::data::read::Overflow;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::Ledger;
@@ -126,6 +127,12 @@ impl Workspace {
 
     pub fn run_directory(&self, run: &RunId) -> PathBuf {
         self.folder.join("runs").join(&run.0)
+    }
+
+    /// Where a table that is only looked at goes, if it is too large for memory. No folder is made for
+    /// that.
+    pub fn overflow(&self) -> Overflow {
+        Overflow::to(if self.folder.is_dir() { &self.folder } else { &self.base })
     }
 
     /// Absolute path of a data file.

@@ -184,9 +184,11 @@ pub fn read_plainly(path: &Path) -> Result<Table> {
 
 /// Reads a file to see its columns, before it is known whether it is private: an unreadable record
 /// does not stop the reading.
-pub fn read_for_columns(path: &Path) -> Result<Table> {
-    read_plainly(path)
-        .or_else(|error| read_private(path, &Reading::Plain, &mut Unwatched).map_err(|_| error))
+pub fn read_for_columns(path: &Path, overflow: &Overflow) -> Result<Table> {
+    let read = |reader: TableReader| {
+        reader.with(overflow.clone()).read(path, &Reading::Plain, &mut Unwatched)
+    };
+    read(TableReader::default()).or_else(|error| read(TableReader::private()).map_err(|_| error))
 }
 
 /// Reads bytes that are in memory; `origin` serves as their file's name.

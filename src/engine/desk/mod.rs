@@ -235,7 +235,8 @@ impl Clerk {
                 self.tray.put(DeskReport::Listing(listing));
             }
             Request::Inspect(file) => {
-                let table = data::read::read_for_columns(&self.workspace.resolve(&file))?;
+                let path = self.workspace.resolve(&file);
+                let table = data::read::read_for_columns(&path, &self.workspace.overflow())?;
                 let columns = dataset::column_kinds(&table);
                 let inspection = Inspection::of(&table, false)?;
                 // A session can be moved with its data: below its directory, paths are relative.
@@ -253,7 +254,12 @@ impl Clerk {
                 self.tray.put(DeskReport::Listing(listing));
             }
             Request::Glance { file, look } => {
-                let schema = lookup::glance(&file, self.role_of(&file), look.as_ref());
+                let schema = lookup::glance(
+                    &file,
+                    self.role_of(&file),
+                    look.as_ref(),
+                    &self.workspace.overflow(),
+                );
                 self.tray.put(DeskReport::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
