@@ -1,9 +1,8 @@
 //! Principal directions of the columns of a matrix.
 
 use super::columns::{ExampleColumns, mean_of};
-use super::product::{inner_products, plain, product};
-use super::symmetric::{eigen, outer_sum};
-use super::{Matrix, Vector};
+use super::product::{inner_products, plain, product, transposed};
+use super::{Matrix, Vector, symmetric};
 
 /// Directions with less than this share of the largest one's energy are rounding noise.
 const LEAST: f64 = 1e-12;
@@ -46,10 +45,13 @@ impl Principal {
         } else {
             let blocks = (0..examples).step_by(BLOCK);
             blocks.fold(Matrix::zeros(dimension, dimension), |sum, first| {
-                sum + outer_sum(&centred(first..examples.min(first + BLOCK)), |_| 1.0)
+                let block = centred(first..examples.min(first + BLOCK));
+                let (numbers, count) = (block.as_slice(), block.ncols());
+                let across = transposed(numbers, dimension, count);
+                sum + product(&plain(numbers, dimension, count), &across)
             })
         };
-        let (values, vectors) = eigen(&(share * moment))?;
+        let (values, vectors) = symmetric::eigen(&(share * moment))?;
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
         let energies: Vec<f64> = order.iter().map(|i| values[*i].max(0.0)).collect();

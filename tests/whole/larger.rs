@@ -168,6 +168,16 @@ fn a_run_on_texts_is_judged_the_same_on_the_disk_whatever_the_length_of_a_record
 }
 
 #[test]
+fn a_look_at_a_file_is_the_same_on_the_disk_and_leaves_nothing_there() {
+    let place = place();
+    let look = |memory| told(place.path(), &["data", "inspect", "ours.csv"], memory);
+    let names = || fs::read_dir(place.path()).unwrap().count();
+    let before = names();
+    assert_eq!(look(Some("1M")), look(None));
+    assert_eq!(names(), before);
+}
+
+#[test]
 fn predictions_of_a_table_on_the_disk_are_the_same_file() {
     let place = place();
     let run = told(place.path(), &["run", "s.ron", "--json"], None);
