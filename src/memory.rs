@@ -32,6 +32,14 @@ pub fn allow(bytes: u64) {
     ALLOWED.store(bytes.max(1), Ordering::Relaxed);
 }
 
+/// What the user allowed, as an option for another process that works for this one.
+pub fn as_option() -> Option<String> {
+    match ALLOWED.load(Ordering::Relaxed) {
+        0 => None,
+        bytes => Some(format!("--max-memory={bytes}")),
+    }
+}
+
 /// Refuses a table that would take more memory than is allowed or free.
 pub fn check(bytes: u64) -> Result<()> {
     let allowed = ALLOWED.load(Ordering::Relaxed);
@@ -102,6 +110,9 @@ pub fn parse(text: &str) -> std::result::Result<u64, String> {
 
 /// For readers: `3.2 GiB`.
 pub fn words(bytes: u64) -> String {
+    if bytes < 1 << 10 {
+        return format!("{bytes} bytes");
+    }
     let (number, unit) = match bytes as f64 {
         bytes if bytes < 1e6 => (bytes / f64::from(1 << 10), "KiB"),
         bytes if bytes < 1e9 => (bytes / f64::from(1 << 20), "MiB"),
@@ -221,6 +232,13 @@ mod tests {
         assert_eq!(left_in(folder.path(), files), Some(700));
         write("memory.max", "max\n");
         assert_eq!(left_in(folder.path(), files), None);
+    }
+
+    #[test]
+    fn few_bytes_are_told_as_bytes() {
+        for (bytes, told) in [(3, "3 bytes"), (2048, "2.0 KiB"), (3 << 20, "3.0 MiB")] {
+            assert_eq!(words(bytes), told);
+        }
     }
 
     #[test]

@@ -214,7 +214,9 @@ fn trained(
     plain: &Preparation,
     rows: PublicRows<'_>,
 ) -> Result<(ScoreSource, Matrix)> {
-    let features = plain.standardised(rows.table)?;
+    let features = plain
+        .standardised(rows.table)
+        .map_err(|error| error.within("`public_predictor` trains on all public records at once"))?;
     if features.nrows() > MOST_FEATURES {
         return Err(Error::usage(format!(
             "the data have {} features, and a public predictor is trained on {MOST_FEATURES} at most",

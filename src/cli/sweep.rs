@@ -15,6 +15,7 @@ use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::engine::sweep::{self, Planned, SweepOrder};
 use crate::engine::{Control, PreparedStore, Summary};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::numeric::parallel;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
@@ -222,7 +223,7 @@ impl Sweep {
         let commands: Vec<String> = (0..tasks)
             .map(|index| {
                 let task = sweep.join("tasks").join(format!("{index:04}"));
-                format!("{} sweep --task {}", quoted(&program), quoted(&task))
+                format!("{} sweep --task {}{}", quoted(&program), quoted(&task), limit())
             })
             .collect();
         if self.json {
@@ -238,9 +239,10 @@ impl Sweep {
 
     fn job_array<'a>(&'a self, sweep: &'a Path, tasks: usize) -> Result<JobArray<'a>> {
         let command = format!(
-            "{} sweep --task {}/\"$(printf %04d \"$SLURM_ARRAY_TASK_ID\")\"",
+            "{} sweep --task {}/\"$(printf %04d \"$SLURM_ARRAY_TASK_ID\")\"{}",
             quoted(&program()?),
             quoted(&sweep.join("tasks")),
+            limit(),
         );
         Ok(JobArray { folder: sweep, tasks, options: &self.sbatch, command })
     }
@@ -433,6 +435,11 @@ fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
 fn default_directory(workspace: &Workspace) -> PathBuf {
     let time = crate::clock::now().strftime("%Y%m%d-%H%M%S");
     workspace.folder().join("sweeps").join(format!("{time}-{:04x}", std::process::id() & 0xffff))
+}
+
+/// The memory that this process may use, for the tasks.
+fn limit() -> String {
+    memory::as_option().map(|option| format!(" {option}")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ use crate::memory;
 /// So many chosen vectors are in memory, whatever they were chosen from: those that are prepared
 /// together.
 const FEW: usize = 1 << 12;
+/// Numbers that are read at once.
+const READ_AHEAD: usize = 1 << 14;
 
 /// Numbers in the precision in which they were read. NaN stands for a missing one.
 #[derive(Clone)]
@@ -247,6 +249,32 @@ impl Vectors {
             Stored::Numbers(Values::F64(values)) => RowVector::F64(&values[range]),
             Stored::Bytes(bytes) => RowVector::U8(&bytes[range]),
             Stored::Disk(disk) => RowVector::Disk(&disk.numbers, range.start, self.width),
+        }
+    }
+
+    /// Visits the vectors of all rows in order.
+    pub fn each(&self, mut visit: impl FnMut(usize, &[f64])) {
+        let (mut room, rows) = (Vec::new(), (READ_AHEAD / self.width).max(1));
+        for first in (0..self.len()).step_by(rows) {
+            let last = self.len().min(first + rows);
+            let range = first * self.width..last * self.width;
+            let numbers = match &self.stored {
+                Stored::Disk(disk) => disk.numbers.read(range, &mut room),
+                kept => {
+                    room.clear();
+                    match kept {
+                        Stored::Bytes(bytes) => {
+                            room.extend(bytes[range].iter().copied().map(f64::from));
+                        }
+                        Stored::Numbers(values) => room.extend(range.map(|at| values.get(at))),
+                        Stored::Disk(_) => {}
+                    }
+                    &room
+                }
+            };
+            for (row, vector) in (first..).zip(numbers.chunks_exact(self.width)) {
+                visit(row, vector);
+            }
         }
     }
 

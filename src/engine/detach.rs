@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
 use crate::files::{self, step};
+use crate::memory;
 
 /// The output of the process, beside the run's other files.
 const LOG: &str = "headless.log";
@@ -18,7 +19,7 @@ pub fn go_on(run: &Path, pace: Option<f64>) -> Result<()> {
         .map_err(|error| Error::io("begin the log of the run", &path, &error).cure(by_hand()))?;
     let started = std::env::current_exe().and_then(|program| {
         let mut command = Command::new(program);
-        command.args(["run", "--resume"]).arg(run);
+        command.args(["run", "--resume"]).arg(run).args(memory::as_option());
         if let Some(pace) = pace {
             command.arg("--pace").arg(pace.to_string());
         }

@@ -104,7 +104,7 @@ impl ExampleColumns for Doubles {
     }
 
     fn stretch(&self) -> usize {
-        (STRETCH / self.dimension().max(1)).next_multiple_of(TOGETHER)
+        (STRETCH / self.dimension().max(1)).max(1).next_multiple_of(TOGETHER)
     }
 
     fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64] {
@@ -169,5 +169,62 @@ impl fmt::Debug for Doubles {
                 write!(f, "{} × {} numbers on the disk", disk.dimension, disk.count)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::columns::{largest_square, length_of, mean_of, sum_of_squares};
+    use crate::numeric::least_squares::NormalEquations;
+    use crate::numeric::principal::Principal;
+    use crate::numeric::symmetric::{outer_sum, quadratic_forms};
+
+    /// The same examples in memory and on the disk, where they were written in two pieces.
+    fn both(dimension: usize, count: usize) -> [Doubles; 2] {
+        let all = Matrix::from_fn(dimension, count, |i, j| ((3 + i * 7 + j * 5) as f64).sin());
+        let folder = tempfile::tempdir().unwrap();
+        let other = Scratch::create_in(folder.path()).unwrap();
+        let mut disk = DoublesOnDisk::beside(&other, dimension).unwrap();
+        let first = count / 3;
+        disk.append(&all.columns(0, first).into_owned()).unwrap();
+        disk.append(&all.columns(first, count - first).into_owned()).unwrap();
+        [all.into(), Doubles::Disk(disk)]
+    }
+
+    #[test]
+    fn examples_are_the_same_in_memory_and_on_the_disk() {
+        for (dimension, count) in [(1, 7), (5, 9000), (130, 400), (20_000, 3), (4, 0)] {
+            let [memory, disk] = both(dimension, count);
+            assert!(memory == disk);
+            assert_eq!((disk.dimension(), disk.count()), (dimension, count));
+            assert_eq!(*memory.whole(), *disk.whole());
+            assert_eq!((memory.on_disk(), disk.on_disk()), (0, (8 * dimension * count) as u64));
+            assert_eq!(memory.map_each(<[f64]>::to_vec), disk.map_each(<[f64]>::to_vec));
+            let from = [count.checked_sub(1), None, (count > 0).then_some(0)];
+            assert!(memory.pick(from.into_iter()) == disk.pick(from.into_iter()));
+            let covered: Vec<usize> = disk.stretches(0..count).flatten().collect();
+            assert_eq!(covered, (0..count).collect::<Vec<_>>());
+        }
+        let [memory, _] = both(5, 40);
+        let [_, longer] = both(5, 41);
+        assert!(memory != longer);
+    }
+
+    #[test]
+    fn sums_over_examples_are_the_same_to_the_last_bit() {
+        // Enough for parts on several threads.
+        let [memory, disk] = both(6, 200_000);
+        let labels: Vec<f64> = (0..200_000).map(|i| f64::from(i % 11)).collect();
+        let found = |of: &Doubles| {
+            let equations = NormalEquations::mean(of, &labels);
+            let form = outer_sum(of, |i| (i % 3) as f64);
+            let principal = Principal::centred(of, 3).unwrap();
+            let lengths = of.map_each(length_of);
+            let sums = (mean_of(of), sum_of_squares(of), largest_square(of));
+            let forms = quadratic_forms(of, &form);
+            (equations.gram, equations.moment, form, principal, lengths, sums, forms)
+        };
+        assert!(found(&memory) == found(&disk));
     }
 }

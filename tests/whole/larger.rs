@@ -52,17 +52,25 @@ fn told(place: &Path, arguments: &[&str], memory: Option<&str>) -> String {
 
 /// The same numbers as arrays in single precision.
 fn arrays(rows: usize, shift: usize) -> Vec<u8> {
+    let bytes = |number: &str| number.parse::<f32>().unwrap().to_le_bytes();
+    arrays_of(safetensors::Dtype::F32, bytes, rows, shift)
+}
+
+/// The same in another precision.
+fn arrays_of<const SIZE: usize>(
+    kind: safetensors::Dtype,
+    bytes: impl Fn(&str) -> [u8; SIZE],
+    rows: usize,
+    shift: usize,
+) -> Vec<u8> {
     let table = table(rows, shift);
     let (mut features, mut labels) = (Vec::new(), Vec::new());
     for line in table.lines().skip(1) {
         let (numbers, label) = line.rsplit_once(',').unwrap();
-        let bytes = |number: &str| number.parse::<f32>().unwrap().to_le_bytes();
-        features.extend(numbers.split(',').flat_map(bytes));
+        features.extend(numbers.split(',').flat_map(&bytes));
         labels.extend(bytes(label));
     }
-    let array = |shape, bytes| {
-        safetensors::tensor::TensorView::new(safetensors::Dtype::F32, shape, bytes).unwrap()
-    };
+    let array = |shape, bytes| safetensors::tensor::TensorView::new(kind, shape, bytes).unwrap();
     let arrays = [("x", array(vec![rows, 8], &features)), ("y", array(vec![rows], &labels))];
     safetensors::serialize(arrays, None).unwrap()
 }
@@ -114,6 +122,19 @@ fn a_run_with_public_data_on_the_disk_is_judged_the_same() {
 }
 
 #[test]
+fn a_run_with_public_arrays_of_doubles_on_the_disk_is_judged_the_same() {
+    let place = place();
+    let bytes = |number: &str| number.parse::<f64>().unwrap().to_le_bytes();
+    for (name, rows, shift) in [("ours", ROWS, 0), ("theirs", MANY, 1_000_003)] {
+        let arrays = arrays_of(safetensors::Dtype::F64, bytes, rows, shift);
+        fs::write(place.path().join(format!("{name}.safetensors")), arrays).unwrap();
+    }
+    let session = fs::read_to_string(place.path().join("s.ron")).unwrap();
+    fs::write(place.path().join("s.ron"), session.replace(".csv", ".safetensors")).unwrap();
+    assert_judged_the_same(place.path(), "3M");
+}
+
+#[test]
 fn a_plan_that_trains_trees_on_public_data_says_before_the_start_that_they_do_not_fit() {
     let place = place();
     fs::write(place.path().join("theirs.csv"), table(MANY, 1_000_003)).unwrap();
@@ -126,7 +147,7 @@ fn a_plan_that_trains_trees_on_public_data_says_before_the_start_that_they_do_no
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("the features of all public records in memory"), "{said}");
-    assert!(said.contains("sample: (rows: 100000)"), "{said}");
+    assert!(said.contains("sample: (rows: 50000)"), "{said}");
     let runs = fs::read_dir(place.path().join(".halflight/runs")).map(Iterator::count);
     assert_eq!(runs.unwrap_or_default(), 0);
     // The cure works.

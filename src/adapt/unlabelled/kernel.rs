@@ -25,6 +25,7 @@ use std::sync::Arc;
 use super::moment::frobenius_sensitivity;
 use crate::adapt::ProblemShape;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::numeric::columns::ExampleColumns;
 use crate::numeric::pairwise::Pairwise;
 use crate::numeric::positive::cholesky;
@@ -59,6 +60,20 @@ pub(super) struct FormSearch {
 /// Whether the kernel form is the cheaper one.
 pub(super) fn pays(shape: &ProblemShape) -> bool {
     shape.dimension.pow(2) > shape.public_records && shape.public_records <= MOST_RECORDS
+}
+
+/// Refuses so many public records that G, its shifted copy and L take more memory than there is. For
+/// the number that is chosen automatically they take 216 MB.
+pub(super) fn fits_into_memory(records: usize) -> Result<()> {
+    if records <= MOST_RECORDS {
+        return Ok(());
+    }
+    let numbers = 3 * (records as u64).saturating_mul(records as u64);
+    memory::check(numbers.saturating_mul(size_of::<f64>() as u64)).map_err(|error| {
+        error
+            .within("the kernel form keeps a number for every two public records")
+            .cure("choose form: \"dense\", or fewer public records, such as `public_records: 3000`")
+    })
 }
 
 impl Kernel {
@@ -135,6 +150,14 @@ mod tests {
     use crate::adapt::unlabelled::matching::Matching;
     use crate::adapt::unlabelled::moment::bounded_moment;
     use crate::numeric::accelerated::{Accelerated, simplex_gap};
+
+    #[test]
+    fn more_records_than_a_kernel_matrix_can_hold_are_refused() {
+        fits_into_memory(100).unwrap();
+        let error = fits_into_memory(100_000_000).unwrap_err().to_string();
+        assert!(error.contains("every two public records") && error.contains("dense"), "{error}");
+        assert!(fits_into_memory(usize::MAX).is_err());
+    }
 
     #[test]
     fn it_is_the_same_problem_as_matching_the_moment() {

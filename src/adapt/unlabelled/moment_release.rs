@@ -153,6 +153,7 @@ impl Method for MomentRelease {
         let form = form(&problem.shape, settings)?;
         if form == ReleasedForm::Kernel {
             problem.public.fit_into_memory()?;
+            kernel::fits_into_memory(problem.public.len())?;
         }
         let (plan, release) = plan(&problem.shape, form, settings.iterations);
         let steps = plan.steps;

@@ -50,7 +50,7 @@ pub(super) fn vectors<'a>(
     column: &str,
     width: usize,
     gaps: Gaps,
-) -> Result<Cow<'a, Vectors>> {
+) -> Result<&'a Vectors> {
     let found = table.column(column)?;
     let Column::Vectors(vectors) = found else {
         return Err(unlike_vectors(table, column, width, found));
@@ -62,7 +62,7 @@ pub(super) fn vectors<'a>(
         Some((row, position)) => Err(Error::failed("expected a number, found a missing value")
             .at(format!("{}, column '{column}[{position}]'", table.place(row)))
             .cure("filter such rows out, or leave the column out of the features")),
-        None => vectors.whole().map_err(|error| error.at(table.origin.clone())),
+        None => Ok(vectors),
     }
 }
 

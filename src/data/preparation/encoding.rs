@@ -133,7 +133,8 @@ impl Encoding {
                 Ok(Coded::Codes(table.column(column)?.cells().map(code).collect()))
             }
             Self::Vector { column, scales } => {
-                vectors(table, column, scales.len(), gaps).map(Coded::Vectors)
+                let vectors = vectors(table, column, scales.len(), gaps)?.whole();
+                vectors.map(Coded::Vectors).map_err(|error| error.at(table.origin.clone()))
             }
         }
     }

@@ -487,7 +487,10 @@ impl Preparation {
                 error
                     .within("its prepared features are needed in memory, all at once")
                     .at(table.origin.clone())
-                    .cure("take a part of them, such as `sample: (rows: 100000)` on the dataset")
+                    .cure(
+                        "take some of the rows, with `sample: (rows: 50000)` on each public dataset \
+                         of the session file, or allow more memory, such as --max-memory 16G",
+                    )
             })?;
         }
         let mut features = Matrix::zeros(self.dimension(), table.rows());
@@ -700,6 +703,16 @@ fn standardise(public: &Table, encodings: &mut [Encoding], gaps: Gaps) -> Result
     let rows = public.rows();
     let mut squares = vec![0.0; rows];
     for encoding in encodings {
+        if let Encoding::Vector { column, scales } = encoding {
+            let vectors = cells::vectors(public, column, scales.len(), gaps)?;
+            *scales = Standardisation::of_vectors(vectors);
+            vectors.each(|row, vector| {
+                for (scale, x) in scales.iter().zip(vector) {
+                    squares[row] += scale.apply(*x).clamp(-LARGEST, LARGEST).powi(2);
+                }
+            });
+            continue;
+        }
         let coded = encoding.read(public, gaps)?;
         for (feature, scale) in encoding.scales_mut().iter_mut().enumerate() {
             *scale = Standardisation::standard((0..rows).map(|row| coded.value(row, feature)));
