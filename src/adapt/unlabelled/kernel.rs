@@ -68,8 +68,8 @@ pub(super) fn fits_into_memory(records: usize) -> Result<()> {
     if records <= MOST_RECORDS {
         return Ok(());
     }
-    let numbers = 3 * (records as u64).saturating_mul(records as u64);
-    memory::check(numbers.saturating_mul(size_of::<f64>() as u64)).map_err(|error| {
+    let numbers = (records as u64).saturating_mul(records as u64);
+    memory::check(numbers.saturating_mul(3 * size_of::<f64>() as u64)).map_err(|error| {
         error
             .within("the kernel form keeps a number for every two public records")
             .cure("choose form: \"dense\", or fewer public records, such as `public_records: 3000`")
