@@ -524,13 +524,15 @@ fn a_table_that_has_no_room_in_memory_is_refused_before_it_takes_any() {
         command.args(["data", "inspect", file, "--max-memory", most]);
         command.current_dir(directory.path()).output().unwrap()
     };
-    for file in ["bomb.csv.gz", "bomb.npz"] {
-        let refused = inspect(file, "30M");
-        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        let room = said.contains("the 30.0 MiB that may be used");
-        assert!(refused.status.code() == Some(1) && room, "{said}");
-        assert!(said.contains(file) && said.contains("--max-memory 16G"), "{said}");
-        let read = inspect(file, "1G");
+    // On the disk, the places of so many lines still take memory; those of an array's rows do not.
+    let file = "bomb.csv.gz";
+    let refused = inspect(file, "30M");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let room = said.contains("the 30.0 MiB that may be used");
+    assert!(refused.status.code() == Some(1) && room, "{said}");
+    assert!(said.contains(file) && said.contains("--max-memory 16G"), "{said}");
+    for (file, most) in [("bomb.csv.gz", "1G"), ("bomb.npz", "30M"), ("bomb.npz", "1G")] {
+        let read = inspect(file, most);
         assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
     }
     let wrong = inspect("bomb.csv.gz", "much");
