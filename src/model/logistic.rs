@@ -1,12 +1,11 @@
 //! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
 
 use super::LinearModel;
-use crate::numeric::columns::{ExampleColumns, score_of};
+use crate::numeric::columns::{ExampleColumns, score_of, view};
 use crate::numeric::damping::damped;
 use crate::numeric::exponential::{exp, ln_1p};
-use crate::numeric::fused::{self, Slopes};
 use crate::numeric::positive::cholesky;
-use crate::numeric::{Matrix, Vector, parallel};
+use crate::numeric::{Matrix, Vector};
 
 const NEWTON_STEPS: usize = 50;
 
@@ -48,37 +47,22 @@ pub fn hessian(features: &impl ExampleColumns, w: &Vector) -> Matrix {
     crate::numeric::symmetric::weighted_outer_sum(features, &weights)
 }
 
-/// Turns scores into slopes of the loss, and adds up the losses.
-struct Margins<'a> {
-    signs: &'a [f64],
-    losses: f64,
-}
-
-impl Slopes for Margins<'_> {
-    // Compiled as a part of the pass, for the instruction set detected at run time.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn slopes(&mut self, first: usize, scores: &mut [f64]) {
-        for (score, y) in scores.iter_mut().zip(&self.signs[first..]) {
-            let (loss, slope) = loss_and_slope(y * *score);
-            self.losses += loss;
-            *score = y * slope;
-        }
-    }
-}
-
 /// argmin (1/n)Σ loss + (ridge/2)·‖w‖², by damped Newton steps. `None` if there is no finite one.
 pub fn ridge_solution(features: &impl ExampleColumns, signs: &[f64], ridge: f64) -> Option<Vector> {
     let share = 1.0 / features.count() as f64;
-    let descend = |w: &Vector| {
-        let margins = || Margins { signs, losses: 0.0 };
-        let (slopes, parts) = fused::with_slopes(features, w, parallel::threads(), margins);
-        let losses: f64 = parts.iter().map(|part| part.losses).sum();
-        (share * losses + 0.5 * ridge * w.norm_squared(), share * slopes + ridge * w)
+    let value = |w: &Vector| {
+        let mut sum = 0.0;
+        features.each(|at, x| sum += loss(signs[at] * score_of(x, w)));
+        share * sum + 0.5 * ridge * w.norm_squared()
     };
     let mut w = Vector::zeros(features.dimension());
-    let (mut current, mut gradient) = descend(&w);
+    let mut current = value(&w);
     for _ in 0..NEWTON_STEPS {
+        let mut gradient = ridge * &w;
+        features.each(|at, x| {
+            let y = signs[at];
+            gradient.axpy(share * y * slope(y * score_of(x, &w)), &view(x), 1.0);
+        });
         let mut system = hessian(features, &w);
         for k in 0..system.nrows() {
             system[(k, k)] += ridge;
@@ -90,11 +74,10 @@ pub fn ridge_solution(features: &impl ExampleColumns, signs: &[f64], ridge: f64)
         }
         let step = |length: f64| {
             let next = &w - length * &direction;
-            let (reached, slope) = descend(&next);
-            (reached, (next, slope))
+            (value(&next), next)
         };
-        let Some((reached, (next, slope))) = damped(current, decrement, step) else { break };
-        (w, current, gradient) = (next, reached, slope);
+        let Some((reached, next)) = damped(current, decrement, step) else { break };
+        (w, current) = (next, reached);
     }
     w.iter().all(|w| w.is_finite()).then_some(w)
 }

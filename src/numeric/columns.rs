@@ -78,10 +78,21 @@ pub fn sums<T: Send>(
     start: impl Fn() -> T + Sync + Send,
     add: impl Fn(usize, &[f64], &mut [f64], &mut T) + Sync + Send,
 ) -> (Vector, Vec<T>) {
+    sums_by(BLOCK, features, length, start, add)
+}
+
+/// The same with blocks of so many examples.
+pub fn sums_by<T: Send>(
+    size: usize,
+    features: &impl ExampleColumns,
+    length: usize,
+    start: impl Fn() -> T + Sync + Send,
+    add: impl Fn(usize, &[f64], &mut [f64], &mut T) + Sync + Send,
+) -> (Vector, Vec<T>) {
     let count = features.count();
     let block = |at: usize| {
         let (mut sum, mut made, mut room) = (Vector::zeros(length), start(), Vec::new());
-        for stretch in features.stretches(at * BLOCK..count.min((at + 1) * BLOCK)) {
+        for stretch in features.stretches(at * size..count.min((at + 1) * size)) {
             let first = stretch.start;
             let examples = features.read(stretch, &mut room);
             for (at, x) in (first..).zip(examples.chunks_exact(features.dimension().max(1))) {
@@ -91,7 +102,7 @@ pub fn sums<T: Send>(
         (sum, made)
     };
     let (parts, made): (Vec<Vector>, Vec<T>) =
-        parallel::map(count.div_ceil(BLOCK), block).into_iter().unzip();
+        parallel::map(count.div_ceil(size), block).into_iter().unzip();
     (parts.iter().fold(Vector::zeros(length), |sum, part| sum + part), made)
 }
 

@@ -1,9 +1,12 @@
 //! Weighted least squares with a ridge, free or in a ball.
 
-use super::columns::ExampleColumns;
+use super::columns::{self, ExampleColumns};
 use super::positive::cholesky;
 use super::symmetric::{eigen, outer_sum};
-use super::{Matrix, Vector, fused, parallel};
+use super::{Matrix, Vector};
+
+/// Numbers that one thread adds up.
+const IN_ORDER: usize = 1 << 20;
 
 /// Eigenvalues below this share of the largest count as zero.
 const RANK_TOLERANCE: f64 = 1e-13;
@@ -28,9 +31,16 @@ impl NormalEquations {
         target: &[f64],
         weight: impl Fn(usize) -> f64 + Copy + Sync,
     ) -> Self {
-        let anywhere = Vector::zeros(features.dimension());
-        let slope = |at: usize, _| weight(at) * target[at];
-        let moment = fused::gradient(features, &anywhere, parallel::threads(), slope);
+        // In the order of the examples, so that the sum is the same on every machine.
+        let add = |at: usize, example: &[f64], sum: &mut [f64], (): &mut ()| {
+            let factor = weight(at) * target[at];
+            for (sum, x) in sum.iter_mut().zip(example) {
+                *sum += factor * x;
+            }
+        };
+        let dimension = features.dimension();
+        let block = (IN_ORDER / dimension.max(1)).max(1);
+        let (moment, _) = columns::sums_by(block, features, dimension, || (), add);
         Self { gram: outer_sum(features, weight), moment }
     }
 
