@@ -339,7 +339,11 @@ impl World {
             (Ok(unfinished), Life::Dead) => unfinished,
             (Ok(_), Life::Alive(_)) if run.carried => return,
             (Ok(_), Life::Over(_)) if damaged => return,
-            (Ok(_), _) => panic!("{} was resumed while it was alive, or after its end", run.id.0),
+            (Ok(_), life) => panic!(
+                "{} was resumed {}; after damage: {damaged}",
+                run.id.0,
+                if matches!(life, Life::Over(_)) { "after its end" } else { "while it was alive" }
+            ),
             (Err(error), life) => {
                 assert!(damaged || !matches!(life, Life::Dead), "{error}");
                 return;
