@@ -144,9 +144,10 @@ impl PublicData {
     pub fn fit_into_memory(&self) -> Result<()> {
         memory::check(self.features.on_disk()).map_err(|error| {
             error.within("the method needs the features of all public records in memory").cure(
-                "choose a method that reads them in parts, such as the profiled ones, take some of \
-                 the rows, with `sample: (rows: 50000)` on each public dataset of the session file, \
-                 or allow more memory, such as --max-memory 16G",
+                "choose a method that reads them in parts, such as profiled_cnvx_adap for numbers or \
+                 profiled_logistic for classes, take some of the rows, with `sample: (rows: 50000)` \
+                 on each public dataset of the session file, or allow more memory, such as \
+                 --max-memory 16G",
             )
         })
     }

@@ -275,7 +275,7 @@ impl Preparation {
     }
 
     /// [`Self::apply`] of public rows, or [`Self::apply_scored`] with these scores. The features are
-    /// on the disk if the table is, and they do not fit into memory.
+    /// on the disk if the table is, and they would take much of the memory.
     pub fn apply_public(
         &self,
         table: &Table,
