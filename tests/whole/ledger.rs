@@ -505,6 +505,32 @@ fn a_run_is_abandoned_only_when_nobody_carries_it_out() {
 }
 
 #[test]
+fn a_run_whose_lines_were_lost_and_came_back_has_still_one_program() {
+    let (directory, mut ledger, account) = hospital_workspace(BUDGET);
+    let before = read(&directory);
+    ledger.grant(grant("r", &account, 0.01, 10)).unwrap();
+    ledger.reserve(&run("r"), 0, 1).unwrap();
+    let whole = read(&directory);
+
+    let mut other = put(&directory, &before, heads(&whole).last().unwrap());
+    other.repair().unwrap();
+    assert!(ledger.reserve(&run("r"), 0, 1).is_err());
+
+    // The program lives, so no other one may make its draws again, or say what it drew.
+    let mut other = put(&directory, &whole, heads(&whole).last().unwrap());
+    for error in [
+        other.resume(&run("r")).unwrap_err(),
+        other.reserve(&run("r"), 0, 1).unwrap_err(),
+        other.abandon(&run("r")).unwrap_err(),
+    ] {
+        assert!(error.what().contains("still being carried out"), "{error}");
+    }
+    ledger.reserve(&run("r"), 0, 1).unwrap();
+    drop(ledger);
+    assert_eq!(other.resume(&run("r")).unwrap().reserved, [2]);
+}
+
+#[test]
 fn an_unusable_place_is_named() {
     let directory = workspace();
     let missing = directory.path().join("nowhere");

@@ -366,14 +366,13 @@ impl Ledger {
     /// Announces draws; returns only after they are on disk.
     pub fn reserve(&mut self, run: &RunId, event: usize, count: u64) -> Result<()> {
         let mut turn = self.begin()?;
-        self.write(&mut turn, &Entry::Block { run: run.clone(), event, count })?;
-        // The handle that draws keeps the run alive, even if another one got the grant.
-        if !self.alive.contains_key(run)
-            && let Some(mark) = self.hold(run)?
-        {
+        // The handle that draws keeps the run alive, and no two handles draw for one run.
+        if !self.alive.contains_key(run) {
+            let other = "another program carries it out: let it finish, or stop it there";
+            let mark = self.hold(run)?.ok_or_else(|| still_carried_out(run, other))?;
             self.alive.insert(run.clone(), mark);
         }
-        Ok(())
+        self.write(&mut turn, &Entry::Block { run: run.clone(), event, count })
     }
 
     /// Notes how often each event was drawn, so that the number is known even if the program dies
@@ -648,8 +647,9 @@ impl Ledger {
             bytes = self.disk.after(&self.reading)?;
         }
         self.reading.extend(&bytes.unwrap_or_default(), &confirmed);
+        // A run whose lines were lost stays marked: they may come back, and its program still lives.
         let book = self.reading.book();
-        self.alive.retain(|run, _| book.open_run(run).is_ok());
+        self.alive.retain(|run, _| book.run(run).is_none_or(|it| it.state == RunState::Open));
         Ok(())
     }
 
