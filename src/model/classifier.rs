@@ -123,6 +123,17 @@ impl Classifier {
         features: Matrix,
         labels: ExampleLabels<'_>,
     ) -> Result<Gradients<T>> {
+        self.gradients_with(features, labels, &mut Vec::new())
+    }
+
+    /// The same in the room of an earlier batch, if it had the same size: see [`Gradients::room`].
+    /// The system needs time to clear new memory.
+    pub fn gradients_with<T: Many>(
+        &self,
+        features: Matrix,
+        labels: ExampleLabels<'_>,
+        room: &mut Vec<Vec<T>>,
+    ) -> Result<Gradients<T>> {
         let count = features.ncols();
         if features.nrows() != self.architecture.inputs() || labels.len() != count {
             return Err(Error::failed(format!(
@@ -146,7 +157,7 @@ impl Classifier {
                         biases: layer.biases() > 0,
                     }
                 }
-                _ => Contribution::Formed(zeros(layer.parameters(), count)),
+                _ => Contribution::Formed(written_over(room, layer.parameters(), count)),
             })
             .collect();
         let blocks = split(&mut losses, &mut layers, self.block());
@@ -299,9 +310,13 @@ impl Classifier {
     }
 }
 
-/// Zeros that are not touched before somebody writes to them.
-fn zeros<T: Many>(rows: usize, columns: usize) -> DMatrix<T> {
-    DMatrix::from_vec(rows, columns, vec![T::default(); rows * columns])
+/// A matrix with any entries, each of which is written over. If there is no room, new memory is
+/// not touched before that.
+fn written_over<T: Many>(room: &mut Vec<Vec<T>>, rows: usize, columns: usize) -> DMatrix<T> {
+    let size = rows * columns;
+    let kept = room.iter().position(|kept| kept.len() == size);
+    let kept = kept.map(|at| room.swap_remove(at));
+    DMatrix::from_vec(rows, columns, kept.unwrap_or_else(|| vec![T::default(); size]))
 }
 
 /// Cuts the results into blocks of `per_block` examples.
@@ -369,6 +384,23 @@ mod tests {
 
     fn classes(golden: &Golden, path: &str) -> Vec<u32> {
         flat(golden, path).into_iter().map(|class| class as u32).collect()
+    }
+
+    #[test]
+    fn gradients_in_the_room_of_another_batch_are_the_same() {
+        let image = Volume { channels: 1, height: 28, width: 28 };
+        let architecture = Architecture::probe(image, 3).unwrap();
+        let parameters = architecture.initial(&mut ChaCha20Rng::seed_from_u64(5));
+        let model = Classifier::new(architecture, parameters).unwrap();
+        let batch = |salt: usize| {
+            Matrix::from_fn(784, 9, |i, j| ((i * 7 + i / 3 + j * 13 + salt) % 11) as f64 - 5.0)
+        };
+        let labels = ExampleLabels::Classes(&[0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        let mut room = model.gradients_of::<f32>(batch(1), labels).unwrap().room();
+        assert_eq!(room.len(), 2);
+        let again = model.gradients_with(batch(2), labels, &mut room).unwrap();
+        assert!(room.is_empty());
+        assert_eq!(again, model.gradients_of(batch(2), labels).unwrap());
     }
 
     /// Losses, gradients, norms and inner products against the reference.

@@ -196,6 +196,15 @@ impl<T: Many> Gradients<T> {
         self.columns().transpose()
     }
 
+    /// The room of what is written out, for another batch.
+    pub fn room(self) -> Vec<Vec<T>> {
+        let formed = self.layers.into_iter().filter_map(|layer| match layer {
+            Contribution::Formed(formed) => Some(formed.data.into()),
+            Contribution::Outer { .. } => None,
+        });
+        formed.collect()
+    }
+
     /// The usual relative error of keeping what is written out; 0 if nothing is, or in doubles.
     pub fn rounding(&self) -> f64 {
         let formed = |layer: &Contribution<T>| matches!(layer, Contribution::Formed(_));

@@ -9,14 +9,16 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::convolution::{Convolution, Volume};
 
-/// The most registers of a strip, and the filters done at once: their sums, a run of pixels and the
-/// weights fit into the sixteen registers of AVX2.
+/// The most registers of a strip: with the sums of four filters, a run of pixels and a weight, they
+/// fit into the sixteen registers of AVX2.
 const WIDEST: usize = 2;
-const FILTERS: usize = 4;
+/// The same for registers of eight numbers, of which there are 32.
+const WIDE_WIDEST: usize = 3;
+const WIDE: usize = 8;
 /// With fewer outputs in a line, most of a register would stay empty.
 const LEAST: usize = 4;
 /// More numbers than a strip may have beyond the end of a line.
-pub(super) const BEYOND: usize = 8 * WIDEST;
+pub(super) const BEYOND: usize = WIDE * WIDE_WIDEST;
 
 /// Whether the filters of this convolution slide.
 pub(super) fn suits(convolution: &Convolution) -> bool {
@@ -51,23 +53,34 @@ impl WithSimd for Slide<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let registers = self.output.width.div_ceil(S::F64_LANES);
-        let narrow = registers.div_ceil(registers.div_ceil(WIDEST)) == 1;
+        let widest = if S::F64_LANES < WIDE { WIDEST } else { WIDE_WIDEST };
+        let registers = registers.div_ceil(registers.div_ceil(widest));
         // Filters of the usual sizes are unrolled.
-        match (self.kernel, narrow) {
-            (4, true) => self.slide::<S, 4, 1>(simd),
-            (4, false) => self.slide::<S, 4, WIDEST>(simd),
-            (8, true) => self.slide::<S, 8, 1>(simd),
-            (8, false) => self.slide::<S, 8, WIDEST>(simd),
-            (_, true) => self.slide::<S, 0, 1>(simd),
-            (_, false) => self.slide::<S, 0, WIDEST>(simd),
+        match self.kernel {
+            4 => self.slide_strips::<S, 4>(simd, registers),
+            8 => self.slide_strips::<S, 8>(simd, registers),
+            _ => self.slide_strips::<S, 0>(simd, registers),
         }
     }
 }
 
 impl Slide<'_> {
-    /// `SIDE` is the side of the filters, or 0 if only `self` knows it.
+    /// `SIDE` is the side of the filters, or 0 if only `self` knows it. At least eight sums are
+    /// added to in turn, because each addition has to wait for the one before.
     #[inline(always)]
-    fn slide<S: Simd, const SIDE: usize, const REGISTERS: usize>(self, simd: S) {
+    fn slide_strips<S: Simd, const SIDE: usize>(self, simd: S, registers: usize) {
+        match registers {
+            1 => self.slide::<S, SIDE, 1, 8>(simd),
+            2 => self.slide::<S, SIDE, 2, 4>(simd),
+            _ => self.slide::<S, SIDE, 3, 4>(simd),
+        }
+    }
+
+    #[inline(always)]
+    fn slide<S: Simd, const SIDE: usize, const REGISTERS: usize, const FILTERS: usize>(
+        self,
+        simd: S,
+    ) {
         let Self { kernel, frame, output, weights, biases, image, maps } = self;
         let kernel = if SIDE == 0 { kernel } else { SIDE };
         let (patch, wide) = (frame.channels * kernel * kernel, REGISTERS * S::F64_LANES);

@@ -15,8 +15,8 @@ use super::convolution::{Convolution, Deltas, Pool};
 /// positions.
 const WORTHWHILE: usize = 3;
 
-/// Lines of a filter that are summed at once, so that they stay in registers.
-const LINES: usize = 4;
+/// A register this wide holds a line of eight.
+const WIDE: usize = 8;
 
 /// Positions of a map that are not zero.
 pub(super) struct Marks<'a> {
@@ -116,8 +116,9 @@ impl WithSimd for Sums<'_> {
         let frame = marks.convolution.frame();
         let (found, width, plane) = (marks.marks(), frame.width, frame.plane());
         match marks.convolution.kernel {
-            8 => sums::<8>(found, image, weights, width, plane),
-            _ => sums::<4>(found, image, weights, width, plane),
+            8 if S::F64_LANES < WIDE => sums::<8, 4>(found, image, weights, width, plane),
+            8 => sums::<8, 8>(found, image, weights, width, plane),
+            _ => sums::<4, 4>(found, image, weights, width, plane),
         }
     }
 }
@@ -143,8 +144,10 @@ impl WithSimd for Back<'_> {
     }
 }
 
+/// `LINES` of a filter are summed at once, so that they stay in registers, and there are enough of
+/// them: each addition has to wait for the one before.
 #[inline(always)]
-fn sums<const SIDE: usize>(
+fn sums<const SIDE: usize, const LINES: usize>(
     marks: &[(usize, f64)],
     image: &[f64],
     weights: &mut [f64],

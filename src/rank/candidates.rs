@@ -243,6 +243,7 @@ impl Lineup {
     pub fn round(&mut self, repeat: usize) -> Result<PublicRepeat> {
         let conditions = self.conditions(repeat)?;
         let found = Mutex::new(Vec::new());
+        let rooms = Mutex::new(Vec::new());
         let noise = self.candidates.len();
         let threads = if self.batch > MOST_AT_ONCE { 1 } else { parallel::threads() };
         share_out((0..=noise).collect(), threads, &|index: usize| {
@@ -253,8 +254,12 @@ impl Lineup {
                 }
                 Some(Err(_)) => return,
             };
-            let span = features.and_then(|features| conditions.span(&features, self.directions));
+            // The gradients of one candidate take the room of another's.
+            let mut room = rooms.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let room = room.get_or_insert_default();
+            let span = features.and_then(|it| conditions.span(&it, self.directions, room));
             found.lock().unwrap_or_else(PoisonError::into_inner).push((index, span));
+            rooms.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(room));
         });
         let mut found: BTreeMap<usize, Result<Subspace>> =
             found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
@@ -332,23 +337,24 @@ impl Conditions {
 
     /// The same in doubles or in single precision.
     pub fn gradients_in<T: Many>(&self, features: &Matrix) -> Result<Gradients<T>> {
-        self.gradients_with(features, &mut self.labels()?)
+        self.gradients_with(features, &mut self.labels()?, &mut Vec::new())
     }
 
-    /// The same for records to which the next labels of a sequence go.
+    /// The same for records to which the next labels of a sequence go, in the room of an earlier
+    /// batch.
     fn gradients_with<T: Many>(
         &self,
         features: &Matrix,
         labels: &mut RandomLabels,
+        room: &mut Vec<Vec<T>>,
     ) -> Result<Gradients<T>> {
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
-        match labels.classes(count) {
-            Some(classes) => self.model.gradients_of(features, ExampleLabels::Classes(&classes)),
-            None => {
-                self.model.gradients_of(features, ExampleLabels::Numbers(&labels.numbers(count)))
-            }
+        if let Some(classes) = labels.classes(count) {
+            return self.model.gradients_with(features, ExampleLabels::Classes(&classes), room);
         }
+        let numbers = labels.numbers(count);
+        self.model.gradients_with(features, ExampleLabels::Numbers(&numbers), room)
     }
 
     /// The random labels, from that of the first record on.
@@ -362,9 +368,17 @@ impl Conditions {
         Ok(RandomLabels { generator, classes: self.classes.map(among).transpose()? })
     }
 
-    /// The span of these records' gradients, in single precision where that is enough.
-    pub fn span(&self, features: &Matrix, directions: usize) -> Result<Subspace> {
-        let span = Subspace::of(&self.gradients_in::<f32>(features)?, directions)?;
+    /// The span of these records' gradients, in single precision where that is enough; the gradients
+    /// take the room of earlier ones.
+    fn span(
+        &self,
+        features: &Matrix,
+        directions: usize,
+        room: &mut Vec<Vec<f32>>,
+    ) -> Result<Subspace> {
+        let gradients = self.gradients_with(features, &mut self.labels()?, room)?;
+        let span = Subspace::of(&gradients, directions)?;
+        *room = gradients.room();
         if span.is_sharp() {
             return Ok(span);
         }
@@ -379,10 +393,13 @@ impl Conditions {
     /// Gives the gradients of all of these records to `work`, some thousand at a time. A record's
     /// label depends on its number alone.
     pub fn in_blocks(&self, records: &Supply, mut work: impl FnMut(&Gradients)) -> Result<()> {
-        let mut labels = self.labels()?;
+        let (mut labels, mut room) = (self.labels()?, Vec::new());
         (0..records.len()).step_by(BLOCK).try_for_each(|first| {
             let block: Vec<usize> = (first..records.len().min(first + BLOCK)).collect();
-            work(&self.gradients_with(&records.features(&block)?, &mut labels)?);
+            let features = records.features(&block)?;
+            let gradients = self.gradients_with(&features, &mut labels, &mut room)?;
+            work(&gradients);
+            room = gradients.room();
             Ok(())
         })
     }
