@@ -90,7 +90,7 @@ fn enough(left: Option<u64>, threads: usize) -> Result<()> {
     .cure("raise the limit, such as with `ulimit -v unlimited`, or use fewer threads: --threads 1"))
 }
 
-/// Reads `512M` or `3.2G`; without a letter the number is in bytes.
+/// Reads `512M` or `3.2G`; without a letter the number is in bytes, at least 1024 of them.
 pub fn parse(text: &str) -> std::result::Result<u64, String> {
     let wrong = || format!("'{text}' is not an amount of memory: write 800M or 16G");
     let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
@@ -105,7 +105,10 @@ pub fn parse(text: &str) -> std::result::Result<u64, String> {
     };
     let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
     let bytes = number * f64::from(power).exp2();
-    if (1.0..9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+    if (1.0..1024.0).contains(&bytes) && power == 0 {
+        return Err(format!("{text} bytes hold no table: write {text}G for gigabytes"));
+    }
+    if (1024.0..9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 /// For readers: `3.2 GiB`.
@@ -194,9 +197,10 @@ mod tests {
         {
             assert_eq!(parse(text), Ok(bytes), "{text}");
         }
-        for text in ["", "G", "-1", "1X", "1e30", "NaN", "0"] {
+        for text in ["", "G", "-1", "1X", "1e30", "NaN", "0", "0.5K"] {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert!(parse("3").unwrap_err().contains("write 3G for gigabytes"));
     }
 
     #[test]

@@ -208,8 +208,13 @@ impl Spec {
                     .cure(format!("its settings are: {}", known.join(", ")))
             })?;
             if !field.kind.admits(value) {
+                // As a session file writes it; a form takes yes and no.
+                let wanted = match field.kind {
+                    FieldKind::Flag { .. } => "true or false, without quotes".to_owned(),
+                    kind => kind.range(),
+                };
                 return Err(Error::usage(format!("setting '{key}' of {} is {value}", self.id))
-                    .cure(format!("give {}", field.kind.range())));
+                    .cure(format!("give {wanted}")));
             }
         }
         let values = self.fields.iter().map(|field| {
