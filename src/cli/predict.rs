@@ -49,7 +49,8 @@ pub struct Predict {
     #[arg(long)]
     force: bool,
 
-    /// Copy these columns of the data beside the predictions, such as an identifier.
+    /// Copy these columns of the data beside the predictions, such as an identifier. The
+    /// identifiers of a CSV file keep their leading zeros, but not with --dataset.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     keep: Vec<String>,
 
@@ -165,7 +166,14 @@ impl Predict {
             _ => None,
         };
         let reading = sparse.map_or(Reading::Plain, Reading::Sparse);
-        let reader = TableReader::default().with(Overflow::beside(&self.output));
+        // A column that only goes along may be an identifier.
+        let mut names = Vec::new();
+        for name in &self.keep {
+            if !model.reads(name)? && self.rename.iter().all(|(in_file, _)| in_file != name) {
+                names.push(name.clone());
+            }
+        }
+        let reader = TableReader::default().with(Overflow::beside(&self.output)).with_names(names);
         let table = reader.read(&self.data, &reading, &mut Watched::default())?;
         if self.score && !self.public {
             let source = |file| match sparse {

@@ -193,6 +193,13 @@ impl SavedModel {
         }
     }
 
+    /// Whether the model, or its score, may read this column of a raw table.
+    pub fn reads(&self, column: &str) -> Result<bool> {
+        let expected = self.preparation.expected(&self.path.display().to_string())?;
+        let label = self.preparation.label_name() == column;
+        Ok(label || expected.has(column) || self.rename.contains_key(column))
+    }
+
     /// A raw table with the names of the model: renamed by the model's own names and by `further`
     /// ones, which come first.
     pub fn under_its_names(

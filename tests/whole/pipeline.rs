@@ -333,6 +333,19 @@ fn a_prediction_that_cannot_be_made_is_refused_with_names_and_leaves_no_file() {
     assert_eq!(text, "hr,prediction\n1,\n");
     let text = place.text(&["predict", &run, "gap.csv", "--missing", "public-mean"]);
     assert!(text.lines().nth(1).unwrap().parse::<f64>().is_ok(), "{text}");
+    // Identifiers go along as they stand; numbers are numbers.
+    for (ids, kept) in [
+        (["007", "8"], ["007", "8"]),
+        (["9007199254740993", "NA"], ["9007199254740993", "NA"]),
+        (["1.50", "NA"], ["1.5", ""]),
+    ] {
+        let rows = ids.map(|id| format!("1,0,1,clear,0.5,0.5,0.1,3,{id}\n")).concat();
+        write("ids.csv", &format!("{header},id\n{rows}"));
+        let text = place.text(&["predict", &run, "ids.csv", "--keep", "id"]);
+        let first = |line: &str| line.split(',').next().unwrap().to_owned();
+        let ids: Vec<String> = text.lines().skip(1).map(first).collect();
+        assert_eq!(ids, kept, "{text}");
+    }
     let renamed = format!("{header}\n1,0,1,clear,0.5,0.5,0.1,3\n").replace("hum", "humidity");
     write("named.csv", &renamed);
     place.text(&["predict", &run, "named.csv", "--rename", "humidity=hum", "-o", "out.csv"]);

@@ -415,7 +415,9 @@ impl<'a> CsvFile<'_, 'a> {
             None => blocks.next(&mut piece.block),
         };
         let known = Names::of(names);
-        let work = |piece: &mut CsvPiece| self.parse(piece, &known, has_header);
+        let as_text: Vec<usize> =
+            (0..names.len()).filter(|at| self.input.names.contains(&names[*at])).collect();
+        let work = |piece: &mut CsvPiece| self.parse(piece, &known, &as_text, has_header);
         let columns = vec![Column::Numbers(Numbers::default()); names.len()];
         let mut all = CsvPiece { columns, ..CsvPiece::default() };
         let mut late = Vec::new();
@@ -434,7 +436,14 @@ impl<'a> CsvFile<'_, 'a> {
                 .cure("at least one row is needed"));
         }
         self.restore_all(late, has_header, &mut all.columns)?;
-        if all.reread {
+        for column in &as_text {
+            if let Column::Text(texts) = &all.columns[*column]
+                && let Some(numbers) = as_numbers(texts)?
+            {
+                all.columns[*column] = Column::Numbers(numbers);
+            }
+        }
+        if all.reread || !as_text.is_empty() {
             // The text for a missing number means nothing in a column of numbers, but in text it
             // stays itself.
             all.content = known.fingerprint(&all.columns);
@@ -442,13 +451,24 @@ impl<'a> CsvFile<'_, 'a> {
         Ok(all)
     }
 
-    /// Makes columns of a block's records. A column that was text in an earlier block
-    /// stays text.
-    fn parse(&self, piece: &mut CsvPiece, names: &Names, has_header: bool) -> Result<()> {
+    /// Makes columns of a block's records, some of them as text. A column that was text in an
+    /// earlier block stays text.
+    fn parse(
+        &self,
+        piece: &mut CsvPiece,
+        names: &Names,
+        as_text: &[usize],
+        has_header: bool,
+    ) -> Result<()> {
         let CsvPiece { block, columns, lines, content, .. } = piece;
         let width = names.count();
         columns.resize(width, Column::Numbers(Numbers::default()));
         columns.iter_mut().for_each(clear);
+        for column in as_text {
+            if let Column::Numbers(_) = columns[*column] {
+                columns[*column] = Column::Text(Texts::default());
+            }
+        }
         *lines = RowLines::default();
         let mut late = Vec::new();
         for record in block.records() {
@@ -650,6 +670,28 @@ impl<'a> CsvFile<'_, 'a> {
                  quotes"
             ))
     }
+}
+
+/// The numbers of a column of text; `None` if a cell is none, or would be written otherwise.
+fn as_numbers(texts: &Texts) -> Result<Option<Numbers>> {
+    let mut numbers = Numbers::default();
+    if let Some(space) = texts.space() {
+        numbers.move_to(space)?;
+    }
+    for text in texts.iter() {
+        match finite(&text) {
+            Some(number) if !is_whole(&text) || number.to_string() == text => numbers.push(number),
+            None if is_missing(&text) => numbers.push(f64::NAN),
+            _ => return Ok(None),
+        }
+    }
+    numbers.settle()?;
+    Ok(Some(numbers))
+}
+
+/// Whether a number is written with nothing but digits.
+fn is_whole(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn check_names(names: &[String], place: &str) -> Result<()> {

@@ -85,6 +85,8 @@ pub struct Input<'a> {
     pub forgiving: bool,
     /// Where numbers go that do not fit into memory.
     pub overflow: Option<Overflow>,
+    /// Columns of a text table that may be names, such as `007`.
+    pub names: Vec<String>,
     /// Whether a text ended within a line.
     ends_open: AtomicBool,
     progress: Mutex<&'a mut dyn ReadingProgress>,
@@ -138,6 +140,7 @@ impl<'a> Input<'a> {
             packed: false,
             forgiving: false,
             overflow: None,
+            names: Vec::new(),
             ends_open: AtomicBool::new(false),
             progress: Mutex::new(progress),
             reached: AtomicU64::new(0),

@@ -111,12 +111,19 @@ pub fn read(path: &Path, reading: &Reading, progress: &mut dyn ReadingProgress) 
 pub struct TableReader {
     forgiving: bool,
     overflow: Option<Overflow>,
+    names: Vec<String>,
 }
 
 impl TableReader {
     /// Of private records (see [`read_private`]).
     pub fn private() -> Self {
-        Self { forgiving: true, overflow: None }
+        Self { forgiving: true, ..Self::default() }
+    }
+
+    /// The same; these columns of a CSV file stay text if they have whole numbers that would be
+    /// written otherwise: `007`, or more digits than a number keeps.
+    pub fn with_names(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
     }
 
     /// The same, with a place for tables that are too large for memory.
@@ -135,6 +142,7 @@ impl TableReader {
             let mut input = Input::open(part, progress)?;
             input.forgiving = self.forgiving;
             input.overflow.clone_from(&self.overflow);
+            input.names.clone_from(&self.names);
             finish(&input, table(&input, &extension(part), reading))
         })
     }
