@@ -276,12 +276,14 @@ fn granted_to_draw(directory: &Path, calibrated: Calibrated) -> (Ledger, RunId, 
 #[test]
 fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_computed() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut ledger, run, calibrated) = granted(directory.path());
+    let (ledger, run, calibrated) = granted(directory.path());
     let lines = || {
         let text = std::fs::read_to_string(directory.path().join("ledger.jsonl")).unwrap();
         text.lines().count()
     };
     let before = lines();
+    // The handle that draws may be another one than that which got the grant, but not beside it.
+    drop(ledger);
     let second = Ledger::open(directory.path()).unwrap();
     let generator = NoiseGenerator::insecure_from_seed(1);
     let mut spender = Spender::new(second, run.clone(), &calibrated, generator).unwrap();
@@ -294,7 +296,8 @@ fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_comput
         };
         data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, seen).unwrap();
     }
-    ledger.settle(&run, &[9], RunOutcome::Stopped, false).unwrap();
+    let mut other = Ledger::open(directory.path()).unwrap();
+    other.settle(&run, &[9], RunOutcome::Stopped, false).unwrap();
     let words = spender.noise_words();
     let never = |_: &f64| -> Vec<f64> { panic!("computed without a reservation") };
     assert!(data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, never).is_err());
