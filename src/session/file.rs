@@ -8,9 +8,10 @@ use ron::ser::PrettyConfig;
 use serde::{Deserialize, Serialize};
 
 use super::ranking::RankingDefinition;
+use super::syntax;
 use super::workspace::Workspace;
 use crate::adapt::baselines::public_only;
-use crate::adapt::{self, PublicPredictor, Settings, Spec, Value, public_predictor};
+use crate::adapt::{self, PublicPredictor, Settings, Spec, Value};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay};
@@ -182,7 +183,7 @@ impl Session {
     /// Reads a session; `origin` is named in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
         let session: Self =
-            options().from_str(text).map_err(|error| parse_error(&error, origin))?;
+            options().from_str(text).map_err(|error| syntax::refusal(&error, text, origin))?;
         if session.version != VERSION {
             return Err(Error::failed(format!("the session has version {}", session.version))
                 .at(origin)
@@ -373,34 +374,10 @@ fn options() -> ron::Options {
     ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME)
 }
 
-fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
-    let place = format!("{origin}:{}:{}", error.span.start.line, error.span.start.col);
-    let report = |what: &str| Error::failed(format!("not a session: {what}")).at(place);
-    if let ron::Error::NoSuchStructField { expected, found, .. } = &error.code {
-        let known: Vec<String> = expected.iter().map(ToString::to_string).collect();
-        return report(&format!("'{found}' is not a field here")).cure(crate::data::names::hint(
-            "fields here",
-            found,
-            &known,
-        ));
-    }
-    if let ron::Error::NoSuchEnumVariant { outer: Some(outer), .. } = &error.code
-        && outer == "PublicPredictor"
-    {
-        return report(&error.code.to_string()).cure(format!("give {}", public_predictor::FORM));
-    }
-    let previous = files::previous(Path::new(origin));
-    let cure = "correct the file at this place";
-    report(&error.code.to_string()).cure(if previous.is_file() {
-        format!("{cure}, or use the copy from before the last save: {}", previous.display())
-    } else {
-        cure.to_owned()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapt::public_predictor;
 
     /// A session with a private and a public dataset, each with further fields.
     fn session(private: &str, public: &str) -> Result<Session> {

@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`mod@file`] | the session file: versioned RON, unknown fields refused with position |
+//! | `syntax` | what is wrong with a session file that cannot be read |
 //! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`plan_name`] | the name of a plan until its user names it |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
@@ -71,6 +72,7 @@ pub mod signature;
 pub mod slurm;
 pub mod steering;
 pub mod sweep;
+mod syntax;
 mod tail;
 pub mod tensorboard;
 pub mod trainer;

@@ -1,0 +1,191 @@
+//! What is wrong with a session file that is not valid RON, in plain words: which field, what it
+//! takes, and what stands there instead. The parser's own words speak of types of a program.
+
+use std::path::Path;
+
+use ron::error::{Position, SpannedError};
+
+use crate::adapt::public_predictor;
+use crate::data::names::hint;
+use crate::error::Error;
+use crate::files;
+
+/// The most characters of the file that a message shows.
+const SHOWN: usize = 40;
+
+/// Fields that take a word or a form with brackets, and how they are written.
+const FORMS: [(&str, &str); 3] = [
+    ("source", "file(\"patients.csv\"), or as `halflight guide files` says for other files"),
+    ("pay", "covered, share(0.1) or epsilon(0.25)"),
+    ("public_predictor", public_predictor::FORM),
+];
+
+/// The error of a session file with this text.
+pub(super) fn refusal(error: &SpannedError, text: &str, origin: &str) -> Error {
+    let start = &error.span.start;
+    let place = format!("{origin}:{}:{}", start.line, start.col);
+    let (before, after) = text.split_at(offset(text, start));
+    let (what, cure) = explained(&error.code, field(before), found(after));
+    let previous = files::previous(Path::new(origin));
+    let cure = if previous.is_file() {
+        format!("{cure}; or use the copy from before the last save: {}", previous.display())
+    } else {
+        cure
+    };
+    Error::failed(format!("not a session: {what}")).at(place).cure(cure)
+}
+
+/// What is wrong, and what to do.
+fn explained(code: &ron::Error, field: Option<&str>, found: &str) -> (String, String) {
+    let instead = if found.is_empty() { String::new() } else { format!(", found {found}") };
+    let wants = |form: &str, cure: &str| {
+        let what = match field {
+            Some(field) => format!("'{field}' must be {form}{instead}"),
+            None => format!("expected {form}{instead}"),
+        };
+        (what, cure.to_owned())
+    };
+    let form = FORMS.iter().find(|(name, _)| Some(*name) == field);
+    let listed = |expected: &[&str]| expected.iter().map(ToString::to_string).collect::<Vec<_>>();
+    match code {
+        ron::Error::NoSuchStructField { expected, found, .. } => (
+            format!("'{found}' is not a field here"),
+            hint("fields here", found, &listed(expected)),
+        ),
+        ron::Error::MissingStructField { field, .. } => {
+            (format!("the field '{field}' is missing"), format!("add it: {field}: …"))
+        }
+        ron::Error::DuplicateStructField { field, .. } => {
+            (format!("the field '{field}' is given twice"), "leave one of them out".to_owned())
+        }
+        ron::Error::NoSuchEnumVariant { expected, found, .. } => {
+            let what = match field {
+                Some(field) => format!("'{field}' cannot be '{found}'"),
+                None => format!("'{found}' is not known here"),
+            };
+            let choices = || hint("choices here", found, &listed(expected));
+            (what, form.map_or_else(choices, |(_, form)| format!("write {form}")))
+        }
+        ron::Error::ExpectedIdentifier | ron::Error::SuggestRawIdentifier(_) => {
+            let cure = form.map_or("write a word without quotes".to_owned(), |(name, form)| {
+                format!("write {name}: {form}")
+            });
+            wants("a word without quotes", &cure)
+        }
+        ron::Error::ExpectedString => wants("a text", "put it in double quotes: \"…\""),
+        ron::Error::ExpectedStringEnd => {
+            wants("the end of a text", "close the text with a double quote")
+        }
+        ron::Error::ExpectedChar => {
+            wants("one character", "put one character in single quotes, such as ';'")
+        }
+        ron::Error::ExpectedInteger
+        | ron::Error::IntegerOutOfBounds
+        | ron::Error::InvalidIntegerDigit { .. } => {
+            wants("a whole number", "write digits without quotes")
+        }
+        ron::Error::ExpectedFloat => {
+            wants("a number", "write it without quotes, such as 0.5 or 1e-5")
+        }
+        ron::Error::ExpectedBoolean => wants("true or false", "write it without quotes"),
+        ron::Error::ExpectedArray => {
+            wants("a list", "put it in square brackets: [\"one\", \"another\"]")
+        }
+        ron::Error::ExpectedMap => {
+            wants("pairs of a name and a value", "put them in braces: {\"name\": value}")
+        }
+        ron::Error::ExpectedMapColon => wants("a colon", "write a colon after the name"),
+        ron::Error::ExpectedNamedStructLike(_)
+        | ron::Error::ExpectedStructLike
+        | ron::Error::ExpectedDifferentStructName { .. } => {
+            wants("an opening bracket", "write ( here, and ) at the end")
+        }
+        ron::Error::ExpectedComma => wants("a comma", "separate values with commas"),
+        ron::Error::ExpectedArrayEnd
+        | ron::Error::ExpectedMapEnd
+        | ron::Error::ExpectedStructLikeEnd
+        | ron::Error::ExpectedOptionEnd => wants(
+            "a closing bracket",
+            "look for a missing comma, a missing bracket or a value too many",
+        ),
+        ron::Error::Eof => (
+            "the file ends too early".to_owned(),
+            "close what is open: look for a missing bracket or quote".to_owned(),
+        ),
+        ron::Error::TrailingCharacters => (
+            format!("something follows the end of the session{instead}"),
+            "remove it, or look for a bracket too many before it".to_owned(),
+        ),
+        other => (other.to_string(), "correct the file at this place".to_owned()),
+    }
+}
+
+/// The bytes before a place.
+fn offset(text: &str, place: &Position) -> usize {
+    let line = text.split_inclusive('\n').take(place.line.saturating_sub(1)).map(str::len).sum();
+    let column = text[line..].char_indices().nth(place.col.saturating_sub(1));
+    column.map_or(text.len(), |(at, _)| line + at)
+}
+
+/// The field whose value would begin after this text.
+fn field(before: &str) -> Option<&str> {
+    let name = before.trim_end().strip_suffix(':')?.trim_end();
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let field = &name[name.trim_end_matches(is_part).len()..];
+    (!field.is_empty()).then_some(field)
+}
+
+/// The beginning of the text from here on: a word, a text in quotes, or a single sign.
+fn found(after: &str) -> &str {
+    let length = if let Some(quoted) = after.strip_prefix('"') {
+        quoted.find(['"', '\n']).map_or(after.len(), |at| at + 2)
+    } else {
+        let end =
+            after.find(|letter: char| letter.is_whitespace() || "(),:[]{}\"".contains(letter));
+        let sign = after.chars().next().map_or(0, char::len_utf8);
+        end.unwrap_or(after.len()).max(sign)
+    };
+    let shown = after.char_indices().nth(SHOWN).map_or(after.len(), |(at, _)| at);
+    after[..length.min(shown).min(after.len())].trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Session;
+
+    #[test]
+    fn a_flaw_is_told_with_its_field_and_what_to_write() {
+        let session = "(version: 1, datasets: [(name: \"ours\", role: private,
+            source: file(\"a.csv\"), task: regression)], plans: [(name: \"p\", method: \"m\",
+            private: \"ours\", public: [], target: (epsilon: 1.0, delta: 1e-5), seed: 1)])";
+        assert!(Session::parse(session, "s.ron").is_ok());
+        for (from, to, wanted) in [
+            ("file(\"a.csv\")", "file(a.csv)", ["s.ron:2:26", "expected a text, found a.csv"]),
+            ("file(\"a.csv\")", "\"a.csv\"", ["'source' must be a word", "write source: file("]),
+            ("file(\"a.csv\")", "fil(\"a.csv\")", ["'source' cannot be 'fil'", "file(\"pat"]),
+            ("role: private", "role: privat", ["'role' cannot be 'privat'", "'private'?"]),
+            ("regression", "classify", ["'task' cannot be 'classify'", "classification"]),
+            ("seed: 1", "seed: \"x\"", ["'seed' must be a whole number, found \"x\"", "digits"]),
+            ("public: []", "public: \"b\"", ["'public' must be a list, found \"b\"", "[\"one\""]),
+            ("epsilon: 1.0", "epsilon: \"1\"", ["'epsilon' must be a number", "0.5"]),
+            ("seed: 1", "sed: 1", ["'sed' is not a field here", "did you mean 'seed'?"]),
+            ("seed: 1", "seed: 1, evaluation: (pay: 0.1)", ["not a session", "share(0.1)"]),
+            ("delta: 1e-5", "", ["'delta' is missing", "add it"]),
+            ("seed: 1", "seed: 1, seed: 2", ["'seed' is given twice", "leave one"]),
+            ("(version", "version", ["an opening bracket, found version", "write ( here"]),
+            ("seed: 1)])", "seed: 1)]", ["s.ron:3", "bracket"]),
+            ("seed: 1)])", "seed: 1)]) 7", ["follows the end of the session, found 7", "remove"]),
+            ("seed: 1", "seed: 1 weight: 2", ["a comma", "s.ron:3"]),
+        ] {
+            let text = session.replacen(from, to, 1);
+            let error = Session::parse(&text, "s.ron").unwrap_err().to_string();
+            assert!(wanted.iter().all(|wanted| error.contains(wanted)), "{to}: {error}");
+        }
+        // Not even half of a letter is shown, and no more than a little.
+        for text in ["(version: é", "(version: \"éé", "(version: 1, name: é\u{1f600}", "é"] {
+            assert!(Session::parse(text, "s.ron").is_err());
+        }
+        let long = format!("(version: {})", "x".repeat(5000));
+        assert!(Session::parse(&long, "s.ron").unwrap_err().to_string().len() < 200);
+    }
+}
