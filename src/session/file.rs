@@ -397,7 +397,7 @@ mod tests {
         let path = directory.path().join("session.ron");
         std::fs::write(&path, "(version: 1, datasets: [[").unwrap();
         let cure = || Session::open(&path).unwrap_err().to_string();
-        assert!(cure().contains("correct the file at this place"), "{}", cure());
+        assert!(cure().contains("write ( before them"), "{}", cure());
         assert!(!cure().contains("previous"), "{}", cure());
         std::fs::write(directory.path().join("session.ron.previous"), "()").unwrap();
         assert!(cure().contains("session.ron.previous"), "{}", cure());

@@ -25,7 +25,8 @@ pub(super) fn refusal(error: &SpannedError, text: &str, origin: &str) -> Error {
     let start = &error.span.start;
     let place = format!("{origin}:{}:{}", start.line, start.col);
     let (before, after) = text.split_at(offset(text, start));
-    let (what, cure) = explained(&error.code, field(before), found(after));
+    let negative = before.trim_end().ends_with('-');
+    let (what, cure) = explained(&error.code, field(before), found(after), negative);
     let previous = files::previous(Path::new(origin));
     let cure = if previous.is_file() {
         format!("{cure}; or use the copy from before the last save: {}", previous.display())
@@ -36,7 +37,12 @@ pub(super) fn refusal(error: &SpannedError, text: &str, origin: &str) -> Error {
 }
 
 /// What is wrong, and what to do.
-fn explained(code: &ron::Error, field: Option<&str>, found: &str) -> (String, String) {
+fn explained(
+    code: &ron::Error,
+    field: Option<&str>,
+    found: &str,
+    negative: bool,
+) -> (String, String) {
     let instead = if found.is_empty() { String::new() } else { format!(", found {found}") };
     let wants = |form: &str, cure: &str| {
         let what = match field {
@@ -67,9 +73,8 @@ fn explained(code: &ron::Error, field: Option<&str>, found: &str) -> (String, St
             (what, form.map_or_else(choices, |(_, form)| format!("write {form}")))
         }
         ron::Error::ExpectedIdentifier | ron::Error::SuggestRawIdentifier(_) => {
-            let cure = form.map_or("write a word without quotes".to_owned(), |(name, form)| {
-                format!("write {name}: {form}")
-            });
+            let name = || "write a word without quotes, such as the name of a field".to_owned();
+            let cure = form.map_or_else(name, |(name, form)| format!("write {name}: {form}"));
             wants("a word without quotes", &cure)
         }
         ron::Error::ExpectedString => wants("a text", "put it in double quotes: \"…\""),
@@ -79,6 +84,11 @@ fn explained(code: &ron::Error, field: Option<&str>, found: &str) -> (String, St
         ron::Error::ExpectedChar => {
             wants("one character", "put one character in single quotes, such as ';'")
         }
+        ron::Error::ExpectedInteger if negative => (
+            field.map_or("the number".to_owned(), |name| format!("'{name}'"))
+                + " must not be negative",
+            "write a whole number from 0 on".to_owned(),
+        ),
         ron::Error::ExpectedInteger
         | ron::Error::IntegerOutOfBounds
         | ron::Error::InvalidIntegerDigit { .. } => {
@@ -98,7 +108,7 @@ fn explained(code: &ron::Error, field: Option<&str>, found: &str) -> (String, St
         ron::Error::ExpectedNamedStructLike(_)
         | ron::Error::ExpectedStructLike
         | ron::Error::ExpectedDifferentStructName { .. } => {
-            wants("an opening bracket", "write ( here, and ) at the end")
+            wants("values in round brackets", "write ( before them and ) after them")
         }
         ron::Error::ExpectedComma => wants("a comma", "separate values with commas"),
         ron::Error::ExpectedArrayEnd
@@ -129,7 +139,7 @@ fn offset(text: &str, place: &Position) -> usize {
 
 /// The field whose value would begin after this text.
 fn field(before: &str) -> Option<&str> {
-    let name = before.trim_end().strip_suffix(':')?.trim_end();
+    let name = before.trim_end().trim_end_matches('-').trim_end().strip_suffix(':')?.trim_end();
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let field = &name[name.trim_end_matches(is_part).len()..];
     (!field.is_empty()).then_some(field)
@@ -137,6 +147,7 @@ fn field(before: &str) -> Option<&str> {
 
 /// The beginning of the text from here on: a word, a text in quotes, or a single sign.
 fn found(after: &str) -> &str {
+    let after = after.trim_start();
     let length = if let Some(quoted) = after.strip_prefix('"') {
         quoted.find(['"', '\n']).map_or(after.len(), |at| at + 2)
     } else {
@@ -155,27 +166,30 @@ mod tests {
 
     #[test]
     fn a_flaw_is_told_with_its_field_and_what_to_write() {
-        let session = "(version: 1, datasets: [(name: \"ours\", role: private,
-            source: file(\"a.csv\"), task: regression)], plans: [(name: \"p\", method: \"m\",
-            private: \"ours\", public: [], target: (epsilon: 1.0, delta: 1e-5), seed: 1)])";
+        let session = "(version: 1, datasets: [
+            (name: \"ours\", role: private, source: file(\"a.csv\"), label: \"y\"),
+            (name: \"theirs\", role: public, source: file(\"b.csv\"), label: \"y\")],
+            plans: [(name: \"p\", method: \"profiled_cnvx_adap\", private: \"ours\",
+            public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), seed: 1)])";
         assert!(Session::parse(session, "s.ron").is_ok());
         for (from, to, wanted) in [
-            ("file(\"a.csv\")", "file(a.csv)", ["s.ron:2:26", "expected a text, found a.csv"]),
+            ("file(\"a.csv\")", "file(a.csv)", ["s.ron:2:56", "expected a text, found a.csv"]),
             ("file(\"a.csv\")", "\"a.csv\"", ["'source' must be a word", "write source: file("]),
             ("file(\"a.csv\")", "fil(\"a.csv\")", ["'source' cannot be 'fil'", "file(\"pat"]),
             ("role: private", "role: privat", ["'role' cannot be 'privat'", "'private'?"]),
-            ("regression", "classify", ["'task' cannot be 'classify'", "classification"]),
+            ("label", "task: classify, label", ["'task' cannot be 'classify'", "regression, "]),
             ("seed: 1", "seed: \"x\"", ["'seed' must be a whole number, found \"x\"", "digits"]),
-            ("public: []", "public: \"b\"", ["'public' must be a list, found \"b\"", "[\"one\""]),
+            ("[\"theirs\"]", "\"b\"", ["'public' must be a list, found \"b\"", "[\"one\""]),
+            ("seed: 1", "seed: -1", ["'seed' must not be negative", "from 0 on"]),
             ("epsilon: 1.0", "epsilon: \"1\"", ["'epsilon' must be a number", "0.5"]),
             ("seed: 1", "sed: 1", ["'sed' is not a field here", "did you mean 'seed'?"]),
             ("seed: 1", "seed: 1, evaluation: (pay: 0.1)", ["not a session", "share(0.1)"]),
-            ("delta: 1e-5", "", ["'delta' is missing", "add it"]),
+            (", delta: 1e-5", "", ["'delta' is missing", "add it"]),
             ("seed: 1", "seed: 1, seed: 2", ["'seed' is given twice", "leave one"]),
-            ("(version", "version", ["an opening bracket, found version", "write ( here"]),
-            ("seed: 1)])", "seed: 1)]", ["s.ron:3", "bracket"]),
+            ("(version", "version", ["values in round brackets, found version", "write ("]),
+            ("seed: 1)])", "seed: 1)]", ["s.ron:5", "a comma, found ]"]),
             ("seed: 1)])", "seed: 1)]) 7", ["follows the end of the session, found 7", "remove"]),
-            ("seed: 1", "seed: 1 weight: 2", ["a comma", "s.ron:3"]),
+            ("seed: 1", "seed: 1 weight: 2", ["a comma", "s.ron:5"]),
         ] {
             let text = session.replacen(from, to, 1);
             let error = Session::parse(&text, "s.ron").unwrap_err().to_string();
