@@ -214,7 +214,8 @@ impl Inspect {
             let inspection = self.look(&table, role)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let source = Source::File(path.display().to_string());
-            let definition = inspection.definition(&name, source);
+            let mut definition = inspection.definition(&name, source);
+            definition.role = role.unwrap_or(definition.role);
             report.tables.push(Inspected {
                 inspection,
                 definition,

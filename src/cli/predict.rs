@@ -49,8 +49,9 @@ pub struct Predict {
     #[arg(long)]
     force: bool,
 
-    /// Copy these columns of the data beside the predictions, such as an identifier. The
-    /// identifiers of a CSV file keep their leading zeros, but not with --dataset.
+    /// Copy these columns of the data beside the predictions, such as an identifier. A column of
+    /// a CSV file that the model does not use keeps leading zeros and all digits, but not with
+    /// --dataset.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     keep: Vec<String>,
 
@@ -125,6 +126,12 @@ impl Predict {
             Some(name) => self.of_dataset(&model, name)?,
             None => self.of_file(&model)?,
         };
+        if self.json && outcome.score.is_some() && !outcome.public && !self.include_curator {
+            messages::tell(
+                "note: the score is exact, so it is in the JSON only with --include-curator, or with \
+                 --public if everybody may know these rows",
+            );
+        }
         Self::remark(&outcome);
         let Some(format) = format else { return self.print(&model, &outcome) };
         write::private_file(&self.output, format, &outcome.columns)?;
@@ -192,6 +199,12 @@ impl Predict {
         let workspace = Workspace::of_session(&self.data)?;
         let definition = session.dataset(name)?;
         let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+        if !self.keep.is_empty() {
+            messages::tell(
+                "note: identifiers of a CSV file that look like numbers lose leading zeros here, and \
+                 digits after the fifteenth; predict the file itself to keep them as they stand",
+            );
+        }
         for warning in &loaded.warnings {
             messages::tell(format_args!("note: {warning}"));
         }
@@ -227,11 +240,21 @@ impl Predict {
                 "give the columns the model's names with --rename IN_FILE=IN_MODEL, or use data \
                  of the same kind",
             ),
+            Some(cure) if cure.starts_with("correct the cell") => error.cure(
+                "correct the cell; where values are missing, add --missing drop or --missing \
+                 public-mean",
+            ),
             _ => error,
         })?;
         let score = if self.score { Some(predictions.score(model, &table)?) } else { None };
-        let kept = self.keep.iter().map(|name| Ok((name.clone(), table.column(name)?.clone())));
-        let mut columns = kept.collect::<Result<Vec<_>>>()?;
+        let mut columns: Vec<(String, Column)> = Vec::new();
+        for name in &self.keep {
+            if columns.iter().all(|(kept, _)| kept != name) {
+                // A column may be named as in the file or as in the model.
+                let column = table.column(rename.get(name).unwrap_or(name))?;
+                columns.push((name.clone(), column.clone()));
+            }
+        }
         for (name, column) in predictions.columns() {
             if columns.iter().any(|(kept, _)| *kept == name) {
                 return Err(Error::usage(format!("a kept column is called '{name}', too"))

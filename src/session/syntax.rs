@@ -14,10 +14,15 @@ use crate::files;
 const SHOWN: usize = 40;
 
 /// Fields that take a word or a form with brackets, and how they are written.
-const FORMS: [(&str, &str); 3] = [
+const FORMS: [(&str, &str); 8] = [
     ("source", "file(\"patients.csv\"), or as `halflight guide files` says for other files"),
     ("pay", "covered, share(0.1) or epsilon(0.25)"),
     ("public_predictor", public_predictor::FORM),
+    ("columns", "all, only([\"age\"]) or except([\"mrn\"])"),
+    ("target", "(epsilon: 1.0, delta: 1e-5)"),
+    ("epsilon", "1.0"),
+    ("delta", "1e-5"),
+    ("version", "1"),
 ];
 
 /// The error of a session file with this text.
@@ -59,7 +64,8 @@ fn explained(
             hint("fields here", found, &listed(expected)),
         ),
         ron::Error::MissingStructField { field, .. } => {
-            (format!("the field '{field}' is missing"), format!("add it: {field}: …"))
+            let form = FORMS.iter().find(|(name, _)| name == field).map_or("…", |(_, form)| form);
+            (format!("the field '{field}' is missing"), format!("add it: {field}: {form}"))
         }
         ron::Error::DuplicateStructField { field, .. } => {
             (format!("the field '{field}' is given twice"), "leave one of them out".to_owned())
@@ -73,11 +79,20 @@ fn explained(
             (what, form.map_or_else(choices, |(_, form)| format!("write {form}")))
         }
         ron::Error::ExpectedIdentifier | ron::Error::SuggestRawIdentifier(_) => {
-            let name = || "write a word without quotes, such as the name of a field".to_owned();
-            let cure = form.map_or_else(name, |(name, form)| format!("write {name}: {form}"));
+            let guess = match found.chars().next() {
+                Some('0'..='9') => "if this belongs to a number, write a decimal point: 1.5",
+                Some('(' | ')' | '[' | ']' | '{' | '}') => {
+                    "look for a missing or wrong bracket before this place"
+                }
+                Some(',') => "remove the comma",
+                Some('#' | '<') => "begin a comment with //",
+                _ => "write a word without quotes, such as the name of a field",
+            };
+            let cure =
+                form.map_or(guess.to_owned(), |(name, form)| format!("write {name}: {form}"));
             wants("a word without quotes", &cure)
         }
-        ron::Error::ExpectedString => wants("a text", "put it in double quotes: \"…\""),
+        ron::Error::ExpectedString => wants("a text", "put it in straight double quotes: \"…\""),
         ron::Error::ExpectedStringEnd => {
             wants("the end of a text", "close the text with a double quote")
         }
@@ -108,9 +123,24 @@ fn explained(
         ron::Error::ExpectedNamedStructLike(_)
         | ron::Error::ExpectedStructLike
         | ron::Error::ExpectedDifferentStructName { .. } => {
-            wants("values in round brackets", "write ( before them and ) after them")
+            let cure = form.map_or(
+                "write ( before them and ) after them, or close the list before with ]".to_owned(),
+                |(name, form)| format!("write {name}: {form}"),
+            );
+            wants("values in round brackets", &cure)
         }
-        ron::Error::ExpectedComma => wants("a comma", "separate values with commas"),
+        ron::Error::ExpectedComma => {
+            let cure = match found.chars().next() {
+                Some('^' | '%') => "write the number itself, such as 0.5 or 1e-5",
+                Some('.') => "write a whole number",
+                Some(')' | ']' | '}') => "look for a missing or wrong bracket before this place",
+                _ => "separate values with commas, and close every quote before this place",
+            };
+            wants("a comma", cure)
+        }
+        ron::Error::InvalidEscape(_) => {
+            wants("a text without a single \\", "write / or \\\\ instead of \\")
+        }
         ron::Error::ExpectedArrayEnd
         | ron::Error::ExpectedMapEnd
         | ron::Error::ExpectedStructLikeEnd

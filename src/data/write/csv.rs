@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use crate::data::column::{CellWindow, Column};
 
-/// Numbers beyond this are not written out digit by digit.
-const LARGEST_PLAIN: f64 = 1e15;
+/// Up to 2⁵³, whole numbers are written digit by digit; beyond it, a double does not hold every one.
+const LARGEST_PLAIN: f64 = (1_u64 << 53) as f64;
 
 /// The text that is written at once.
 const BLOCK: usize = 1 << 16;
@@ -21,6 +21,7 @@ pub(super) fn write(columns: &[(String, Column)], out: &mut dyn Write) -> io::Re
     }
     text.push('\n');
     for row in 0..rows {
+        let start = text.len();
         for (at, (_, column)) in columns.iter().enumerate() {
             separate(&mut text, at);
             match column {
@@ -30,6 +31,10 @@ pub(super) fn write(columns: &[(String, Column)], out: &mut dyn Write) -> io::Re
                 Column::Text(texts) => quoted(&mut text, windows[at].texts.get(texts, row)),
                 Column::Vectors(_) => {}
             }
+        }
+        // Many readers skip a blank line.
+        if text.len() == start {
+            text.push_str("\"\"");
         }
         text.push('\n');
         if text.len() >= BLOCK {
@@ -50,7 +55,7 @@ fn separate(out: &mut String, at: usize) {
 fn number(out: &mut String, x: f64) {
     let _ = if x.is_nan() {
         Ok(())
-    } else if x.fract() == 0.0 && x.abs() < LARGEST_PLAIN {
+    } else if x.fract() == 0.0 && x.abs() <= LARGEST_PLAIN {
         write!(out, "{x}")
     } else {
         write!(out, "{x:?}")
@@ -68,6 +73,14 @@ fn quoted(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_in_the_only_column_is_no_blank_line() {
+        let numbers = Column::Numbers(vec![1.0, f64::NAN, 9_007_199_254_740_991.0].into());
+        let mut text = Vec::new();
+        write(&[("x".into(), numbers)], &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "x\n1\n\"\"\n9007199254740991\n");
+    }
 
     #[test]
     fn numbers_are_short_and_gaps_are_empty() {
