@@ -31,7 +31,15 @@ pub(super) fn refusal(error: &SpannedError, text: &str, origin: &str) -> Error {
     let place = format!("{origin}:{}:{}", start.line, start.col);
     let (before, after) = text.split_at(offset(text, start));
     let negative = before.trim_end().ends_with('-');
-    let (what, cure) = explained(&error.code, field(before), found(after), negative);
+    // A table of private records may have been named by mistake: nothing of it is shown.
+    let is_session = ["(", "#![", "//", "/*"].iter().any(|it| text.trim_start().starts_with(it));
+    let (what, cure) = if is_session {
+        explained(&error.code, field(before), found(after), negative)
+    } else {
+        let cure = "begin it with (version: 1, and end it with ); to look at a table, use \
+                    `halflight data inspect FILE`";
+        ("a session begins with an opening bracket".to_owned(), cure.to_owned())
+    };
     let previous = files::previous(Path::new(origin));
     let cure = if previous.is_file() {
         format!("{cure}; or use the copy from before the last save: {}", previous.display())
@@ -216,7 +224,7 @@ mod tests {
             ("seed: 1", "seed: 1, evaluation: (pay: 0.1)", ["not a session", "share(0.1)"]),
             (", delta: 1e-5", "", ["'delta' is missing", "add it"]),
             ("seed: 1", "seed: 1, seed: 2", ["'seed' is given twice", "leave one"]),
-            ("(version", "version", ["values in round brackets, found version", "write ("]),
+            ("(version", "version", ["begins with an opening bracket", "(version: 1"]),
             ("seed: 1)])", "seed: 1)]", ["s.ron:5", "a comma, found ]"]),
             ("seed: 1)])", "seed: 1)]) 7", ["follows the end of the session, found 7", "remove"]),
             ("seed: 1", "seed: 1 weight: 2", ["a comma", "s.ron:5"]),
@@ -224,6 +232,10 @@ mod tests {
             let text = session.replacen(from, to, 1);
             let error = Session::parse(&text, "s.ron").unwrap_err().to_string();
             assert!(wanted.iter().all(|wanted| error.contains(wanted)), "{to}: {error}");
+        }
+        for table in ["007,HIV\n8,x\n", "é\n", "\"HIV\",\"x\"\n", "HIV: 007\n", "HIV(x)\n"] {
+            let error = Session::parse(table, "s.ron").unwrap_err().to_string();
+            assert!(!error.contains("HIV") && !error.contains("007"), "{error}");
         }
         // Not even half of a letter is shown, and no more than a little.
         for text in ["(version: é", "(version: \"éé", "(version: 1, name: é\u{1f600}", "é"] {
