@@ -107,11 +107,17 @@ fn explained(
         ron::Error::ExpectedChar => {
             wants("one character", "put one character in single quotes, such as ';'")
         }
-        ron::Error::ExpectedInteger if negative => (
-            field.map_or("the number".to_owned(), |name| format!("'{name}'"))
-                + " must not be negative",
-            "write a whole number from 0 on".to_owned(),
-        ),
+        ron::Error::ExpectedInteger
+        | ron::Error::IntegerOutOfBounds
+        | ron::Error::InvalidIntegerDigit { .. }
+            if negative =>
+        {
+            (
+                field.map_or("the number".to_owned(), |name| format!("'{name}'"))
+                    + " must not be negative",
+                "write a whole number from 0 on".to_owned(),
+            )
+        }
         ron::Error::ExpectedInteger
         | ron::Error::IntegerOutOfBounds
         | ron::Error::InvalidIntegerDigit { .. } => {
