@@ -1,11 +1,14 @@
 //! `cargo bench --bench larger [-- RECORDS FEATURES]`: a gradient step over private features that are
 //! kept on the disk, beside the same step in memory and beside reading the same bytes from the file
 //! with as many threads. The file lies in the folder in which the bench is started, and is in the page
-//! cache if there is room for it.
+//! cache if there is room for it. Where the bench may empty this cache (as root on Linux), it
+//! measures the step and the reading from the disk itself, too.
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
 use std::hint::black_box;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use halflight::files::scratch::Scratch;
@@ -40,30 +43,56 @@ fn step(records: usize, features: usize) {
     for part in memory.numbers().unwrap().chunks(BLOCK) {
         file.append(bytemuck::cast_slice(part)).unwrap();
     }
+    let bytes = records * features * size_of::<f32>();
     let w = Vector::from_element(features, 0.01);
     let slope = |i: usize, score: f64| score - (i % 2) as f64;
-    let [mut in_memory, mut on_disk, mut reading] = [f64::INFINITY; 3];
-    let timed = |least: &mut f64, work: &dyn Fn()| {
-        let start = Instant::now();
-        work();
-        *least = least.min(start.elapsed().as_secs_f64());
+    let step = |features: &Singles| {
+        black_box(fused::gradient(black_box(features), &w, threads, slope));
     };
-    for _ in 0..ROUNDS {
-        let step = |features: &Singles| {
-            black_box(fused::gradient(black_box(features), &w, threads, slope));
-        };
-        timed(&mut in_memory, &|| step(&memory));
-        timed(&mut on_disk, &|| step(&disk));
-        timed(&mut reading, &|| read_once(&file, records * features * size_of::<f32>(), threads));
-    }
-    let gigabytes = (records * features * size_of::<f32>()) as f64 / 1e9;
+    let read = || read_once(&file, bytes, threads);
+    let gigabytes = bytes as f64 / 1e9;
     println!("{records} × {features}: {gigabytes:.1} GB, {threads} threads");
-    for (what, seconds) in
-        [("in memory", in_memory), ("on the disk", on_disk), ("reading", reading)]
-    {
-        println!("{what:>12} {seconds:>8.3} s {:>8.1} GB/s", gigabytes / seconds);
-    }
+    let told = |what: &str, seconds: f64| {
+        println!("{what:>32} {seconds:>8.3} s {:>8.1} GB/s", gigabytes / seconds);
+    };
+    let [in_memory, on_disk, reading] =
+        median([&|| step(&memory), &|| step(&disk), &read], &|| true).unwrap();
+    told("step, in memory", in_memory);
+    told("step, kept on the disk", on_disk);
+    told("reading", reading);
     println!("{:.0} % of the speed of reading", 100.0 * reading / on_disk);
+    let Some([on_disk, reading]) = median([&|| step(&disk), &read], &empty_page_cache) else {
+        println!("from the disk itself: not measured, as only root may empty the page cache");
+        return;
+    };
+    told("step, from the disk itself", on_disk);
+    told("reading, from the disk itself", reading);
+    println!("{:.0} % of the speed of reading", 100.0 * reading / on_disk);
+}
+
+/// The median seconds of each work, in turn, if `prepare` succeeds before every one.
+fn median<const N: usize>(works: [&dyn Fn(); N], prepare: &dyn Fn() -> bool) -> Option<[f64; N]> {
+    let mut seconds = [[0.0; ROUNDS]; N];
+    for round in 0..ROUNDS {
+        for (seconds, work) in seconds.iter_mut().zip(works) {
+            if !prepare() {
+                return None;
+            }
+            let start = Instant::now();
+            work();
+            seconds[round] = start.elapsed().as_secs_f64();
+        }
+    }
+    Some(seconds.map(|mut seconds| {
+        seconds.sort_by(f64::total_cmp);
+        seconds[ROUNDS / 2]
+    }))
+}
+
+/// Whether it could: what is not yet on the disk would stay in the cache.
+fn empty_page_cache() -> bool {
+    Command::new("sync").status().is_ok_and(|status| status.success())
+        && fs::write("/proc/sys/vm/drop_caches", "1").is_ok()
 }
 
 /// Reads all bytes, each thread a part of its own.
