@@ -8,6 +8,7 @@ use super::labelled::{
 };
 use super::unlabelled::{frank_wolfe, mirror_descent, moment_release};
 use crate::data::Task;
+use crate::data::names::hint_or_all;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::Grant;
 
@@ -54,7 +55,10 @@ pub fn name_in(grant: &Grant) -> String {
 pub fn method(id: &str) -> Result<&'static dyn Method> {
     methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
         let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();
-        Error::usage(format!("there is no method '{id}'"))
-            .cure(format!("choose one of: {}", known.join(", ")))
+        Error::usage(format!("there is no method '{id}'")).cure(hint_or_all(
+            id,
+            &known,
+            "choose one of",
+        ))
     })
 }

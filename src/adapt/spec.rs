@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sources::SourceWeights;
 use crate::data::Task;
+use crate::data::names::hint_or_all;
 use crate::error::{Error, Result};
 
 /// The word for 0 in fields that the method may choose itself.
@@ -205,7 +206,7 @@ impl Spec {
             let field = self.field(key).ok_or_else(|| {
                 let known: Vec<_> = self.fields.iter().map(|field| field.key).collect();
                 Error::usage(format!("method {} has no setting '{key}'", self.id))
-                    .cure(format!("its settings are: {}", known.join(", ")))
+                    .cure(hint_or_all(key, &known, "its settings are"))
             })?;
             if !field.kind.admits(value) {
                 // As a session file writes it; a form takes yes and no.

@@ -78,7 +78,7 @@ mod watch;
 #[cfg(test)]
 mod written;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
@@ -87,6 +87,7 @@ use clap::{Parser, Subcommand};
 use crate::error::{Error, ErrorKind, Result};
 use crate::evaluation::FurtherScores;
 use crate::numeric::parallel;
+use crate::session::Workspace;
 
 /// Options that every command has appear under their own heading in the help.
 const GLOBAL: &str = "Options for all commands";
@@ -296,6 +297,15 @@ fn exit_code(error: &Error) -> ExitCode {
         ErrorKind::Refused => 3,
         ErrorKind::Interrupted => 130,
     })
+}
+
+/// The workspace of a directory that the user named. A ledger that lies elsewhere is said.
+fn workspace_named(directory: &Path) -> Result<Workspace> {
+    let workspace = Workspace::of(directory)?;
+    if let Some(note) = workspace.note_if_elsewhere(directory) {
+        messages::tell(format_args!("note: {note}"));
+    }
+    Ok(workspace)
 }
 
 /// The scores besides the error, without those that do not exist. The AUC is null if one of two

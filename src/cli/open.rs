@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
+
 use super::interface::{app, need_terminal};
-use crate::error::Result;
+use crate::data::names::nearest;
+use crate::error::{Error, Result};
 use crate::session::follow::Place;
 use crate::session::trainer;
 use crate::session::{Session, Workspace, family};
@@ -14,6 +17,11 @@ use crate::tui::tab::Tab;
 const USUAL_SESSION: &str = "session.ron";
 
 pub fn open(files: &[PathBuf]) -> Result<()> {
+    if let Some(word) = files.first().filter(|word| seems_a_command(word)) {
+        return Err(Error::usage("there is neither a command nor a file of this name")
+            .at(word.display().to_string())
+            .cure(commands_like(&word.display().to_string())));
+    }
     need_terminal()?;
     let is_session = |path: &Path| path.extension().is_some_and(|extension| extension == "ron");
     match files {
@@ -21,6 +29,22 @@ pub fn open(files: &[PathBuf]) -> Result<()> {
         [] => super::demo::interface("bikeshare", None),
         [path] if is_session(path) => open_session(path),
         _ => open_files(files),
+    }
+}
+
+/// Whether it is no file, and does not look like the name of one.
+fn seems_a_command(word: &Path) -> bool {
+    word.components().count() == 1 && word.extension().is_none() && !word.exists()
+}
+
+fn commands_like(word: &str) -> String {
+    let program = super::Arguments::command();
+    let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+    let near = nearest(word, &known);
+    match near.first() {
+        Some(near) => format!("did you mean `halflight {near}`?"),
+        None if word == "resume" => "to go on with a run: halflight run --resume RUN".to_owned(),
+        None => "`halflight --help` lists the commands".to_owned(),
     }
 }
 

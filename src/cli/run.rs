@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::steps::StepPrinter;
-use super::{further_json, messages, print_json, print_line, signals};
+use super::{further_json, messages, print_json, print_line, signals, workspace_named};
 use crate::adapt::source_words;
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
@@ -126,7 +126,7 @@ impl RunCommand {
     fn workspace_of(&self, session: &Path) -> Result<Workspace> {
         let own = Workspace::of_session(session)?;
         let Some(named) = &self.workspace else { return Ok(own) };
-        Ok(Workspace::with_folder(own.base(), Workspace::of(named)?.folder()))
+        Ok(Workspace::with_folder(own.base(), workspace_named(named)?.folder()))
     }
 }
 
@@ -160,6 +160,10 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
     {
         return Err(Error::usage(format!("the pace is {pace}"))
             .cure("give a number of steps per second above 0"));
+    }
+    for plan in &plans {
+        let named = |error: Error| error.within(&format!("plan '{}'", plan.name));
+        plan.target.checked().map_err(named)?;
     }
     let needed = |name: &String| plans.iter().any(|plan| plan.uses(name));
     let mut datasets = Vec::new();

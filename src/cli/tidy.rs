@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{print_json, print_line};
+use super::{print_json, print_line, workspace_named};
 use crate::error::Result;
-use crate::session::{Workspace, leftovers};
+use crate::session::leftovers;
 
 /// List what programs that died left behind; --yes removes it.
 ///
@@ -36,7 +36,7 @@ pub struct Tidy {
 
 impl Tidy {
     pub fn execute(&self) -> Result<()> {
-        let workspace = Workspace::of(&self.workspace)?;
+        let workspace = workspace_named(&self.workspace)?;
         if !workspace.folder().exists() {
             return if self.json {
                 print_json(&json!({ "found": [] }))

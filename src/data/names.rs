@@ -1,5 +1,7 @@
 //! Similar names, for helpful error messages.
 
+use strsim::osa_distance;
+
 use super::column::finite;
 
 /// How many names a message lists before it says "and … more".
@@ -22,6 +24,18 @@ pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
     let near = nearest(wanted, known);
     if near.is_empty() || (kind == COLUMNS && seem_a_record(known)) {
         list(kind, known)
+    } else {
+        format!("did you mean {}?", quoted(&near))
+    }
+}
+
+/// The same for the program's own names and those of a session: otherwise, all of them are listed
+/// after `introduction`.
+pub(crate) fn hint_or_all<S: AsRef<str>>(wanted: &str, known: &[S], introduction: &str) -> String {
+    let near = nearest(wanted, known);
+    if near.is_empty() {
+        let all: Vec<_> = known.iter().map(AsRef::as_ref).collect();
+        format!("{introduction}: {}", all.join(", "))
     } else {
         format!("did you mean {}?", quoted(&near))
     }
@@ -74,32 +88,17 @@ pub(super) fn some<S: AsRef<str>>(names: &[S]) -> String {
 }
 
 /// At most three names that a typing error may have turned into `wanted`, best first.
-pub(crate) fn nearest<'a>(wanted: &str, known: &'a [String]) -> Vec<&'a str> {
+pub(crate) fn nearest<'a, S: AsRef<str>>(wanted: &str, known: &'a [S]) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
     let tolerated = (wanted.chars().count() / 3).max(1);
     let mut near: Vec<_> = known
         .iter()
-        .map(|name| (edit_distance(&wanted, &name.to_lowercase()), name.as_str()))
+        .map(AsRef::as_ref)
+        .map(|name| (osa_distance(&wanted, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= tolerated)
         .collect();
     near.sort_by_key(|(distance, _)| *distance);
     near.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein's distance: insertions, deletions and substitutions.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Whether a name in a definition stands for several: `*` for any letters, `?` for one. A column
@@ -145,21 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn the_distance_counts_single_letter_edits() {
-        for (a, b, distance) in
-            [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("temp", "atemp", 1)]
-        {
-            assert_eq!(edit_distance(a, b), distance, "{a} {b}");
-            assert_eq!(edit_distance(b, a), distance, "{b} {a}");
-        }
-    }
-
-    #[test]
     fn a_typing_error_finds_its_name_and_nonsense_gets_the_list() {
         let known = names(&["season", "temp", "atemp"]);
         assert_eq!(hint("columns", "Seasn", &known), "did you mean 'season'?");
+        assert_eq!(hint("columns", "tmep", &known), "did you mean 'temp'?");
         assert_eq!(nearest("temp", &known), ["temp", "atemp"]);
         assert_eq!(hint("columns", "blood", &known), "the columns are: season, temp, atemp");
+        assert_eq!(hint_or_all("tepm", &known, "choose one of"), "did you mean 'temp'?");
+        assert_eq!(hint_or_all("x", &["a", "b"], "choose one of"), "choose one of: a, b");
     }
 
     #[test]

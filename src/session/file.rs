@@ -12,6 +12,7 @@ use super::syntax;
 use super::workspace::Workspace;
 use crate::adapt::baselines::public_only;
 use crate::adapt::{self, PublicPredictor, Settings, Spec, Value};
+use crate::data::names::hint_or_all;
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay};
@@ -172,8 +173,9 @@ impl Session {
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::InvalidData => {
-                Error::failed("this is not a text file, so not a session")
+                Error::failed("this is not a text file in UTF-8, so not a session")
                     .at(path.display().to_string())
+                    .cure("if it is a session, save it again in UTF-8 with your editor")
             }
             _ => Error::io("read", path, &error),
         })?;
@@ -204,16 +206,22 @@ impl Session {
     pub fn dataset(&self, name: &str) -> Result<&DatasetDefinition> {
         self.datasets.iter().find(|dataset| dataset.name == name).ok_or_else(|| {
             let known: Vec<_> = self.datasets.iter().map(|dataset| dataset.name.as_str()).collect();
-            Error::usage(format!("there is no dataset '{name}' in the session"))
-                .cure(format!("its datasets are: {}", known.join(", ")))
+            Error::usage(format!("there is no dataset '{name}' in the session")).cure(hint_or_all(
+                name,
+                &known,
+                "its datasets are",
+            ))
         })
     }
 
     pub fn plan(&self, name: &str) -> Result<&PlanDefinition> {
         self.plans.iter().find(|plan| plan.name == name).ok_or_else(|| {
             let known: Vec<_> = self.plans.iter().map(|plan| plan.name.as_str()).collect();
-            Error::usage(format!("there is no plan '{name}' in the session"))
-                .cure(format!("its plans are: {}", known.join(", ")))
+            Error::usage(format!("there is no plan '{name}' in the session")).cure(hint_or_all(
+                name,
+                &known,
+                "its plans are",
+            ))
         })
     }
 

@@ -42,7 +42,8 @@ impl Workspace {
 
     /// The workspace of a session file or a directory: the nearest enclosing directory that has a
     /// ledger folder, so that a session in a subfolder (a run's own, for instance) spends from the
-    /// same budget; otherwise `directory`.
+    /// same budget; otherwise `directory`. An empty ledger folder does not hide one above it: what
+    /// was spent there would count no longer.
     pub fn of(directory: &Path) -> Result<Self> {
         let base = std::path::absolute(directory)
             .map_err(|error| Error::io("find the directory", directory, &error))?;
@@ -50,8 +51,25 @@ impl Workspace {
             Some(name) if name == FOLDER => ancestor.to_path_buf(),
             _ => ancestor.join(FOLDER),
         });
-        let folder = enclosing.into_iter().find(|folder| folder.is_dir());
-        Ok(Self::with_folder(&base, &folder.unwrap_or_else(|| base.join(FOLDER))))
+        let existing: Vec<PathBuf> = enclosing.filter(|folder| folder.is_dir()).collect();
+        let folder = existing.iter().find(|folder| !is_empty(folder)).or(existing.first());
+        Ok(match folder {
+            Some(folder) => Self::with_folder(&base, folder),
+            None => Self::fresh(&base),
+        })
+    }
+
+    /// What somebody who named `directory` must know: that its ledger is not there.
+    pub fn note_if_elsewhere(&self, directory: &Path) -> Option<String> {
+        let own = std::path::absolute(directory).ok()?;
+        let within = self.folder == own.join(FOLDER) || own.starts_with(&self.folder);
+        (self.folder.is_dir() && !within).then(|| {
+            format!(
+                "{} has no ledger of its own: that of the folder above is used, {}",
+                directory.display(),
+                self.folder.display()
+            )
+        })
     }
 
     /// A workspace whose ledger is in `directory` itself, whatever encloses it.
@@ -141,6 +159,11 @@ impl Workspace {
     }
 }
 
+/// A folder that cannot be read is not taken for an empty one.
+fn is_empty(folder: &Path) -> bool {
+    folder.read_dir().is_ok_and(|mut entries| entries.next().is_none())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +178,24 @@ mod tests {
         for place in [top.path(), &top.path().join("sub"), &run] {
             assert_eq!(Workspace::of(place).unwrap().folder(), ledger, "{}", place.display());
         }
+    }
+
+    #[test]
+    fn an_empty_folder_does_not_hide_the_ledger_above() {
+        let top = tempfile::tempdir().unwrap();
+        let below = top.path().join("below");
+        std::fs::create_dir_all(below.join(FOLDER)).unwrap();
+        let alone = Workspace::of(&below).unwrap();
+        assert_eq!(alone.folder(), below.join(FOLDER));
+        assert_eq!(alone.note_if_elsewhere(&below), None);
+        let above = top.path().join(FOLDER);
+        std::fs::create_dir(&above).unwrap();
+        std::fs::write(above.join("ledger.jsonl"), "").unwrap();
+        let shared = Workspace::of(&below).unwrap();
+        assert_eq!(shared.folder(), above);
+        let note = shared.note_if_elsewhere(&below).unwrap();
+        assert!(note.contains(&above.display().to_string()), "{note}");
+        std::fs::write(below.join(FOLDER).join("ledger.jsonl"), "").unwrap();
+        assert_eq!(Workspace::of(&below).unwrap().folder(), below.join(FOLDER));
     }
 }

@@ -33,7 +33,15 @@ use crate::error::{Error, Result};
 pub fn verify(path: &Path) -> Result<FileReport> {
     let inside = ["certificate.json", "ledger.jsonl", ".halflight/ledger.jsonl"];
     let found = inside.iter().map(|name| path.join(name)).find(|file| file.is_file());
-    let file = found.filter(|_| path.is_dir()).unwrap_or_else(|| path.to_path_buf());
+    if path.is_dir() && found.is_none() {
+        return Err(Error::failed("there is neither a certificate nor a ledger in this directory")
+            .at(path.display().to_string())
+            .cure(
+                "a run writes its certificate when it ends; an unfinished one goes on with \
+                 halflight run --resume RUN",
+            ));
+    }
+    let file = found.unwrap_or_else(|| path.to_path_buf());
     let bytes = std::fs::read(&file).map_err(|error| Error::io("read", &file, &error))?;
     let name = file.display().to_string();
     let checked = match serde_json::from_slice::<Value>(&bytes) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 mod claim;
 
-use super::{messages, print_json, print_line};
+use super::{messages, print_json, print_line, workspace_named};
 use crate::adapt;
 use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
@@ -90,7 +90,7 @@ enum LedgerAction {
 
 impl LedgerCommand {
     pub fn execute(&self) -> Result<()> {
-        let workspace = Workspace::of(&self.workspace)?;
+        let workspace = workspace_named(&self.workspace)?;
         if let Some(LedgerAction::Claim(claim)) = &self.what {
             return claim.execute(&workspace, self.json);
         }
