@@ -380,6 +380,18 @@ impl CellCounts {
             Some(values) if !is_text && values == rows && rows > 2 && counts_up(column) => {
                 Some(("numbers the rows: an identifier?".to_owned(), AsFeature::Useless))
             }
+            Some(values)
+                if !is_text && values == rows && rows > 2 && is_of_persons(name, column) =>
+            {
+                let what =
+                    "another whole number in every row, and a name like that of an identifier";
+                Some((what.to_owned(), AsFeature::Useless))
+            }
+            Some(_) if are_too_long(column) => {
+                let what = "whole numbers of more than 15 digits, of which the last ones are lost: \
+                            an identifier?";
+                Some((what.to_owned(), AsFeature::Useless))
+            }
             _ if 2 * missing > rows => {
                 Some(("more than half of it is missing".to_owned(), AsFeature::Fine))
             }
@@ -456,6 +468,15 @@ fn counts_up(column: &Column) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether they are whole numbers, some of which a double cannot tell from the next. No measurement
+/// is that exact.
+fn are_too_long(column: &Column) -> bool {
+    const LARGEST_EXACT: f64 = (1_u64 << 53) as f64;
+    let Column::Numbers(cells) = column else { return false };
+    let known = || cells.iter().filter(|cell| !cell.is_nan());
+    known().all(|cell| cell.fract() == 0.0) && known().any(|cell| cell.abs() >= LARGEST_EXACT)
 }
 
 /// Whether and how a column may be the label.
@@ -605,6 +626,23 @@ mod tests {
         assert_eq!(found.problems[0].column.as_deref(), Some("n"));
         let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
         assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
+    }
+
+    #[test]
+    fn long_whole_numbers_and_those_under_the_name_of_an_identifier_are_no_features() {
+        let row = |i: u64| {
+            let long = 60_000_000_000_000_000 + 7919 * i;
+            format!("{},{},{long},{},{}\n", i * i % 97, i * i + 5, i * i + 5, i % 2)
+        };
+        let rows: String = (0..40).map(row).collect();
+        let text = format!("amount,patient_id,booking,price,y\n{rows}");
+        let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
+        let found = Inspection::of(&table, false).ok().unwrap();
+        let left_out: Vec<_> =
+            found.problems.iter().filter_map(|problem| problem.column.as_deref()).collect();
+        assert_eq!(left_out, ["patient_id", "booking"]);
+        let labels = found.label_candidates.iter().map(|label| &*label.column);
+        assert_eq!(labels.collect::<Vec<_>>(), ["y", "amount", "price"]);
     }
 
     #[test]

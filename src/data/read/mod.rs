@@ -11,7 +11,7 @@
 //! | [`cifar`] | CIFAR's binary files |
 //! | [`libsvm`] | LIBSVM and SVMlight text |
 //! | [`arff`] | Weka's ARFF |
-//! | [`input`], [`records`], [`mod@array`] | bytes, unpacked, with progress · rows of text · arrays of numbers |
+//! | [`input`], [`records`], [`decimal`], [`mod@array`] | bytes, unpacked, with progress · rows of text · plain numbers · arrays of numbers |
 //! | [`parts`] | one table in several files: a folder, a pattern |
 //! | [`in_turn`] | threads that work on pieces and add them in order |
 //! | [`decoder_crash`] | decoders that crash on damaged files |
@@ -23,6 +23,7 @@ pub mod arff;
 mod array;
 pub mod cifar;
 pub mod csv;
+mod decimal;
 pub mod decoder_crash;
 pub mod idx;
 pub(in crate::data) mod in_turn;
