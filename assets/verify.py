@@ -3,7 +3,7 @@
 
 The epsilon of the listed mechanisms is computed again, by closed forms, Renyi divergences and a contour integral. What
 is more than 0.1 % too small does not hold; the exit code is then 1. Of a ledger the hash of every line is checked, too."""
-import hashlib, json, math, sys, numpy as np
+import hashlib, json, math, statistics, sys, numpy as np
 TOLERANCE, LOOSE, NORMAL = 1e-3, 0.02, ("gaussian", "sampled", "repeated")
 # 1/x of an order x + 1 is a (sqrt(1 + e) - 1) + b e + c with e = epsilon/Lambda; its part.
 ORDERS = ((1, 0, 0, .3), (1.5, 0, 0, .2), (2, 0, 0, .15), (0, 1, 1 / 64, .1), (0, 1, 1 / 16, .1), (0, 1, .166666, .15))
@@ -157,11 +157,16 @@ def epsilon(parts, delta):  # (least, most) of the epsilon that the list guarant
         worst = max(worst, contour(parts, delta, most, False) or math.inf)
     return (least, most) if worst in (None, math.inf) else (max(min(worst, most), least),) * 2
 def sum_of_pure(parts): return sum(math.inf if it[0] in NORMAL else count * it[1] for it, count in parts)
+def as_gaussian(name, size, rate, replaced):  # The Gaussian mechanism that tells as much: of a pure one, by total variation
+    if name in NORMAL: return size * (1 + (name == "sampled" and replaced))
+    tail = math.exp(-size / 2) / 2 if name == "laplace" else 1 / (1 + math.exp(min(size, 700)))
+    return -2 * statistics.NormalDist().inv_cdf(max(tail, 1e-300))
 def admits(parts, e, delta):  # Whether a budget admits the list, whatever choice its events came in: see gate.rs
     if e <= 0 or sum_of_pure(parts) <= e: return e > 0 or not parts
     rest, scaled = .1 * delta, e / -math.log(.01 * delta)
-    mu = math.sqrt(sum(count * (it[1] * (1 + (it[0] == "sampled" and it[3]))) ** 2 for it, count in parts))
-    if all(it[0] in ("gaussian", "sampled") for it, _ in parts) and gaussian_delta(mu, e) <= .9 * delta: return True
+    if all(it[0] != "repeated" for it, _ in parts):
+        mu = math.sqrt(sum(count * as_gaussian(*it) ** 2 for it, count in parts))
+        if gaussian_delta(mu, e) <= .9 * delta: return True
     order = lambda a, b, c: 1 / (a * (math.sqrt(1 + scaled) - 1) + b * scaled + c)
     return sum(math.exp(min(math.log(part * rest) - log_renyi(parts, order(*it), e), 700)) for *it, part in ORDERS) >= 1
 def claim(name, says, delta, parts, choices=False):

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::reading::Watched;
-use super::{look, print_json, print_line};
+use super::{print_json, print_line};
 use crate::data::csv::Dialect;
 use crate::data::inspect::{Inspection, remarks_on_columns};
 use crate::data::names::shortened;
@@ -17,6 +17,7 @@ use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::{Assembly, assemble};
 use crate::engine::count::{Counted, count};
+use crate::engine::look;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::{CuratorOnly, Watch};
@@ -209,7 +210,7 @@ impl Inspect {
                 .read(path, &Reading::Plain, &mut Watched::default())
                 .or_else(|error| readable(path, role, &overflow, error))?;
             if self.show_values && role.is_none() {
-                look::note_file(path, Source::File, LOOKED)?;
+                look::note_file(path, &Workspace::of_session(path)?, Source::File, LOOKED)?;
             }
             let inspection = self.look(&table, role)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();

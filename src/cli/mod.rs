@@ -33,7 +33,6 @@
 //! | [`messages`] | messages on standard error, and how many of them |
 //! | [`progress`], [`reading`], [`steps`] | progress of long work, of a file, of a run |
 //! | [`signals`] | Ctrl-C and friends |
-//! | [`look`] | records looks at exact numbers in the ledger |
 //!
 //! Results go to standard output, progress and messages to standard error.
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.
@@ -51,7 +50,6 @@ mod guide;
 mod interface;
 mod job_array;
 mod ledger;
-mod look;
 mod man;
 mod messages;
 mod methods;

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{further_json, look, messages, print_json, print_line, print_text};
+use super::{further_json, messages, print_json, print_line, print_text};
 use crate::data::read::{self, Format, Overflow, Reading, TableReader};
 use crate::data::{Column, Missing, Source, Table, write};
+use crate::engine::look;
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::session::prediction::{PredictionScore, predict};
@@ -187,7 +188,7 @@ impl Predict {
                 Some(width) => Source::Sparse { file, width },
                 None => Source::File(file),
             };
-            look::note_file(&self.data, source, SCORED)?;
+            look::note_file(&self.data, &Workspace::of_session(&self.data)?, source, SCORED)?;
         }
         self.of_table(model, table, self.public)
     }

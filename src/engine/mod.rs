@@ -23,6 +23,7 @@
 //! | [`ranking`] | ranks the public datasets, for the curator or privately |
 //! | [`claim`] | charges another trainer's stated draws |
 //! | [`count`] | releases the number of private records |
+//! | [`look`] | records looks at exact numbers in the ledger |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `pictured` | a run on built-in data with seeded noise, for pictures |
@@ -44,6 +45,7 @@ pub mod ending;
 pub mod job;
 pub mod judge;
 pub mod launch;
+pub mod look;
 pub mod lookup;
 #[cfg(test)]
 mod null_records;

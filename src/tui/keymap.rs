@@ -92,7 +92,8 @@ fn seal(app: &mut App) {
     let sealed = !app.context.watch.is_sealed();
     app.context.watch.seal(sealed);
     let text = if sealed {
-        "sealed: exact numbers are not computed and not shown; what you choose now is covered by ε"
+        "sealed: no exact number is computed or shown; ε does not cover choices by those that you \
+         have seen"
     } else {
         "open: numbers marked ◆ are exact, for your eyes only; a choice made by them is not \
          covered by ε"

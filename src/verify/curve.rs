@@ -131,7 +131,7 @@ fn pure(list: &[Draws]) -> f64 {
     list.iter().map(|it| it.count * it.kind.pure()).sum()
 }
 
-/// The μ of the list as one Gaussian mechanism, with known samples.
+/// The μ of a Gaussian mechanism that tells at least as much as the list.
 fn gaussian(list: &[Draws]) -> Option<f64> {
     let squares = list.iter().map(|it| it.kind.gaussian().map(|mu| it.count * mu * mu));
     squares.sum::<Option<f64>>().map(f64::sqrt)
@@ -161,7 +161,7 @@ pub fn repeated(mu: f64, shape: f64, stop: f64) -> CheckedLoss {
 }
 
 /// The least ε ≥ 0 of a condition that stays true once it is true.
-fn solve(holds: impl Fn(f64) -> bool) -> f64 {
+pub(super) fn solve(holds: impl Fn(f64) -> bool) -> f64 {
     if holds(0.0) {
         return 0.0;
     }

@@ -12,6 +12,9 @@
 
 use realfft::num_complex::Complex;
 
+use super::curve::solve;
+use crate::numeric::special::log_normal_cdf;
+
 /// How far out a normal density is integrated, in standard deviations.
 const FAR: f64 = 10.0;
 /// The most nodes of one integral; more would take too long.
@@ -98,12 +101,18 @@ impl CheckedLoss {
         }
     }
 
-    /// The μ of the Gaussian mechanism that remains if everybody knows the sample.
+    /// The μ of a Gaussian mechanism that tells at least as much: of the one that remains if
+    /// everybody knows the sample, or of one with the total variation of a pure event, 2Φ(μ/2) − 1.
     pub fn gaussian(self) -> Option<f64> {
+        let of_tail = |log: f64| 2.0 * solve(|x| log_normal_cdf(-x) <= log);
         match self {
             Self::Gaussian { mu } => Some(mu),
             Self::Sampled { mu, replaced, .. } => Some(if replaced { 2.0 * mu } else { mu }),
-            _ => None,
+            Self::Laplace { epsilon } => Some(of_tail(0.5_f64.ln() - 0.5 * epsilon)),
+            Self::Range { epsilon } | Self::Pure { epsilon } => {
+                Some(of_tail(-epsilon - (-epsilon).exp().ln_1p()))
+            }
+            Self::Repeated { .. } => None,
         }
     }
 

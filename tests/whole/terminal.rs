@@ -728,6 +728,37 @@ fn private_records_choose_among_plans_from_the_plan_screen() {
 }
 
 #[test]
+fn a_look_at_private_rows_is_in_the_ledger_and_in_the_certificate_of_a_later_run() {
+    let directory = small_workspace();
+    let here = directory.path();
+    let looks = || {
+        let ledger = std::fs::read_to_string(here.join(".halflight/ledger.jsonl"));
+        ledger.unwrap_or_default().matches("unprotected look").count()
+    };
+    let mut screen = Screen::start(here, &["session.ron"], 110, 30);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    assert_eq!(looks(), 0);
+    screen.press("o");
+    screen.wait_for("◆ private rows");
+    assert_eq!(looks(), 1);
+    screen.press("o");
+    screen.press("b");
+    screen.wait_until("the columns that divide the rows", |_| looks() == 2);
+    screen.press(ESC);
+    screen.press("v");
+    screen.wait_for("sealed: no exact number");
+    screen.press("o");
+    screen.wait_for("the view is sealed");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    assert_eq!(looks(), 2);
+    halflight(here, &["run", "session.ron", "--sealed"]);
+    let certificate = find(here, "certificate.json");
+    let certificate = std::fs::read_to_string(&certificate[0]).unwrap();
+    assert!(certificate.contains("rows, on the Data screen"), "{certificate}");
+}
+
+#[test]
 fn a_private_file_that_was_cut_off_is_told_to_the_curator_alone() {
     let directory = small_workspace();
     let here = directory.path();

@@ -28,6 +28,7 @@ use super::choice::{ChoiceJob, Way};
 use super::control::Control;
 use super::job::{Job, Moment, Summary};
 use super::launch;
+use super::look;
 use super::lookup::{self, Digest, Rows, RunLife, Wanted};
 use super::overlap;
 use super::predict;
@@ -52,6 +53,11 @@ use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, Wish};
 use crate::session::sweep::SweepDirectory;
 use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
+
+/// The ledger's notes for looks at private rows.
+const GLANCED: &str = "unprotected look: the first rows of the file";
+const SHOWN: &str = "unprotected look: rows, on the Data screen";
+const DIVIDED: &str = "unprotected look: the values by which rows can be divided";
 
 /// The interface's end of the desk.
 pub struct Desk {
@@ -254,6 +260,9 @@ impl Clerk {
                 self.tray.put(DeskReport::Listing(listing));
             }
             Request::Glance { file, look } => {
+                if look.is_some() && self.role_of(&file) != Some(Role::Public) {
+                    look::note_file(&file, &self.workspace, Source::File, GLANCED)?;
+                }
                 let schema = lookup::glance(
                     &file,
                     self.role_of(&file),
@@ -266,10 +275,12 @@ impl Clerk {
                 let private = self.loaded.get(&dataset).map(|loaded| loaded.private());
                 let private = private
                     .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))??;
+                self.note_look(&dataset, &watch, SHOWN)?;
                 let rows = private.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
                 self.tray.put(DeskReport::Peeked { dataset, rows });
             }
             Request::Dividers { dataset, watch } => {
+                self.note_look(&dataset, &watch, DIVIDED)?;
                 let loaded = self.loaded.get(&dataset);
                 let loaded = loaded
                     .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))?;
@@ -746,6 +757,17 @@ impl Clerk {
             });
             tray.put(DeskReport::Rehearsal { id, news: RehearsalNews::Ended(Box::new(result)) });
         });
+    }
+
+    /// Writes that somebody is about to see exact values of a private dataset. Like an exact
+    /// ranking, this opens its account.
+    fn note_look(&self, dataset: &str, watch: &Watch, what: &str) -> Result<()> {
+        let private = self.loaded.get(dataset).filter(|loaded| loaded.private().is_ok());
+        let Some(private) = private.filter(|_| !watch.is_sealed()) else { return Ok(()) };
+        let mut ledger = self.workspace.ledger()?;
+        let account = private.register(&mut ledger)?;
+        ledger.record_unprotected(&account, what)?;
+        self.tell_ledger()
     }
 
     fn tell_ledger(&self) -> Result<()> {

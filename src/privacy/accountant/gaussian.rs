@@ -12,7 +12,9 @@
 //! the first form for a < 1, where the difference is taken without cancellation
 //! ([`mills_drop`]); the second beyond, where it subtracts less than one third.
 
-use crate::numeric::special::{LOG_SQRT_TWO_PI, least, mills_drop, mills_ratio, normal_density};
+use crate::numeric::special::{
+    LOG_SQRT_TWO_PI, least, log_normal_cdf, mills_drop, mills_ratio, normal_density,
+};
 
 /// Ten times the error of [`log_delta`] down to δ = 10⁻³⁰⁰, measured against mpmath
 /// (1.4·10⁻¹³, one unit in the last place of log δ).
@@ -64,6 +66,14 @@ pub fn mu(epsilon: f64, delta: f64) -> f64 {
     let log_target = delta.ln() - LOG_MARGIN;
     let above = least(0.0, f64::MAX, |mu| log_delta(mu, epsilon) > log_target);
     above.unwrap_or(f64::MAX) * (1.0 - PADDING)
+}
+
+/// The least μ with log Φ(−μ/2) at most this, rounded up: of the total variation 1 − 2Φ(−μ/2).
+pub fn mu_of_tail(log_tail: f64) -> f64 {
+    // A few units of the last place of both sides.
+    let target = log_tail - 1e-15 * (1.0 - log_tail);
+    let below = least(0.0, f64::MAX, |mu| log_normal_cdf(-0.5 * mu) <= target);
+    below.unwrap_or(f64::INFINITY) * (1.0 + PADDING)
 }
 
 #[cfg(test)]

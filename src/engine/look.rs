@@ -18,18 +18,22 @@ pub fn note(loaded: &Loaded, workspace: &Workspace, what: &str) -> Result<()> {
 }
 
 /// The same for a file that is in no session but may be private.
-pub fn note_file(path: &Path, source: impl FnOnce(String) -> Source, what: &str) -> Result<()> {
+pub fn note_file(
+    path: &Path,
+    workspace: &Workspace,
+    source: impl FnOnce(String) -> Source,
+    what: &str,
+) -> Result<()> {
     let path = std::path::absolute(path)
         .map_err(|error| crate::Error::io("find the file", path, &error))?;
-    let workspace = Workspace::of_session(&path)?;
     if !workspace.folder().is_dir() {
         return Ok(());
     }
     let source = source(path.display().to_string());
     let definition = DatasetDefinition::new("file", Role::Private, source);
     // The reader of the file reports read errors. An unreadable file has no account.
-    match dataset::load(&definition, &workspace) {
-        Ok(loaded) => note(&loaded, &workspace, what),
+    match dataset::load(&definition, workspace) {
+        Ok(loaded) => note(&loaded, workspace, what),
         Err(_) => Ok(()),
     }
 }
