@@ -19,7 +19,7 @@ use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Guarantee, Target, Watch};
 use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
-use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, Selector};
+use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, Selector, released};
 use crate::session::{Session, Workspace, dataset};
 
 /// Rank the public datasets of a session: which can stand in for the private one?
@@ -196,7 +196,10 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
             match disclosed {
                 Disclosed::Winner(winner) => lines.push(format!("use {}", winner.get())),
                 Disclosed::Errors(table) => lines.push(released_errors(table.get())),
-                Disclosed::Table(table) => lines.push(released_table(table.get(), "")),
+                Disclosed::Table(table) => {
+                    lines.push(released_table(table.get(), ""));
+                    lines.push(format!("  {}", released::OF_TABLE));
+                }
                 Disclosed::Direction(table) => {
                     lines.push(released_table(table.get(), "; shares of one direction"));
                 }
@@ -314,6 +317,7 @@ fn released_table(lines: &[ReleasedLine], of: &str) -> String {
             (Some(energy), Some(distance)) => {
                 format!("{} {}", with_deviation(energy), with_deviation(distance))
             }
+            (Some(energy), None) => format!("{} {:>15}", with_deviation(energy), "–"),
             _ => "left out".to_owned(),
         };
         text.push(format!("  {:>4} {:<22} {numbers}", index + 1, line.name));
@@ -349,6 +353,7 @@ fn released_errors(lines: &[ReleasedError]) -> String {
          noise); on the others: on the other public datasets"
             .to_owned(),
     );
+    text.push(format!("  {}", released::OF_ERRORS));
     text.join("\n")
 }
 

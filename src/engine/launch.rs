@@ -7,6 +7,7 @@ use super::course::{Opening, perform, to_be_resumed};
 use super::job::{Job, Moment, Summary, private};
 use super::score::Examinee;
 use crate::error::{Error, Result};
+use crate::privacy::accountant::delta_words;
 use crate::privacy::ledger::{AccountId, Book, Budget, Grant, RunId};
 use crate::privacy::{Ledger, NoiseSource, Spender};
 use crate::session::certificate;
@@ -34,7 +35,9 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let assembly = job.assemble()?;
     let mut ledger = job.workspace.ledger()?;
     let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
-    open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
+    let wish = job.session.budgets.get(&job.plan.private);
+    open_budget(&mut ledger, &account, wish)?;
+    let known_budget = ledger.book()?.account(&account).and_then(|it| it.budget);
     if assembly.scoring.is_some() {
         refuse_known_records(&assembly, &ledger.book()?, &account)?;
     }
@@ -73,7 +76,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         let granted = was_perhaps_granted(&job.workspace, &run, directory.path());
         if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
-    let notes = ledger.notice().map(str::to_owned).into_iter().collect();
+    let notes = ledger.notice().map(str::to_owned).into_iter();
+    let notes = notes.chain(other_budget(known_budget.as_ref(), wish)).collect();
     let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator)?;
     let opening = Opening {
         run,
@@ -128,6 +132,21 @@ pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Budge
         ledger.set_budget(account, *budget)?;
     }
     Ok(())
+}
+
+/// What to say if the session names another budget than the ledger has.
+pub(super) fn other_budget(known: Option<&Budget>, wish: Option<&Budget>) -> Option<String> {
+    let (known, wish) = (known?, wish?);
+    let numbers = |it: &Budget| (it.epsilon, it.delta);
+    let words = |it: &Budget| format!("ε {} at δ {}", it.epsilon, delta_words(it.delta));
+    (numbers(known) != numbers(wish)).then(|| {
+        format!(
+            "the budget in the ledger holds, {}, not that of the session, {}; `halflight ledger \
+             budget` changes it",
+            words(known),
+            words(wish)
+        )
+    })
 }
 
 /// Sortable by time, unique on this machine.

@@ -13,7 +13,7 @@ use super::prepared::PreparedStore;
 use super::public_alone::is_comparable;
 use super::score::Examinee;
 use super::timing::{Stopwatch, TimedPlan};
-use super::{lookup, overlap, rehearse};
+use super::{launch, lookup, overlap, rehearse};
 use crate::adapt::{Plan, Problem, ProblemShape};
 use crate::data::Table;
 use crate::error::{Error, Result};
@@ -186,6 +186,8 @@ fn with_problem(
         (None, None) => offered(&plan, private, &proposal),
     };
     let mut warnings = proposal.warnings;
+    let wish = session.budgets.get(&plan.private);
+    warnings.extend(launch::other_budget(account.budget.as_ref(), wish));
     warnings.extend(account.gaps().iter().map(Gap::words));
     warnings.extend(account.large_delta().into_iter().chain(total.remark));
     let preview = Preview {

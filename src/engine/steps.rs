@@ -149,10 +149,10 @@ impl Companion for StepRecorder<'_> {
     }
 }
 
-/// ε of everything drawn so far. The draws are part of the plan, so they reveal no more than all of
-/// it; the quick bound may be above that.
+/// What the run costs if it ends now, as [`Composition::of_run`] has it: somebody may end it because
+/// of its outputs.
 pub(super) fn epsilon_of(spender: &Spender, planned: &Calibrated) -> Result<f64> {
-    let drawn = Composition::of(&spender.drawn())?.running(planned.target.delta)?;
+    let drawn = Composition::of(&spender.drawn())?.gate(planned.target.delta)?;
     Ok(drawn.epsilon.min(planned.guarantee.epsilon))
 }
 
@@ -201,10 +201,12 @@ mod tests {
             data.release_sampled_sum(&mut spender, sum, |()| 9, |(), _, _| ()).unwrap();
             let epsilon = epsilon_of(&spender, &calibrated).unwrap();
             assert!(epsilon >= before);
+            let ended = Composition::of_run(&spender.drawn(), &calibrated.events, 1e-4).unwrap();
+            assert!((epsilon - ended.epsilon).abs() < 1e-12);
             before = epsilon;
         }
         assert_eq!(before, calibrated.guarantee.epsilon);
-        let quick = Composition::of(&spender.drawn()).unwrap().running(1e-4).unwrap();
-        assert!(quick.epsilon > before, "the quick bound alone would do");
+        let choices = Composition::of(&spender.drawn()).unwrap().gate(1e-4).unwrap();
+        assert!(choices.epsilon > before, "the plan is no better than its draws");
     }
 }

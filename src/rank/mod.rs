@@ -46,7 +46,7 @@ mod public_models;
 pub mod ranking;
 pub mod records;
 pub mod release;
-mod released;
+pub mod released;
 mod repeat;
 pub mod selection;
 pub mod settings;

@@ -185,9 +185,13 @@ fn energy(span: &Matrix, moment: &Matrix) -> f64 {
     symmetric::quadratic_forms(span, moment).sum()
 }
 
-/// √(k − Σcos²θ)/√k between the span and that of the leading eigenvectors of the moment.
+/// √(k − Σcos²θ)/√k between the span and that of the leading eigenvectors of the moment. Nothing is
+/// known of it if there are no other directions than those of the span.
 fn distance(span: &Matrix, moment: &Matrix) -> Option<f64> {
-    let k = span.ncols().min(moment.nrows());
+    let k = span.ncols();
+    if k >= moment.nrows() {
+        return None;
+    }
     let cosines = inner_products(&leading(moment, k)?.vectors, span).norm_squared();
     Some((1.0 - cosines / k as f64).clamp(0.0, 1.0).sqrt())
 }

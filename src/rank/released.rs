@@ -37,6 +37,14 @@ pub trait PrivateRanking {
     fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed>;
 }
 
+/// What the numbers of a released table do not say by themselves.
+pub const OF_TABLE: &str = "The distance knows only the directions of these public datasets, and \
+    noise makes it larger: compare it within this table, not with an exact one.";
+
+/// The same for released errors.
+pub const OF_ERRORS: &str = "Records on which the models err unusually count for less, so an error \
+    may differ from the exact one by more than the noise.";
+
 /// The result of a private ranking.
 #[derive(Debug, Clone)]
 pub enum Disclosed {

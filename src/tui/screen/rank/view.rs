@@ -6,9 +6,9 @@ use ratatui::text::{Line, Span};
 use super::state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::{delta_words, round_up};
-use crate::rank::CandidateOrder;
 use crate::rank::candidate_line::{Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
+use crate::rank::{CandidateOrder, released};
 use crate::tui::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::live_ranking::RankingSoFar;
@@ -89,8 +89,12 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 body.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
             let inner = canvas.pane(above, &title, CANDIDATES);
             candidates(screen, context, canvas, inner, bar_of(shown), [None, None]);
-            let about = matches!(shown, RankingSoFar::Errors(..)).then(|| OF_ERRORS.to_owned());
-            let about = about.into_iter().map(|text| Line::styled(text, theme.muted));
+            let about: &[&str] = match shown {
+                RankingSoFar::Errors(..) => &[OF_ERRORS, released::OF_ERRORS],
+                RankingSoFar::Table(..) => &[released::OF_TABLE],
+                _ => &[],
+            };
+            let about = about.iter().map(|text| Line::styled(*text, theme.muted));
             let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
             canvas.paragraph(notes, true, inset(below));
         }
