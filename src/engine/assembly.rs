@@ -9,6 +9,7 @@ use crate::adapt::public_predictor::{self, PublicRows};
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel};
 use crate::data::declared::declared_classes;
 use crate::data::leaking;
+use crate::data::names::shortened;
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of,
@@ -247,6 +248,9 @@ pub fn propose(
     }
     warnings.extend(clipping(public, &plan.preparation));
     warnings.extend(left_out(private, &records.used));
+    if labelled {
+        warnings.extend(spelled_in_public(&problem.shape.classes, private, publics));
+    }
     let paid = scoring.as_ref().and_then(|it| it.caution(&prepared.plan().releases));
     warnings.extend(lineage.as_ref().map(Lineage::note).into_iter().chain(paid));
     let classes = problem.public.classes.as_ref().filter(|_| is_comparable(&problem));
@@ -606,6 +610,24 @@ pub(super) fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
 pub(super) fn missing_of(publics: &[&Loaded]) -> Missing {
     let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
     if filled { Missing::PublicMean } else { Missing::Refuse }
+}
+
+/// What to know if the names of the classes are those that happen to stand in the public data. Of
+/// private labels nothing may be said.
+fn spelled_in_public(classes: &[String], private: &Loaded, publics: &[&Loaded]) -> Option<String> {
+    const LISTED: usize = 6;
+    let declares = |it: &&Loaded| !it.definition.classes.is_empty();
+    let are_words = classes.iter().any(|name| name.parse::<f64>().is_err());
+    if !are_words || publics.iter().copied().chain([private]).any(|it| declares(&it)) {
+        return None;
+    }
+    let names = classes.iter().take(LISTED).map(|name| format!("'{}'", shortened(name)));
+    let more = if classes.len() > LISTED { ", …" } else { "" };
+    Some(format!(
+        "the classes are those of the public labels ({}{more}): private records whose label is \
+         another one, or spelled otherwise, count as empty; `classes: […]` declares them",
+        names.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// The classes of private and pooled public records with the same label; none for a regression.

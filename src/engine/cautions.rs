@@ -38,11 +38,13 @@ pub fn of(
 fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<String> {
     let mut found = Vec::new();
     let empty = data.features.map_each(|record| record.iter().all(|x| *x == 0.0));
-    match empty.into_iter().filter(|empty| *empty).count() {
-        empty if empty == 0 || hides_number => {}
-        empty => found.push(format!(
+    let empty = empty.into_iter().filter(|empty| *empty).count();
+    match empty {
+        0 => {}
+        _ if hides_number => {}
+        _ => found.push(format!(
             "{empty} of {} private training records are empty: a value is missing or cannot be \
-             used, so the model learns nothing from them; `halflight data inspect` says where",
+             used, or the label is no known class, so the model learns nothing from them",
             data.len()
         )),
     }
@@ -90,6 +92,9 @@ fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<Str
                 persons.records()
             ));
         }
+    }
+    if empty == data.len() {
+        return found;
     }
     let numbers = data.target.as_ref().is_some_and(|labels| same(labels));
     let classes = data.classes.as_ref().is_some_and(|classes| same(&classes.of));
