@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -14,14 +15,16 @@ use super::{further_json, messages, print_json, print_line, signals, workspace_n
 use crate::adapt::source_words;
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
+use crate::engine::preview::{Preview, timed_preview};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Measured, Scored};
-use crate::privacy::accountant::round_up;
+use crate::plot::number::duration;
+use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome};
-use crate::privacy::{CuratorOnly, Watch};
-use crate::session::{Session, Workspace, dataset};
+use crate::privacy::{CuratorOnly, Target, Watch};
+use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 use crate::verdict::{Standing, error_cell};
 
 /// Run the plans of a session without the interface.
@@ -33,6 +36,7 @@ use crate::verdict::{Standing, error_cell};
   halflight run session.ron
   halflight run session.ron --plan 'winter from the other seasons' --sealed --json
   halflight run .halflight/runs/RUN/run.ron
+  halflight run session.ron --dry-run
   halflight run --resume .halflight/runs/RUN")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct RunCommand {
@@ -51,6 +55,11 @@ pub struct RunCommand {
     /// Compute and print no exact number about private data.
     #[arg(long)]
     sealed: bool,
+
+    /// Print what the plans would cost, how precise their scores would be and how long they would
+    /// take; spend and write nothing. Exit code 3 if the budget would refuse one.
+    #[arg(long, conflicts_with_all = ["json", "resume", "progress"])]
+    dry_run: bool,
 
     /// Print the results as JSON; exact numbers only with --include-curator.
     #[arg(long)]
@@ -119,6 +128,9 @@ impl RunCommand {
             insecure_noise_seed: self.insecure_noise_seed,
             progress: self.progress,
         };
+        if self.dry_run {
+            return forecast(&session, &workspace, &options);
+        }
         run_plans(&session, &workspace, &options)
     }
 
@@ -147,36 +159,14 @@ pub struct RunOptions {
 
 /// Runs the plans one after another and stops at the first failure.
 pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
-    let plans = match &options.plan {
-        Some(name) => vec![session.plan(name)?],
-        None => session.plans.iter().collect(),
-    };
-    if plans.is_empty() {
-        return Err(Error::usage("the session has no plan")
-            .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
-    }
+    let plans = plans_of(session, options)?;
     if let Some(pace) = options.pace
         && (pace.is_nan() || pace <= 0.0)
     {
         return Err(Error::usage(format!("the pace is {pace}"))
             .cure("give a number of steps per second above 0"));
     }
-    for plan in &plans {
-        let named = |error: Error| error.within(&format!("plan '{}'", plan.name));
-        plan.target.checked().map_err(named)?;
-    }
-    let needed = |name: &String| plans.iter().any(|plan| plan.uses(name));
-    let mut datasets = Vec::new();
-    for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
-        let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
-        let role = if definition.role == Role::Private { "private" } else { "public" };
-        messages::tell(format_args!("read {} ({role}): {}", definition.name, loaded.size()));
-        for warning in &loaded.warnings {
-            messages::tell(format_args!("note: {warning}"));
-        }
-        datasets.push(Arc::new(loaded));
-    }
-
+    let datasets = read_for(&plans, session, workspace)?;
     let control = Control::default();
     control.set_pace(options.pace);
     // The run ends between two steps.
@@ -257,6 +247,91 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
         messages::tell(format_args!("ledger and runs: {}", workspace.folder().display()));
     }
     Ok(())
+}
+
+/// The plans that are asked for.
+fn plans_of<'a>(session: &'a Session, options: &RunOptions) -> Result<Vec<&'a PlanDefinition>> {
+    let plans = match &options.plan {
+        Some(name) => vec![session.plan(name)?],
+        None => session.plans.iter().collect(),
+    };
+    if plans.is_empty() {
+        return Err(Error::usage("the session has no plan")
+            .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
+    }
+    for plan in &plans {
+        let named = |error: Error| error.within(&format!("plan '{}'", plan.name));
+        plan.target.checked().map_err(named)?;
+    }
+    Ok(plans)
+}
+
+/// The datasets of these plans.
+fn read_for(
+    plans: &[&PlanDefinition],
+    session: &Session,
+    workspace: &Workspace,
+) -> Result<Vec<Arc<Loaded>>> {
+    let needed = |name: &String| plans.iter().any(|plan| plan.uses(name));
+    let mut datasets = Vec::new();
+    for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
+        let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
+        let role = if definition.role == Role::Private { "private" } else { "public" };
+        messages::tell(format_args!("read {} ({role}): {}", definition.name, loaded.size()));
+        for warning in &loaded.warnings {
+            messages::tell(format_args!("note: {warning}"));
+        }
+        datasets.push(Arc::new(loaded));
+    }
+    Ok(datasets)
+}
+
+/// What is known of the plans before anything is spent.
+fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
+    let plans = plans_of(session, options)?;
+    let datasets = read_for(&plans, session, workspace)?;
+    let prepared = PreparedStore::default();
+    let mut refused = None;
+    for plan in plans {
+        let of_plan = |error: Error| error.within(&format!("plan '{}'", plan.name));
+        let used = datasets.iter().filter(|it| plan.uses(&it.definition.name)).cloned();
+        let used: Vec<_> = used.collect();
+        let (preview, time) =
+            timed_preview(session, plan.clone(), &used, workspace, &prepared).map_err(of_plan)?;
+        print_line(&forecast_words(plan, &preview, time))?;
+        refused = refused.or(preview.refusal.map(of_plan));
+    }
+    print_line("nothing was spent")?;
+    refused.map_or(Ok(()), Err)
+}
+
+fn forecast_words(plan: &PlanDefinition, preview: &Preview, time: Option<Duration>) -> String {
+    let Target { epsilon, delta } = plan.target;
+    let mut lines = vec![format!(
+        "plan '{}': {}, ε {epsilon} at δ {}, {}",
+        plan.name,
+        plan.method,
+        delta_words(delta),
+        preview.calibrated.guarantee.adjacency.words()
+    )];
+    let all = |it: &Option<Guarantee>| {
+        it.as_ref().map_or_else(|| "not known".to_owned(), |it| round_up(it.epsilon, 4))
+    };
+    let of = preview.budget.as_ref().map_or_else(
+        || ", without a budget".to_owned(),
+        |budget| format!(" of {} at δ {}", budget.epsilon, delta_words(budget.delta)),
+    );
+    lines.push(format!(
+        "  all spending on these records: ε {} so far, {} with this plan{of}",
+        all(&preview.spent),
+        all(&preview.after)
+    ));
+    lines.extend(time.map(|time| {
+        format!("  time: about {}, timed on public records", duration(time.as_secs_f64()))
+    }));
+    lines.extend(preview.score.as_ref().map(|score| format!("  score: {score}")));
+    lines.extend(preview.warnings.iter().map(|note| format!("  note: {note}")));
+    lines.join("\n")
 }
 
 fn finish(options: &RunOptions, results: &[Value]) -> Result<()> {

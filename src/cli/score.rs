@@ -10,8 +10,8 @@ use crate::engine::score::{self, ScoredRecords, Told};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::files;
-use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::sha256;
+use crate::privacy::accountant::{delta_words, round_up};
+use crate::privacy::ledger::{AccountId, Book, Budget, sha256};
 use crate::session::{Session, Workspace};
 
 /// Release how good a model is on private records, for some ε.
@@ -69,6 +69,18 @@ pub struct ScoreCommand {
     json: bool,
 }
 
+/// What the account has spent with this, of its budget.
+fn all_spending(book: &Book, account: &AccountId) -> Option<String> {
+    let account = book.account(account)?;
+    let Budget { epsilon, delta, .. } = account.budget?;
+    let total = account.total(delta).ok()?.known?;
+    Some(format!(
+        "all spending on these records: ε = {} of {epsilon} at δ {}",
+        round_up(total.epsilon, 4),
+        delta_words(delta)
+    ))
+}
+
 impl ScoreCommand {
     pub fn execute(&self) -> Result<()> {
         if let Some(output) = self.output.as_ref().filter(|output| output.exists()) {
@@ -110,6 +122,7 @@ impl ScoreCommand {
             round_up(told.guarantee.epsilon, 4),
             told.guarantee.adjacency.words()
         ));
+        lines.extend(all_spending(&workspace.book()?, &told.account));
         lines.iter().try_for_each(|line| print_line(line))
     }
 

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use super::assembly::{Proposal, propose};
 use super::prepared::PreparedStore;
@@ -78,11 +79,8 @@ impl Previewer {
                 let told = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
                     Err(Error::failed("the preview crashed").cure("please report the plan"))
                 });
-                let timed = told.as_ref().ok().map(|(preview, problem)| TimedPlan {
-                    plan: preview.plan.clone(),
-                    problem: problem.clone(),
-                    steps: preview.releases.steps,
-                });
+                let timed = told.as_ref().ok();
+                let timed = timed.map(|(preview, problem)| TimedPlan::of(preview, problem.clone()));
                 answer(told.map(|(preview, _)| preview));
                 if let Some(timed) = timed {
                     stopwatch.ask(timed);
@@ -145,6 +143,19 @@ pub fn preview(
     store: &PreparedStore,
 ) -> Result<Preview> {
     with_problem(session, plan, datasets, workspace, store).map(|(preview, _)| preview)
+}
+
+/// The same, and how long the run would take, if that can be timed on public records.
+pub fn timed_preview(
+    session: &Session,
+    plan: PlanDefinition,
+    datasets: &[Arc<Loaded>],
+    workspace: &Workspace,
+    store: &PreparedStore,
+) -> Result<(Preview, Option<Duration>)> {
+    let (preview, problem) = with_problem(session, plan, datasets, workspace, store)?;
+    let time = TimedPlan::of(&preview, problem).time().ok();
+    Ok((preview, time))
 }
 
 /// The same, with the public input of its method.

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::preview::Preview;
 use crate::adapt::{self, Companion, Problem, Run, Step};
 use crate::data::{Bounded, Classes, Dataset, Persons};
 use crate::error::{Error, Result};
@@ -55,6 +56,11 @@ impl Stopwatch {
 }
 
 impl TimedPlan {
+    /// A plan that was previewed, with the public input of its method.
+    pub fn of(preview: &Preview, problem: Problem) -> Self {
+        Self { plan: preview.plan.clone(), problem, steps: preview.releases.steps }
+    }
+
     /// The time of the whole run, without reading data and without scores.
     pub fn time(&self) -> Result<Duration> {
         let shape = &self.problem.shape;

@@ -310,9 +310,8 @@ fn state(state: RunState) -> String {
         RunState::Recovered => "recovered: its lines were lost, its certificate counts".to_owned(),
         RunState::Claimed => "claimed: drawn elsewhere, not seen from here".to_owned(),
         RunState::Settled { outcome, peeked } => {
-            let word = serde_json::to_value(outcome).unwrap_or_default();
-            let word = word.as_str().unwrap_or_default().to_owned();
-            if peeked { format!("{word}, exact numbers were seen") } else { word }
+            let word = outcome.words();
+            if peeked { format!("{word}, exact numbers were seen") } else { word.to_owned() }
         }
     }
 }
