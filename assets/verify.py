@@ -84,16 +84,12 @@ def gaussian_delta(mu, epsilon):  # Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2
 def solve(holds, high=1e-3, low=0):  # The least epsilon >= 0 of a condition that stays true
     if holds(0): return 0.0
     while not holds(high): high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
+    for _ in range(80): low, high = (low, it) if holds(it := (low + high) / 2) else (it, high)
     return high
 def lowest(value):  # x and value at the least of a function with one valley
     at = lambda place: value(math.exp(place))
     best, width = min(np.arange(-4, 14, .35), key=at), .35
-    while width > 1e-4:
-        width /= 2
-        best = min((best, best - width, best + width), key=at)
+    while (width := width / 2) > 5e-5: best = min((best, best - width, best + width), key=at)
     return math.exp(best), at(best)
 def log_renyi(parts, x, epsilon, there=True):
     return sum(n * moment(it, x, there, True) for it, n in parts) - x * epsilon + x * math.log(x / (x + 1)) - math.log1p(x)
@@ -158,15 +154,14 @@ def epsilon(parts, delta):  # (least, most) of the epsilon that the list guarant
     return (least, most) if worst in (None, math.inf) else (max(min(worst, most), least),) * 2
 def sum_of_pure(parts): return sum(math.inf if it[0] in NORMAL else count * it[1] for it, count in parts)
 def as_gaussian(name, size, rate, replaced):  # The Gaussian mechanism that tells as much: of a pure one, by total variation
-    if name in NORMAL: return size * (1 + (name == "sampled" and replaced))
     tail = math.exp(-size / 2) / 2 if name == "laplace" else 1 / (1 + math.exp(min(size, 700)))
-    return -2 * statistics.NormalDist().inv_cdf(max(tail, 1e-300))
+    as_pure = -2 * statistics.NormalDist().inv_cdf(max(tail, 1e-300))
+    return size * (1 + (name == "sampled" and replaced)) if name in NORMAL else as_pure
 def admits(parts, e, delta):  # Whether a budget admits the list, whatever choice its events came in: see gate.rs
     if e <= 0 or sum_of_pure(parts) <= e: return e > 0 or not parts
     rest, scaled = .1 * delta, e / -math.log(.01 * delta)
-    if all(it[0] != "repeated" for it, _ in parts):
-        mu = math.sqrt(sum(count * as_gaussian(*it) ** 2 for it, count in parts))
-        if gaussian_delta(mu, e) <= .9 * delta: return True
+    mu = math.sqrt(sum(count * as_gaussian(*it) ** 2 for it, count in parts))
+    if all(it[0] != "repeated" for it, _ in parts) and gaussian_delta(mu, e) <= .9 * delta: return True
     order = lambda a, b, c: 1 / (a * (math.sqrt(1 + scaled) - 1) + b * scaled + c)
     return sum(math.exp(min(math.log(part * rest) - log_renyi(parts, order(*it), e), 700)) for *it, part in ORDERS) >= 1
 def claim(name, says, delta, parts, choices=False):

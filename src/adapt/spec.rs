@@ -431,6 +431,8 @@ mod tests {
     #[test]
     fn unknown_names_and_values_out_of_range_are_refused_with_the_range() {
         let unknown = SPEC.check(&given("step", Value::Number(3.0))).unwrap_err();
+        assert!(unknown.to_string().contains("did you mean 'steps'?"), "{unknown}");
+        let unknown = SPEC.check(&given("colour", Value::Number(3.0))).unwrap_err();
         assert!(unknown.to_string().contains("steps, mode, rate"), "{unknown}");
         for bad in
             [Value::Number(0.0), Value::Number(2.5), Value::Number(f64::NAN), Value::Flag(true)]

@@ -15,7 +15,7 @@ use crate::engine::look;
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::session::prediction::{PredictionScore, predict};
-use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace, dataset};
+use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace, dataset, outbox};
 
 /// Predict the rows of a file with the model of a run.
 ///
@@ -115,6 +115,7 @@ impl Predict {
     pub fn execute(&self) -> Result<()> {
         let format = self.format()?;
         let mut model = SavedModel::open(&self.model)?;
+        outbox::refuse_another_model(&model.path)?;
         model.remarks.iter().for_each(|remark| messages::tell(format_args!("note: {remark}")));
         if let Some(rule) = self.missing {
             model.preparation = model.preparation.with_missing(match rule {

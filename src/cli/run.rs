@@ -15,7 +15,7 @@ use super::{further_json, messages, print_json, print_line, signals, workspace_n
 use crate::adapt::source_words;
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
-use crate::engine::preview::{Preview, timed_preview};
+use crate::engine::preview::{Preview, preview, timed_preview};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
@@ -167,13 +167,21 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
             .cure("give a number of steps per second above 0"));
     }
     let datasets = read_for(&plans, session, workspace)?;
+    let prepared = PreparedStore::default();
+    if let (None, [_, _, ..]) = (&options.resume, &plans[..]) {
+        // No plan is charged while another one cannot be run.
+        for plan in &plans {
+            let used = used_by(plan, &datasets);
+            preview(session, (*plan).clone(), &used, workspace, &prepared)
+                .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
+        }
+    }
     let control = Control::default();
     control.set_pace(options.pace);
     // The run ends between two steps.
     let stopped = control.clone();
     let interrupted = signals::on_first(move || stopped.end())?;
     let mut results = Vec::new();
-    let prepared = PreparedStore::default();
     for plan in plans {
         let watch = if options.sealed { Watch::sealed() } else { Watch::open() };
         let job = Job {
@@ -206,7 +214,14 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
             (None, None) => launch::execute(&job, &mut tell),
         };
         steps.end();
-        let summary = summary?;
+        let summary = match summary {
+            Ok(summary) => summary,
+            Err(error) => {
+                // The runs before it are charged, and have results.
+                finish(options, &results)?;
+                return Err(error);
+            }
+        };
         if options.json {
             let mut result = as_json(&summary, options.include_curator.then_some(&watch));
             if let Some(seed) = options.insecure_noise_seed {
@@ -286,6 +301,10 @@ fn read_for(
     Ok(datasets)
 }
 
+fn used_by(plan: &PlanDefinition, datasets: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
+    datasets.iter().filter(|it| plan.uses(&it.definition.name)).cloned().collect()
+}
+
 /// What is known of the plans before anything is spent.
 fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
     let plans = plans_of(session, options)?;
@@ -294,8 +313,7 @@ fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> R
     let mut refused = None;
     for plan in plans {
         let of_plan = |error: Error| error.within(&format!("plan '{}'", plan.name));
-        let used = datasets.iter().filter(|it| plan.uses(&it.definition.name)).cloned();
-        let used: Vec<_> = used.collect();
+        let used = used_by(plan, &datasets);
         let (preview, time) =
             timed_preview(session, plan.clone(), &used, workspace, &prepared).map_err(of_plan)?;
         print_line(&forecast_words(plan, &preview, time))?;

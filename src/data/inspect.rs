@@ -344,6 +344,9 @@ impl CellCounts {
         let (name, column) = (&table.names[at], &table.columns[at]);
         let Self { rows, missing, distinct } = self;
         let is_text = matches!(column, Column::Text(_));
+        if let Some(what) = self.identifies(name, column) {
+            return Some((what.to_owned(), AsFeature::Useless));
+        }
         match distinct {
             Some(0) => Some(("no cell has a value".to_owned(), AsFeature::Useless)),
             Some(1) if missing == 0 => Some(("constant".to_owned(), AsFeature::Constant)),
@@ -377,25 +380,28 @@ impl CellCounts {
                     format!("numbers with text among them ({values} different values){place}");
                 Some((what, AsFeature::Mixed))
             }
-            Some(values) if !is_text && values == rows && rows > 2 && counts_up(column) => {
-                Some(("numbers the rows: an identifier?".to_owned(), AsFeature::Useless))
-            }
-            Some(values)
-                if !is_text && values == rows && rows > 2 && is_of_persons(name, column) =>
-            {
-                let what =
-                    "another whole number in every row, and a name like that of an identifier";
-                Some((what.to_owned(), AsFeature::Useless))
-            }
-            Some(_) if are_too_long(column) => {
-                let what = "whole numbers of more than 15 digits, of which the last ones are lost: \
-                            an identifier?";
-                Some((what.to_owned(), AsFeature::Useless))
-            }
             _ if 2 * missing > rows => {
                 Some(("more than half of it is missing".to_owned(), AsFeature::Fine))
             }
             _ => None,
+        }
+    }
+}
+
+impl CellCounts {
+    /// Why these numbers seem to say which row it is, and nothing else.
+    fn identifies(self, name: &str, column: &Column) -> Option<&'static str> {
+        let every_row = self.distinct == Some(self.rows) && self.rows > 2;
+        if !matches!(column, Column::Numbers(_)) {
+            None
+        } else if every_row && counts_up(column) {
+            Some("numbers the rows: an identifier?")
+        } else if every_row && is_of_persons(name, column) {
+            Some("another whole number in every row, and a name like that of an identifier")
+        } else if are_too_long(column) {
+            Some("whole numbers of more than 15 digits, of which the last are lost: an identifier?")
+        } else {
+            None
         }
     }
 }
@@ -494,9 +500,7 @@ fn candidate(name: &str, column: &Column, counts: CellCounts) -> Option<LabelCan
     let measures = is_either && !lowest.is_some_and(|lowest| FIRST_CODES.contains(&lowest));
     let task = match column {
         _ if few && !measures => Task::Classification,
-        Column::Numbers(_) if !(counts.distinct == Some(counts.rows) && counts_up(column)) => {
-            Task::Regression
-        }
+        Column::Numbers(_) if counts.identifies(name, column).is_none() => Task::Regression,
         _ => return None,
     };
     let classes = (task == Task::Classification).then_some(distinct);
@@ -642,7 +646,7 @@ mod tests {
             found.problems.iter().filter_map(|problem| problem.column.as_deref()).collect();
         assert_eq!(left_out, ["patient_id", "booking"]);
         let labels = found.label_candidates.iter().map(|label| &*label.column);
-        assert_eq!(labels.collect::<Vec<_>>(), ["y", "amount", "price"]);
+        assert_eq!(labels.collect::<Vec<_>>(), ["y", "price", "amount"]);
     }
 
     #[test]

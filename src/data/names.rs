@@ -90,7 +90,10 @@ pub(super) fn some<S: AsRef<str>>(names: &[S]) -> String {
 /// At most three names that a typing error may have turned into `wanted`, best first.
 pub(crate) fn nearest<'a, S: AsRef<str>>(wanted: &str, known: &'a [S]) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
-    let tolerated = (wanted.chars().count() / 3).max(1);
+    let tolerated = match wanted.chars().count() {
+        0 | 1 => 0,
+        letters => (letters / 3).max(1),
+    };
     let mut near: Vec<_> = known
         .iter()
         .map(AsRef::as_ref)

@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::data::read::{Overflow, Reading, TableReader, Unwatched};
 use crate::data::write;
 use crate::error::{Error, Result};
-use crate::session::SavedModel;
 use crate::session::prediction::predict;
+use crate::session::{SavedModel, outbox};
 
 /// Writes the predictions; returns the number of rows. An existing file is not overwritten.
 pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize> {
@@ -18,6 +18,7 @@ pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize
             .cure("choose another name"));
     }
     let model = SavedModel::open(run)?;
+    outbox::refuse_another_model(&model.path)?;
     let reader = TableReader::default().with(Overflow::beside(output));
     let table = reader.read(data, &Reading::Plain, &mut Unwatched)?;
     let table = model.under_its_names(table, &BTreeMap::new())?;

@@ -18,6 +18,7 @@ use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
+use crate::session::outbox;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use std::path::Path;
 
@@ -90,6 +91,7 @@ pub fn score(
     asked: Evaluation,
 ) -> Result<Told> {
     let model = SavedModel::open(directory)?;
+    outbox::refuse_another_model(&model.path)?;
     let folder = model.path.parent().unwrap_or(directory).to_path_buf();
     let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
     if let Some(name) = records.dataset {

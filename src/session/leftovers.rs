@@ -126,7 +126,7 @@ fn of_demo(folder: &Path) -> Option<Leftover> {
         return None;
     }
     let mut found = old(folder.to_path_buf(), "the folder of a demo whose program died")?;
-    let counts = Workspace::of(folder).and_then(|it| it.book());
+    let counts = Workspace::fresh(folder).book();
     if !counts.is_ok_and(|book| book.accounts.iter().all(|account| account.runs.is_empty())) {
         found.advice = Some(
             "its ledger counts runs, so it stays: remove the folder yourself, if nothing but the \

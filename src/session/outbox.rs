@@ -79,8 +79,16 @@ fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Resu
 /// model that somebody passed on may have no certificate.
 pub fn refuse_model(model: &Path) -> Result<()> {
     let directory = model.parent().unwrap_or(Path::new(""));
+    if let Some(certificate) = Certificate::read(directory)? {
+        refuse_without_guarantee(&certificate, directory)?;
+    }
+    refuse_another_model(model)
+}
+
+/// Refuses the model in a folder whose certificate is about another model.
+pub fn refuse_another_model(model: &Path) -> Result<()> {
+    let directory = model.parent().unwrap_or(Path::new(""));
     let Some(certificate) = Certificate::read(directory)? else { return Ok(()) };
-    refuse_without_guarantee(&certificate, directory)?;
     let bytes = std::fs::read(model).map_err(|error| Error::io("read", model, &error))?;
     if certificate.model.as_ref().is_none_or(|it| *it == sha256(&bytes)) {
         return Ok(());

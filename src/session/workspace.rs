@@ -47,13 +47,17 @@ impl Workspace {
     pub fn of(directory: &Path) -> Result<Self> {
         let base = std::path::absolute(directory)
             .map_err(|error| Error::io("find the directory", directory, &error))?;
-        let enclosing = base.ancestors().map(|ancestor| match ancestor.file_name() {
+        // `..` and links lead to other folders than the words of the path say.
+        let real = base.canonicalize().unwrap_or_else(|_| base.clone());
+        let enclosing = real.ancestors().map(|ancestor| match ancestor.file_name() {
             Some(name) if name == FOLDER => ancestor.to_path_buf(),
             _ => ancestor.join(FOLDER),
         });
         let existing: Vec<PathBuf> = enclosing.filter(|folder| folder.is_dir()).collect();
         let folder = existing.iter().find(|folder| !is_empty(folder)).or(existing.first());
         Ok(match folder {
+            // As the user wrote it, where that is the same.
+            Some(folder) if *folder == real.join(FOLDER) => Self::fresh(&base),
             Some(folder) => Self::with_folder(&base, folder),
             None => Self::fresh(&base),
         })
@@ -61,8 +65,9 @@ impl Workspace {
 
     /// What somebody who named `directory` must know: that its ledger is not there.
     pub fn note_if_elsewhere(&self, directory: &Path) -> Option<String> {
-        let own = std::path::absolute(directory).ok()?;
-        let within = self.folder == own.join(FOLDER) || own.starts_with(&self.folder);
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let (own, used) = (real(directory), real(&self.folder));
+        let within = used == own.join(FOLDER) || own.starts_with(&used);
         (self.folder.is_dir() && !within).then(|| {
             format!(
                 "{} has no ledger of its own: that of the folder above is used, {}",
@@ -197,5 +202,25 @@ mod tests {
         assert!(note.contains(&above.display().to_string()), "{note}");
         std::fs::write(below.join(FOLDER).join("ledger.jsonl"), "").unwrap();
         assert_eq!(Workspace::of(&below).unwrap().folder(), below.join(FOLDER));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_ledger_is_that_of_the_real_folders_above() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let (here, data) = (top.join("here"), top.join("data"));
+        for folder in [&here.join(FOLDER), &here.join("below"), &data] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(here.join(FOLDER).join("ledger.jsonl"), "").unwrap();
+        let folder = |path: &Path| {
+            let folder = Workspace::of(path).unwrap().folder().to_path_buf();
+            folder.parent().unwrap().canonicalize().unwrap().join(FOLDER)
+        };
+        assert_eq!(folder(&here.join("../data")), data.join(FOLDER), "not a folder beside it");
+        assert_eq!(folder(&data.join("../here/below")), here.join(FOLDER));
+        std::os::unix::fs::symlink(here.join("below"), data.join("link")).unwrap();
+        assert_eq!(folder(&data.join("link")), here.join(FOLDER));
     }
 }

@@ -123,7 +123,8 @@ fn a_count_that_the_budget_does_not_admit_or_of_what_is_public_is_refused() {
     for (dataset, epsilon, why) in [
         ("ours", "8", "budget"),
         ("open", "1", "is public"),
-        ("hours", "1", "its datasets are: ours, open"),
+        ("hours", "1", "did you mean 'ours'?"),
+        ("weeks", "1", "its datasets are: ours, open"),
         ("ours", "0", "ε"),
         ("ours", "nan", "ε"),
     ] {

@@ -178,7 +178,7 @@ fn sixty_tasks_with_ten_killed_collect_to_fifty_done_and_ten_missing() {
         let given_up = halflight(here, &["sweep", "--collect", "sweep", "--give-up"]);
         assert_eq!(given_up.status.code(), Some(1), "{}", stderr(&given_up));
         let ledger = runs(here);
-        assert_eq!((count(&ledger, "finished"), count(&ledger, "abandoned")), (50, 10));
+        assert_eq!((count(&ledger, "finished"), count(&ledger, "given up")), (50, 10));
         assert_eq!(spent(here), reserved);
     }
     let again = halflight(here, &["sweep", "--collect", "sweep"]);

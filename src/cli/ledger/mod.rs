@@ -1,6 +1,6 @@
 //! `halflight ledger`: the spending, and repairs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -13,7 +13,8 @@ use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
-    Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunRecord, RunState, TotalStanding,
+    Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunOutcome, RunRecord, RunState,
+    TotalStanding,
 };
 use crate::privacy::{Ledger, NoiseSource};
 use crate::session::Workspace;
@@ -214,9 +215,13 @@ fn dead_runs(book: &Book, ledger: &Ledger) -> Vec<String> {
     let open = book.accounts.iter().flat_map(|account| &account.runs);
     let open = open.filter(|run| run.state == RunState::Open).map(|run| &run.grant);
     let runs = ledger.path().with_file_name("runs");
+    let base = ledger.path().ancestors().nth(2).unwrap_or(Path::new("."));
+    let is_here = base.canonicalize().ok() == Path::new(".").canonicalize().ok();
+    let elsewhere =
+        if is_here { String::new() } else { format!(" --workspace {}", base.display()) };
     let words = open.filter(|grant| !ledger.is_alive(&grant.run)).filter_map(|grant| {
         let (run, directory) = (&grant.run.0, runs.join(&grant.run.0));
-        let settle = format!("`halflight ledger settle {run}` gives it up");
+        let settle = format!("`halflight ledger settle {run}{elsewhere}` gives it up");
         if let Some(what) = once_only(&grant.method) {
             return Some(format!("{run} died, and {what} cannot be resumed: {settle}"));
         }
@@ -311,7 +316,14 @@ fn state(state: RunState) -> String {
         RunState::Claimed => "claimed: drawn elsewhere, not seen from here".to_owned(),
         RunState::Settled { outcome, peeked } => {
             let word = outcome.words();
-            if peeked { format!("{word}, exact numbers were seen") } else { word.to_owned() }
+            match (peeked, outcome) {
+                (false, _) => word.to_owned(),
+                // What a program did that died is not known.
+                (true, RunOutcome::Abandoned) => {
+                    format!("{word}, exact numbers may have been seen")
+                }
+                (true, _) => format!("{word}, exact numbers were seen"),
+            }
         }
     }
 }

@@ -61,6 +61,13 @@ impl Overflow {
         Self::to(folder.unwrap_or(Path::new(".")))
     }
 
+    /// The share of one of so many parts of a table. While parts are joined, they and the table are
+    /// in memory at once.
+    pub fn for_one(&self, of: usize) -> Self {
+        let share = if of > 1 { self.above / (2 * of as u64) } else { self.above };
+        Self { above: share, ..self.clone() }
+    }
+
     /// For tables of which there is no room for what is computed from them.
     pub fn to(folder: &Path) -> Self {
         Self { folder: folder.to_path_buf(), above: memory::much() }

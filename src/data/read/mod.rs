@@ -139,10 +139,10 @@ impl TableReader {
         reading: &Reading,
         progress: &mut dyn ReadingProgress,
     ) -> Result<Table> {
-        whole(path, &mut |part| {
+        whole(path, &mut |part, of| {
             let mut input = Input::open(part, progress)?;
             input.forgiving = self.forgiving;
-            input.overflow.clone_from(&self.overflow);
+            input.overflow = self.overflow.as_ref().map(|overflow| overflow.for_one(of));
             input.names.clone_from(&self.names);
             finish(&input, table(&input, &extension(part), reading))
         })
@@ -176,11 +176,12 @@ pub fn read_private(
 }
 
 /// One table of a file or of all parts.
-fn whole(path: &Path, read: &mut dyn FnMut(&Path) -> Result<Table>) -> Result<Table> {
+fn whole(path: &Path, read: &mut dyn FnMut(&Path, usize) -> Result<Table>) -> Result<Table> {
     let Some(parts) = parts::of(path)? else {
-        return read(path);
+        return read(path, 1);
     };
-    let tables = parts.iter().map(|part| read(part)).collect::<Result<Vec<_>>>()?;
+    let tables = parts.iter().map(|part| read(part, parts.len()));
+    let tables = tables.collect::<Result<Vec<_>>>()?;
     let mut table = Table::concat(&tables.iter().collect::<Vec<_>>())?;
     table.origin = path.display().to_string();
     Ok(table)

@@ -104,6 +104,7 @@ impl Desk {
             errands: errands.clone(),
             definitions: BTreeMap::new(),
             loaded: BTreeMap::new(),
+            looks: Vec::new(),
             shadowed: BTreeMap::new(),
             reading: BTreeMap::new(),
             previewer: Previewer::start(prepared.clone(), stopwatch, move |preview| {
@@ -142,6 +143,8 @@ struct Clerk {
     loaded: BTreeMap<String, Arc<Loaded>>,
     /// For each compared public dataset, the private one whose rows it holds.
     shadowed: BTreeMap<String, Option<String>>,
+    /// Looks at private rows without an account: their files, and the ledger's note.
+    looks: Vec<(Vec<PathBuf>, &'static str)>,
     /// Datasets that are being read; the flag is true if nobody waits any more.
     reading: BTreeMap<String, Arc<AtomicBool>>,
     previewer: Previewer,
@@ -272,11 +275,12 @@ impl Clerk {
                 self.tray.put(DeskReport::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
-                let private = self.loaded.get(&dataset).map(|loaded| loaded.private());
-                let private = private
-                    .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))??;
+                let loaded = self.loaded.get(&dataset).cloned();
+                let loaded = loaded
+                    .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))?;
                 self.note_look(&dataset, &watch, SHOWN)?;
-                let rows = private.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
+                let rows =
+                    loaded.private()?.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
                 self.tray.put(DeskReport::Peeked { dataset, rows });
             }
             Request::Dividers { dataset, watch } => {
@@ -367,7 +371,12 @@ impl Clerk {
                 self.offer(job);
             }
             Request::Choose { id, session, plans, target, control } => {
-                match self.choice(session, plans, target, control) {
+                let private = plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
+                let job = self.choice(session, plans, target, control).and_then(|job| {
+                    self.note_earlier_looks(&private, &job.datasets)?;
+                    Ok(job)
+                });
+                match job {
                     Ok(job) => self.choose(id, job),
                     Err(error) => {
                         let news = News::Chosen(Box::new(Err(error)));
@@ -422,7 +431,14 @@ impl Clerk {
                 // Datasets that could not be read are left out.
                 let names = session.ranking.public_names(&session).into_iter();
                 let names = names.chain(session.ranking.private_name(&session).ok());
-                let datasets = names.filter_map(|name| self.loaded.get(name).cloned()).collect();
+                let datasets = names.filter_map(|name| self.loaded.get(name).cloned());
+                let datasets: Vec<Arc<Loaded>> = datasets.collect();
+                let private = session.ranking.private_name(&session).unwrap_or_default();
+                if let Err(error) = self.note_earlier_looks(&private, &datasets) {
+                    let news = RankNews::Ended(Box::new(Err(error)));
+                    self.tray.put(DeskReport::Rank { id, news });
+                    return Ok(());
+                }
                 let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
                 let job = RankingJob {
                     session,
@@ -667,14 +683,19 @@ impl Clerk {
     }
 
     fn launch(
-        &self,
+        &mut self,
         id: JobId,
         session: Session,
         plan: PlanDefinition,
         watch: Watch,
         control: Control,
     ) {
-        let datasets = match self.datasets(&plan) {
+        let datasets = self.datasets(&plan);
+        let noted = datasets.and_then(|datasets| {
+            self.note_earlier_looks(&plan.private, &datasets)?;
+            Ok(datasets)
+        });
+        let datasets = match noted {
             Ok(datasets) => datasets,
             Err(error) => {
                 let news = News::Ended(Box::new(Err(error)));
@@ -759,15 +780,46 @@ impl Clerk {
         });
     }
 
-    /// Writes that somebody is about to see exact values of a private dataset. Like an exact
-    /// ranking, this opens its account.
-    fn note_look(&self, dataset: &str, watch: &Watch, what: &str) -> Result<()> {
+    /// Writes that somebody is about to see exact values of a private dataset, if the ledger knows
+    /// it. Otherwise it is written as soon as records of the same files get an account here: the
+    /// look may be for a split into private and public rows, so it opens none itself.
+    fn note_look(&mut self, dataset: &str, watch: &Watch, what: &'static str) -> Result<()> {
         let private = self.loaded.get(dataset).filter(|loaded| loaded.private().is_ok());
-        let Some(private) = private.filter(|_| !watch.is_sealed()) else { return Ok(()) };
+        let Some(private) = private.filter(|_| !watch.is_sealed()).cloned() else { return Ok(()) };
+        let book = self.workspace.book()?;
+        if private.record.as_ref().is_some_and(|record| book.find(record).is_some()) {
+            look::note(&private, &self.workspace, what)?;
+            return self.tell_ledger();
+        }
+        self.looks.push((self.files_of(&private.definition), what));
+        Ok(())
+    }
+
+    /// Writes the looks of this program at these private records that came before their account,
+    /// unless they will get none now: private rows among the public ones are refused.
+    fn note_earlier_looks(&mut self, dataset: &str, all: &[Arc<Loaded>]) -> Result<()> {
+        let Some(private) = self.loaded.get(dataset).cloned() else { return Ok(()) };
+        let publics = all.iter().map(Arc::as_ref).filter(|it| it.private().is_err());
+        let publics: Vec<&Loaded> = publics.collect();
+        if overlap::check(&private, &publics, &self.workspace, &Watch::sealed()).is_err() {
+            return Ok(());
+        }
+        let files = self.files_of(&private.definition);
+        let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.looks)
+            .into_iter()
+            .partition(|(seen, _)| seen.iter().any(|file| files.contains(file)));
+        self.looks = others;
+        if own.is_empty() {
+            return Ok(());
+        }
         let mut ledger = self.workspace.ledger()?;
         let account = private.register(&mut ledger)?;
-        ledger.record_unprotected(&account, what)?;
-        self.tell_ledger()
+        own.iter().try_for_each(|(_, what)| ledger.record_unprotected(&account, what))
+    }
+
+    fn files_of(&self, definition: &DatasetDefinition) -> Vec<PathBuf> {
+        let files = definition.source.files().into_iter();
+        files.map(|file| self.workspace.resolve(file)).collect()
     }
 
     fn tell_ledger(&self) -> Result<()> {

@@ -146,7 +146,7 @@ impl Context {
     pub fn copy_dataset(&mut self, from: &DatasetDefinition) {
         let known = self.loaded(&from.name);
         let known = known.map(|loaded| loaded.columns.iter().map(|it| it.name.clone()).collect());
-        let mut copy = DatasetDefinition { role: Role::Public, fingerprint: None, ..from.clone() };
+        let mut copy = DatasetDefinition { fingerprint: None, ..from.clone() };
         while self.session.datasets.iter().any(|other| other.name == copy.name) {
             copy.name.push('\'');
         }
