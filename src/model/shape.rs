@@ -7,13 +7,14 @@
 //!
 //! For any record, the feature vector is no longer than 1. Sensitivities depend on this.
 
+use nalgebra::DMatrixView;
+
 use super::trees::{Forest, LEAF, Tree};
-use crate::numeric::columns::ExampleColumns;
+use crate::error::Result;
+use crate::numeric::columns::{ExampleColumns, Singles};
+use crate::numeric::doubles::Doubles;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector, parallel};
-
-/// Records that are seen at once by [`Shape::see_in_parts`].
-const PART: usize = 1 << 15;
 
 /// Records that a thread sees before it takes others.
 const FEW: usize = 1 << 10;
@@ -98,11 +99,31 @@ pub struct Shape {
 
 /// Features and base of many records.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct Seen<F = Matrix> {
     /// One record per column.
-    pub features: Matrix,
+    pub features: F,
     /// One record per column, one score per row.
     pub base: Matrix,
+}
+
+impl<F: ExampleColumns> Seen<F> {
+    /// Base plus correction. `visit` gets the number of each record and its features.
+    pub fn corrected(&self, correction: &[f64], mut visit: impl FnMut(usize, &[f64])) -> Matrix {
+        let mut scores = self.base.clone();
+        let (outputs, dimension) = (scores.nrows(), self.features.dimension());
+        let correction = DMatrixView::from_slice(correction, outputs, dimension);
+        let mut room = Vec::new();
+        for range in self.features.stretches(0..self.features.count()) {
+            let examples = self.features.read(range.clone(), &mut room);
+            for (at, x) in range.clone().zip(examples.chunks_exact(dimension.max(1))) {
+                visit(at, x);
+            }
+            let examples = DMatrixView::from_slice(examples, dimension, range.len());
+            let mut some = scores.columns_range_mut(range);
+            some += correction * examples;
+        }
+        scores
+    }
 }
 
 impl Predictor {
@@ -237,20 +258,17 @@ impl Shape {
         self.see_with(features, &self.scores(features))
     }
 
-    /// The same a part of the records after the other: not all of them are doubles at once.
-    pub fn see_in_parts(&self, features: &impl ExampleColumns) -> Seen {
+    /// The same a part of the records after the other: not all of them are doubles at once. What is
+    /// seen of records on the disk is kept there, too.
+    pub fn see_in_parts(&self, features: &Singles) -> Result<Seen<Doubles>> {
         let count = features.count();
-        let mut seen = Vec::with_capacity(self.feature_count() * count);
         let mut base = Vec::with_capacity(self.answer.outputs() * count);
-        for start in (0..count).step_by(PART) {
-            let part = self.see(&features.doubles(start..count.min(start + PART)));
-            seen.extend_from_slice(part.features.as_slice());
+        let seen = Doubles::made((self.feature_count(), count), features.space(), |range| {
+            let part = self.see(&features.doubles(range));
             base.extend_from_slice(part.base.as_slice());
-        }
-        Seen {
-            features: Matrix::from_vec(self.feature_count(), count, seen),
-            base: Matrix::from_vec(self.answer.outputs(), count, base),
-        }
+            part.features
+        })?;
+        Ok(Seen { features: seen, base: Matrix::from_vec(self.answer.outputs(), count, base) })
     }
 
     /// The same with given scores, from predictors that had not seen the records.
@@ -300,14 +318,8 @@ impl Shape {
     }
 
     /// Base plus correction.
-    pub fn corrected(&self, seen: &Seen) -> Matrix {
-        let outputs = self.answer.outputs();
-        let correction = nalgebra::DMatrixView::from_slice(
-            &self.correction,
-            outputs,
-            self.correction.len() / outputs,
-        );
-        &seen.base + correction * &seen.features
+    pub fn corrected(&self, seen: &Seen<impl ExampleColumns>) -> Matrix {
+        seen.corrected(&self.correction, |_, _| {})
     }
 
     /// The scores of records, one per column.

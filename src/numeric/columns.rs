@@ -264,6 +264,14 @@ impl Singles {
         }
     }
 
+    /// The file that holds them, if they are not in memory.
+    pub fn space(&self) -> Option<&Scratch> {
+        match &self.kept {
+            SinglesStorage::Memory(_) => None,
+            SinglesStorage::Disk(space) => Some(space),
+        }
+    }
+
     /// Looks at these examples as they are kept, one row each.
     pub fn rows<T>(&self, at: &[usize], look: impl FnOnce(&[&[f32]]) -> T) -> T {
         match &self.kept {

@@ -16,6 +16,8 @@ use crate::files::scratch::Scratch;
 /// Numbers that are read at once: few enough for a processor's cache, enough for a request to the
 /// disk.
 const STRETCH: usize = 1 << 14;
+/// Examples of a part in [`Doubles::made`].
+const PART: usize = 1 << 15;
 /// Kernels take so many examples at once.
 const TOGETHER: usize = 16;
 
@@ -65,6 +67,27 @@ impl DoublesOnDisk {
 }
 
 impl Doubles {
+    /// `count` examples, made a part after the other: in memory, or in a file beside `other`.
+    pub fn made(
+        (dimension, count): (usize, usize),
+        other: Option<&Scratch>,
+        mut make: impl FnMut(Range<usize>) -> Matrix,
+    ) -> Result<Self> {
+        let mut made = match other {
+            Some(other) => Self::Disk(DoublesOnDisk::beside(other, dimension)?),
+            None => Self::Memory(Matrix::zeros(dimension, count)),
+        };
+        for start in (0..count).step_by(PART) {
+            let range = start..count.min(start + PART);
+            let part = make(range.clone());
+            match &mut made {
+                Self::Memory(all) => all.columns_range_mut(range).copy_from(&part),
+                Self::Disk(disk) => disk.append(&part)?,
+            }
+        }
+        Ok(made)
+    }
+
     /// All examples in memory.
     pub fn whole(&self) -> Cow<'_, Matrix> {
         match self {

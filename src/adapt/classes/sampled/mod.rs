@@ -44,6 +44,7 @@ use crate::model::layer::Layer;
 use crate::model::rows::{RowGradients, RowLayer};
 use crate::model::{Classifier, ExampleLabels, Gradients};
 use crate::numeric::columns::{ExampleColumns, Singles};
+use crate::numeric::doubles::Doubles;
 use crate::numeric::parallel::{even, parts_for};
 use crate::numeric::rounding::summation_error;
 use crate::numeric::tall::squared_length;
@@ -74,11 +75,9 @@ pub struct Examples {
 enum Features {
     /// Multiplied by the scale when they are taken out. An example that is not finite counts as
     /// zeros.
-    Prepared {
-        data: Prepared,
-        scale: f64,
-    },
-    Own(Matrix),
+    Prepared { data: Prepared, scale: f64 },
+    /// The same of features that were made from others.
+    Own { features: Doubles, scale: f64 },
 }
 
 /// Prepared records, as they are kept.
@@ -177,13 +176,23 @@ impl Examples {
 
     /// Examples with features of their own.
     pub fn own(features: Matrix, classes: Vec<u32>) -> Self {
-        Self { features: Features::Own(features), classes, persons: None }
+        let features = Features::Own { features: features.into(), scale: 1.0 };
+        Self { features, classes, persons: None }
     }
 
-    /// The same records as other features.
-    pub fn with_features(&self, features: Matrix) -> Self {
-        let (classes, persons) = (self.classes.clone(), self.persons.clone());
-        Self { features: Features::Own(features), classes, persons }
+    /// The same records as these layers pass them on. Where the records are on the disk, so is that.
+    pub fn through(self, layers: &Classifier) -> Result<Self> {
+        let space = match &self.features {
+            Features::Prepared { data: Prepared::Singles(data), .. } => data.features.space(),
+            _ => None,
+        };
+        let shape = (layers.architecture().outputs(), self.len());
+        let features = Doubles::made(shape, space, |range| {
+            let count = range.len();
+            layers.scores(&self.taken(range, count))
+        })?;
+        let Self { classes, persons, .. } = self;
+        Ok(Self { features: Features::Own { features, scale: 1.0 }, classes, persons })
     }
 
     /// The number of protected persons, or otherwise records.
@@ -213,7 +222,7 @@ impl Examples {
         match &self.features {
             Features::Prepared { data: Prepared::Doubles(data), .. } => data.len(),
             Features::Prepared { data: Prepared::Singles(data), .. } => data.len(),
-            Features::Own(features) => features.ncols(),
+            Features::Own { features, .. } => features.count(),
         }
     }
 
@@ -227,7 +236,7 @@ impl Examples {
         match &self.features {
             Features::Prepared { data: Prepared::Doubles(data), .. } => data.dimension(),
             Features::Prepared { data: Prepared::Singles(data), .. } => data.dimension(),
-            Features::Own(features) => features.nrows(),
+            Features::Own { features, .. } => features.dimension(),
         }
     }
 
@@ -239,8 +248,7 @@ impl Examples {
     /// With every feature multiplied by `factor`.
     pub fn scaled(mut self, factor: f64) -> Self {
         match &mut self.features {
-            Features::Prepared { scale, .. } => *scale *= factor,
-            Features::Own(features) => *features *= factor,
+            Features::Prepared { scale, .. } | Features::Own { scale, .. } => *scale *= factor,
         }
         self
     }
@@ -302,7 +310,7 @@ impl Examples {
             Features::Prepared { data: Prepared::Singles(data), scale } => {
                 taken_from(&data.features, *scale, at, width)
             }
-            Features::Own(features) => taken_from(features, 1.0, at, width),
+            Features::Own { features, scale } => taken_from(features, *scale, at, width),
         }
     }
 }

@@ -138,10 +138,10 @@ impl SampledTraining {
     ) -> Result<Self> {
         let Problem { shape, public, .. } = problem;
         let known = shape.classes.len();
-        let private = private.map_usable(|data| {
-            let records = Examples::new(data.shared(), known);
-            let records = records.and_then(|records| seen(&design, records));
-            records.map_err(|_| UNUSABLE)
+        // Only the disk can fail here, besides.
+        let private = private.try_map(|data| {
+            let records = Examples::new(data.shared(), known).map_err(|_| UNUSABLE)?;
+            seen(&design, records)
         })?;
         let same = public.classes.as_ref().is_some_and(|own| own.names == shape.classes);
         let public = if same {
@@ -263,7 +263,7 @@ pub fn seen(design: &Design, records: Examples) -> Result<Examples> {
     match &design.frozen {
         None => Ok(records),
         Some(frozen) if frozen.architecture().inputs() == records.dimension() => {
-            Ok(records.with_features(frozen.scores(&records.features())))
+            records.through(frozen)
         }
         Some(frozen) => Err(Error::failed(format!(
             "records of {} features do not fit layers for {}",

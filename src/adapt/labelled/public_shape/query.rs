@@ -34,12 +34,17 @@
 //! regression; for two classes the larger of 1 and the local maximum of A² + κ²A²(1 − A)², at A =
 //! (3 − √(1 − 8/κ²))/4.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use nalgebra::DMatrixView;
 
 use super::labels::Labels;
 use crate::data::Persons;
 use crate::model::shape::{ScoreMeaning, Seen};
 use crate::numeric::Matrix;
+use crate::numeric::columns::ExampleColumns;
+use crate::numeric::doubles::Doubles;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{pack, packed_length, unpack, weighted_outer_sum};
@@ -62,7 +67,7 @@ pub struct Question {
 /// The private records in the form that the queries use.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    pub seen: Seen,
+    pub seen: Seen<Doubles>,
     pub labels: Labels,
     /// The persons of the records, where persons are protected.
     pub persons: Option<Arc<Persons>>,
@@ -72,7 +77,7 @@ impl Asked {
     /// The weight of each record in the release: those of a person add up to one over the number of
     /// persons.
     fn shares(&self) -> Vec<f64> {
-        let records = self.seen.features.ncols();
+        let records = self.seen.features.count();
         match &self.persons {
             None => vec![1.0 / records as f64; records],
             Some(persons) => {
@@ -169,16 +174,20 @@ impl Question {
 
     /// The residuals of records under a correction, each within its bounds. `clip` is the unit of
     /// ρ.
-    pub fn rests(&self, seen: &Seen, labels: &Labels, correction: &[f64], clip: f64) -> Matrix {
+    pub fn rests(
+        &self,
+        seen: &Seen<impl ExampleColumns>,
+        labels: &Labels,
+        correction: &[f64],
+        clip: f64,
+    ) -> Matrix {
         let outputs = self.answer.outputs();
-        let records = seen.features.ncols();
-        let correction = nalgebra::DMatrixView::from_slice(correction, outputs, self.features);
-        let scores = &seen.base + correction * &seen.features;
-        let mut rests = Matrix::zeros(outputs, records);
+        let mut is_null = vec![false; seen.features.count()];
+        let scores = seen.corrected(correction, |i, x| is_null[i] = x.iter().all(|x| *x == 0.0));
+        let mut rests = Matrix::zeros(outputs, is_null.len());
         for (i, (scores, mut rest)) in scores.column_iter().zip(rests.column_iter_mut()).enumerate()
         {
-            if seen.features.column(i).iter().all(|x| *x == 0.0) {
-                // A null record.
+            if is_null[i] {
                 continue;
             }
             labels.rest(i, scores.as_slice(), rest.as_mut_slice());
@@ -218,7 +227,7 @@ impl Question {
         }
         let slope = match persons.as_ref().filter(|_| self.sharp) {
             Some(persons) => clipped_by_person(&rests, &seen.features, persons, length),
-            None => &rests * seen.features.transpose(),
+            None => summed(&rests, &seen.features),
         };
         let mut released = slope.as_slice().to_vec();
         let moment = weighted_outer_sum(&seen.features, &weights);
@@ -256,13 +265,13 @@ impl Question {
 
 /// The sum of the persons' slopes, each clipped to its part: slopes of length `length` become one
 /// over the number of persons.
-fn clipped_by_person(rests: &Matrix, features: &Matrix, persons: &Persons, length: f64) -> Matrix {
+fn clipped_by_person(rests: &Matrix, features: &Doubles, persons: &Persons, length: f64) -> Matrix {
     let longest = 1.0 / persons.count() as f64;
-    let mut sum = Matrix::zeros(rests.nrows(), features.nrows());
-    let mut slope = sum.clone();
+    let mut sum = Matrix::zeros(rests.nrows(), features.dimension());
+    let (mut slope, mut room) = (sum.clone(), Vec::new());
     for own in persons.iter().filter(|own| !own.is_empty()) {
-        let (rests, features) =
-            (rests.columns(own.start, own.len()), features.columns(own.start, own.len()));
+        let rests = rests.columns_range(own.clone());
+        let features = examples(features, own, &mut room);
         slope.gemm(1.0 / length, &rests, &features.transpose(), 0.0);
         let norm = slope.norm();
         if norm.is_finite() {
@@ -270,6 +279,27 @@ fn clipped_by_person(rests: &Matrix, features: &Matrix, persons: &Persons, lengt
         }
     }
     sum
+}
+
+/// Σ rest·xᵀ over all records.
+fn summed(rests: &Matrix, features: &Doubles) -> Matrix {
+    let mut sum = Matrix::zeros(rests.nrows(), features.dimension());
+    let mut room = Vec::new();
+    for range in features.stretches(0..features.count()) {
+        let rests = rests.columns_range(range.clone());
+        sum.gemm(1.0, &rests, &examples(features, range, &mut room).transpose(), 1.0);
+    }
+    sum
+}
+
+/// The features of these records, one column each.
+fn examples<'a>(
+    features: &'a Doubles,
+    range: Range<usize>,
+    room: &'a mut Vec<f64>,
+) -> DMatrixView<'a, f64> {
+    let (dimension, count) = (features.dimension(), range.len());
+    DMatrixView::from_slice(features.read(range, room), dimension, count)
 }
 
 /// Turns NaN into zero.
@@ -324,7 +354,7 @@ mod tests {
         let features = Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]);
         let base = Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]);
         let labels = labels(query.answer, records);
-        let asked = Asked { seen: Seen { features, base }, labels, persons: None };
+        let asked = Asked { seen: Seen { features: features.into(), base }, labels, persons: None };
         let none = vec![0.0; FEATURES * outputs];
         Vector::from_vec(query.ask(&asked, &none, 0.5, 1.0))
     }
@@ -443,7 +473,7 @@ mod tests {
         let outputs = query.answer.outputs();
         let asked = Asked {
             seen: Seen {
-                features: Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]),
+                features: Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]).into(),
                 base: Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]),
             },
             labels: labels(query.answer, &records),
@@ -576,7 +606,7 @@ mod tests {
         }
         let base = Matrix::from_row_slice(1, 16, golden.vector("regression.private.f").as_slice());
         let labels = Labels::Numbers(golden.vector("regression.private.y").as_slice().to_vec());
-        let seen = Seen { features, base };
+        let seen = Seen { features: features.into(), base };
         let query = Question::new(ScoreMeaning::Number, 11, Adjacency::ReplaceOne);
         assert_eq!(query.moment, 1.0);
         for (kappa, wanted) in golden.value("sensitivity.replace_one").as_object().unwrap() {

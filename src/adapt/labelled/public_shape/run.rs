@@ -55,9 +55,10 @@ impl Adaptation {
         let records = problem.shape.private_records;
         let ground = ground.clone().weighed(self.sigma / (self.rounds as f64).sqrt());
         let shape = &ground.shape;
-        let private = private.map_usable(|data| {
+        // Only the disk can fail here, besides.
+        let private = private.try_map(|data| {
             let labels = Labels::of(data).map_err(|_| UNLABELLED)?;
-            let (seen, persons) = (shape.see_in_parts(&data.features), data.persons.clone());
+            let (seen, persons) = (shape.see_in_parts(&data.features)?, data.persons.clone());
             Ok(Asked { seen, labels, persons })
         })?;
         let persons =
