@@ -434,7 +434,7 @@ impl Clerk {
                 let datasets = names.filter_map(|name| self.loaded.get(name).cloned());
                 let datasets: Vec<Arc<Loaded>> = datasets.collect();
                 let private = session.ranking.private_name(&session).unwrap_or_default();
-                if let Err(error) = self.note_earlier_looks(&private, &datasets) {
+                if let Err(error) = self.note_earlier_looks(private, &datasets) {
                     let news = RankNews::Ended(Box::new(Err(error)));
                     self.tray.put(DeskReport::Rank { id, news });
                     return Ok(());
