@@ -10,6 +10,8 @@ use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine as Found};
 use crate::tui::canvas::{Canvas, bold, wrapped_lines};
 use crate::tui::context::Context;
+use crate::tui::screen::plan::state::COST;
+use crate::tui::theme::Theme;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::number::compact;
 use crate::tui::widgets::smoothing::PlotPoint;
@@ -25,7 +27,8 @@ const HIGHEST: f64 = 2.0;
 /// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
 
-pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
+/// `scroll` is the first line that is shown where not all of it fits and it has the keys.
+pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: Option<usize>) {
     let theme = canvas.theme;
     let rehearsal = &context.rehearsal;
     let Some(RehearsalProgress { done, total, advice }) = &rehearsal.progress else {
@@ -40,10 +43,16 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
             format!("What to expect · stopped at {done} of {total}: R continues, r: costs")
         }
     };
-    let inner = canvas.boxed(area, &title);
     let said = if done < total { advice.so_far() } else { advice.sentences() };
-    let lines = said.iter().map(|text| wrapped_lines(text, inner.width)).sum::<u16>();
+    let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
+    let lines = said.iter().map(|text| wrapped_lines(text, width)).sum::<u16>();
     let table = advice.lines.len() as u16 + 2;
+    if let Some(first) = scroll.filter(|_| lines + table > height) {
+        let all = sentences(said, theme).into_iter().chain([Line::raw("")]);
+        let all = all.chain(standings(advice, theme, width)).collect();
+        return canvas.text_pane(area, &title, COST, all, first);
+    }
+    let inner = canvas.boxed(area, &title);
     let spare = inner.height.saturating_sub(lines + table + 1);
     let chart = if spare >= LEAST_CHART { spare.min(CHART_ROWS) } else { 0 };
     let [words, curves, standings] = inner.layout(&Layout::vertical([
@@ -51,16 +60,18 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
         Constraint::Length(chart),
         Constraint::Fill(1),
     ]));
-    let mut text: Vec<Line> = Vec::new();
-    for (at, sentence) in said.into_iter().enumerate() {
-        let style = if at == 0 { bold(theme.text) } else { theme.text };
-        text.push(Line::styled(sentence, style));
-    }
-    canvas.paragraph(text, true, words);
+    canvas.paragraph(sentences(said, theme), true, words);
     if chart > 0 {
         draw_curves(advice, canvas, curves);
     }
-    draw_standings(advice, canvas, standings);
+    let table = self::standings(advice, theme, standings.width);
+    canvas.render(Paragraph::new(table), standings);
+}
+
+fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {
+    let style = |at| if at == 0 { bold(theme.text) } else { theme.text };
+    let lines = said.into_iter().enumerate();
+    lines.map(|(at, sentence)| Line::styled(sentence, style(at))).collect()
 }
 
 /// The error relative to public data alone, over ε.
@@ -92,10 +103,9 @@ fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
 }
 
 /// Every player at the plan's ε, the best first.
-fn draw_standings(advice: &Advice, canvas: &mut Canvas, area: Rect) {
-    let theme = canvas.theme;
+fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
     let head = format!("error at ε {}", compact(advice.epsilons[advice.at]));
-    let width = usize::from(area.width);
+    let width = usize::from(width);
     let row = |name: &str, ratio: &str, best: &str, style: Style| {
         let room = width.saturating_sub(19);
         let name: String = if room > 0 && name.chars().count() > room {
@@ -116,7 +126,7 @@ fn draw_standings(advice: &Advice, canvas: &mut Canvas, area: Rect) {
         let (ratio, best) = words(advice, line);
         lines.push(row(&line.player.title(), &ratio, &best, style));
     }
-    canvas.render(Paragraph::new(lines), area);
+    lines
 }
 
 fn words(advice: &Advice, line: &Found) -> (String, String) {

@@ -111,7 +111,7 @@ fn beside_costs(
     let rehearsal = &context.rehearsal;
     let known = rehearsal.work.is_some() || rehearsal.progress.is_some();
     if known && rehearsal.fits(plan) {
-        expectations(context, canvas, above);
+        expectations(context, canvas, above, None);
     } else {
         let words = "Not rehearsed yet: r tries this plan on public data, for free. It shows \
                      which method to take and what error to expect.";
@@ -138,7 +138,7 @@ fn cost_or_expectations(
 ) {
     let rehearsal = &context.rehearsal;
     if rehearsal.shown && rehearsal.fits(plan) {
-        expectations(context, canvas, area);
+        expectations(context, canvas, area, Some(screen.cost));
     } else {
         costs(screen, context, canvas, area);
     }
