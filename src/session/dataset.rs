@@ -153,7 +153,7 @@ pub fn load_watched(
     workspace: &Workspace,
     progress: &mut dyn ReadingProgress,
 ) -> Result<Loaded> {
-    let mut reader = Reader { workspace, progress, role: definition.role };
+    let mut reader = Reader { workspace, progress, role: definition.role, of: 1 };
     let (whole, parts) = reader.read_all(&definition.source)?;
     let progress = reader.progress;
     let mut warnings = whole.remarks.clone();
@@ -326,6 +326,8 @@ struct Reader<'a> {
     workspace: &'a Workspace,
     progress: &'a mut dyn ReadingProgress,
     role: Role,
+    /// The number of sources of the table of which one is being read.
+    of: usize,
 }
 
 impl Reader<'_> {
@@ -337,6 +339,8 @@ impl Reader<'_> {
             let content = table.content;
             return Ok((table, vec![SourcePart { origin, content }]));
         };
+        let of_whole = self.of;
+        self.of *= sources.len().max(1);
         let mut tables = Vec::new();
         let mut parts: Vec<SourcePart> = Vec::new();
         for source in sources {
@@ -352,6 +356,7 @@ impl Reader<'_> {
             }
             tables.push(table);
         }
+        self.of = of_whole;
         let mut table = Table::concat(&tables.iter().collect::<Vec<_>>())?;
         if in_parts.is_some() {
             table.origin = source.files().join(" + ");
@@ -386,7 +391,8 @@ impl Reader<'_> {
             Role::Public => read::TableReader::default(),
             Role::Private => read::TableReader::private(),
         };
-        reader.with(Overflow::to(self.workspace.folder())).read(path, reading, self.progress)
+        let overflow = Overflow::to(self.workspace.folder()).for_one(self.of);
+        reader.with(overflow).read(path, reading, self.progress)
     }
 
     fn file_with(&mut self, file: &str, reading: &Reading) -> Result<(Table, String)> {
