@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Measured, Scored};
 use crate::plot::number::duration;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
-use crate::privacy::ledger::{RunId, RunOutcome};
+use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 use crate::verdict::{Standing, error_cell};
@@ -332,17 +332,19 @@ fn forecast_words(plan: &PlanDefinition, preview: &Preview, time: Option<Duratio
         delta_words(delta),
         preview.calibrated.guarantee.adjacency.words()
     )];
-    let all = |it: &Option<Guarantee>| {
-        it.as_ref().map_or_else(|| "not known".to_owned(), |it| round_up(it.epsilon, 4))
+    let all = |it: &Option<Guarantee>, otherwise: &str| {
+        it.as_ref().map_or_else(|| otherwise.to_owned(), |it| round_up(it.epsilon, 4))
     };
+    let unknown = "not known";
+    let before = if preview.standing == TotalStanding::Nothing { unknown } else { "0" };
     let of = preview.budget.as_ref().map_or_else(
         || ", without a budget".to_owned(),
         |budget| format!(" of {} at δ {}", budget.epsilon, delta_words(budget.delta)),
     );
     lines.push(format!(
         "  all spending on these records: ε {} so far, {} with this plan{of}",
-        all(&preview.spent),
-        all(&preview.after)
+        all(&preview.spent, before),
+        all(&preview.after, unknown)
     ));
     lines.extend(time.map(|time| {
         format!("  time: about {}, timed on public records", duration(time.as_secs_f64()))

@@ -73,6 +73,79 @@ fn edit(directory: &Path, from: &str, to: &str) {
     std::fs::write(&path, text.replace(from, to)).unwrap();
 }
 
+#[test]
+fn a_dry_run_tells_cost_time_and_score_and_writes_nothing() {
+    let directory = workspace();
+    let here = directory.path();
+    edit(here, "seed: 3,", "seed: 3, evaluation: (),");
+    let told = halflight(here, &["run", "session.ron", "--dry-run"]);
+    let text = stdout(&told);
+    assert!(told.status.success(), "{}", stderr(&told));
+    for part in ["ε 0 so far, 1.0000 with this plan of 2.5", "time: about", "score:", "nothing was"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!here.join(".halflight").exists());
+    edit(here, "epsilon: 2.5", "epsilon: 0.5");
+    let refused = halflight(here, &["run", "session.ron", "--dry-run"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+    assert!(!here.join(".halflight").exists());
+}
+
+#[test]
+fn no_plan_is_charged_while_another_one_of_the_session_cannot_be_run() {
+    let directory = workspace();
+    let here = directory.path();
+    edit(
+        here,
+        "plans: [",
+        r#"plans: [(name: "odd", method: "public_only", private: "ours", public: ["theirs"],
+           target: (epsilon: 1.0, delta: 1e-5), evaluation: ()),"#,
+    );
+    // The plan that can be run comes first.
+    let path = here.join("session.ron");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(r#"(name: "odd""#).unwrap();
+    let (odd, after) = rest.split_once("evaluation: ()),").unwrap();
+    let after = after.rsplit_once("  ],").unwrap().0;
+    let odd = format!(r#"(name: "odd"{odd}evaluation: ()),"#);
+    std::fs::write(&path, format!("{before}{after}{odd}],)")).unwrap();
+    let refused = halflight(here, &["run", "session.ron", "--json"]);
+    assert!(!refused.status.success());
+    assert!(stderr(&refused).contains("plan 'odd'"), "{}", stderr(&refused));
+    assert!(!here.join(".halflight").exists(), "nothing was granted");
+}
+
+#[test]
+fn another_budget_in_the_session_is_told_and_another_model_in_a_run_is_refused() {
+    let directory = workspace();
+    let here = directory.path();
+    let first = halflight(here, &["run", "session.ron"]);
+    assert!(!stderr(&first).contains("the budget in the ledger holds"), "{}", stderr(&first));
+    edit(here, "epsilon: 2.5", "epsilon: 1.5");
+    edit(here, "seed: 3", "seed: 4");
+    let second = halflight(here, &["run", "session.ron"]);
+    let note = "the budget in the ledger holds, ε 2.5 at δ 1e-5, not that of the session, ε 1.5";
+    assert!(second.status.success() && stderr(&second).contains(note), "{}", stderr(&second));
+    let mut runs: Vec<_> = std::fs::read_dir(here.join(".halflight/runs"))
+        .unwrap()
+        .map(|run| run.unwrap().path())
+        .collect();
+    runs.sort();
+    for name in ["model.ron", "model.safetensors"] {
+        std::fs::copy(runs[0].join(name), runs[1].join(name)).unwrap();
+    }
+    let other = runs[1].to_str().unwrap();
+    for command in [&["predict", other, "public.csv"][..], &["score", other, "--epsilon", "0.1"]] {
+        let refused = halflight(here, command);
+        assert!(stderr(&refused).contains("is not what the run wrote"), "{}", stderr(&refused));
+    }
+    let ledger = stdout(&halflight(here, &["ledger"]));
+    assert!(!ledger.contains("score"), "{ledger}");
+    let kept = halflight(here, &["predict", runs[0].to_str().unwrap(), "public.csv"]);
+    assert!(kept.status.success(), "{}", stderr(&kept));
+}
+
 /// A rehearsal needs the private file for its length alone; it goes on where it was stopped, and
 /// what it advises can be written down.
 #[test]
