@@ -1,6 +1,6 @@
 //! The directory that owns a ledger and its runs.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::preferences::UserDirectories;
 use super::{resumption, secret};
@@ -47,12 +47,15 @@ impl Workspace {
     pub fn of(directory: &Path) -> Result<Self> {
         let base = std::path::absolute(directory)
             .map_err(|error| Error::io("find the directory", directory, &error))?;
-        // `..` and links lead to other folders than the words of the path say.
+        // `..` and links lead to other folders than the words of the path say. Those that a link
+        // hides come last: earlier builds spent from a ledger there.
         let real = base.canonicalize().unwrap_or_else(|_| base.clone());
-        let enclosing = real.ancestors().map(|ancestor| match ancestor.file_name() {
-            Some(name) if name == FOLDER => ancestor.to_path_buf(),
-            _ => ancestor.join(FOLDER),
-        });
+        let told = without_steps_up(&base);
+        let enclosing =
+            real.ancestors().chain(told.ancestors()).map(|ancestor| match ancestor.file_name() {
+                Some(name) if name == FOLDER => ancestor.to_path_buf(),
+                _ => ancestor.join(FOLDER),
+            });
         let existing: Vec<PathBuf> = enclosing.filter(|folder| folder.is_dir()).collect();
         let folder = existing.iter().find(|folder| !is_empty(folder)).or(existing.first());
         Ok(match folder {
@@ -164,6 +167,19 @@ impl Workspace {
     }
 }
 
+/// The path with `..` carried out in its words.
+fn without_steps_up(path: &Path) -> PathBuf {
+    let mut told = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            told.pop();
+        } else {
+            told.push(part);
+        }
+    }
+    told
+}
+
 /// A folder that cannot be read is not taken for an empty one.
 fn is_empty(folder: &Path) -> bool {
     folder.read_dir().is_ok_and(|mut entries| entries.next().is_none())
@@ -222,5 +238,7 @@ mod tests {
         assert_eq!(folder(&data.join("../here/below")), here.join(FOLDER));
         std::os::unix::fs::symlink(here.join("below"), data.join("link")).unwrap();
         assert_eq!(folder(&data.join("link")), here.join(FOLDER));
+        std::os::unix::fs::symlink(&data, here.join("link")).unwrap();
+        assert_eq!(folder(&here.join("link")), here.join(FOLDER), "as earlier builds had it");
     }
 }
