@@ -805,16 +805,17 @@ impl Clerk {
             return Ok(());
         }
         let files = self.files_of(&private.definition);
-        let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.looks)
-            .into_iter()
-            .partition(|(seen, _)| seen.iter().any(|file| files.contains(file)));
-        self.looks = others;
-        if own.is_empty() {
+        let is_own = |(seen, _): &(Vec<PathBuf>, _)| seen.iter().any(|file| files.contains(file));
+        if !self.looks.iter().any(is_own) {
             return Ok(());
         }
         let mut ledger = self.workspace.ledger()?;
         let account = private.register(&mut ledger)?;
-        own.iter().try_for_each(|(_, what)| ledger.record_unprotected(&account, what))
+        let mut own = self.looks.iter().filter(|look| is_own(look));
+        own.try_for_each(|(_, what)| ledger.record_unprotected(&account, what))?;
+        // Not before they are written.
+        self.looks.retain(|look| !is_own(look));
+        Ok(())
     }
 
     fn files_of(&self, definition: &DatasetDefinition) -> Vec<PathBuf> {
