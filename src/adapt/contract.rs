@@ -78,6 +78,11 @@ pub trait Method: Sync {
         false
     }
 
+    /// Whether a run may end before it took all planned steps, without anybody stopping it.
+    fn may_end_early(&self) -> bool {
+        false
+    }
+
     /// The most features that it accepts. Matrices to decompose have one row per feature: the time
     /// grows with the cube of their number, and no signal can interrupt it.
     fn most_features(&self) -> Option<usize> {

@@ -13,7 +13,7 @@ pub const GRADIENT: &str = "gradient";
 pub struct Plan {
     /// The planned releases.
     pub releases: Vec<PlannedRelease>,
-    /// Steps that the run will take.
+    /// Steps that the run will take, unless its method may end early.
     pub steps: u64,
     /// The size of the released signal, in the units of the first release. With σ this gives the
     /// noise-to-signal estimate. It is a bound, and does not depend on private data.

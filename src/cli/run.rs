@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -17,10 +16,10 @@ use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
 use crate::engine::preview::{Preview, preview, timed_preview};
 use crate::engine::resume::{self, Resumable};
+use crate::engine::timing::RunTime;
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Measured, Scored};
-use crate::plot::number::duration;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
@@ -316,14 +315,18 @@ fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> R
         let used = used_by(plan, &datasets);
         let (preview, time) =
             timed_preview(session, plan.clone(), &used, workspace, &prepared).map_err(of_plan)?;
-        print_line(&forecast_words(plan, &preview, time))?;
+        print_line(&forecast_words(plan, &preview, (time, options.sealed)))?;
         refused = refused.or(preview.refusal.map(of_plan));
     }
     print_line("nothing was spent")?;
     refused.map_or(Ok(()), Err)
 }
 
-fn forecast_words(plan: &PlanDefinition, preview: &Preview, time: Option<Duration>) -> String {
+fn forecast_words(
+    plan: &PlanDefinition,
+    preview: &Preview,
+    (time, sealed): (Option<RunTime>, bool),
+) -> String {
     let Target { epsilon, delta } = plan.target;
     let mut lines = vec![format!(
         "plan '{}': {}, ε {epsilon} at δ {}, {}",
@@ -346,12 +349,17 @@ fn forecast_words(plan: &PlanDefinition, preview: &Preview, time: Option<Duratio
         all(&preview.spent, before),
         all(&preview.after, unknown)
     ));
-    lines.extend(time.map(|time| {
-        format!("  time: about {}, timed on public records", duration(time.as_secs_f64()))
-    }));
+    lines.extend(time.map(|time| format!("  time: {}", time_words(&time, sealed))));
     lines.extend(preview.score.as_ref().map(|score| format!("  score: {score}")));
     lines.extend(preview.warnings.iter().map(|note| format!("  note: {note}")));
     lines.join("\n")
+}
+
+/// The time of a run in the view that was asked for, and in the sealed one if it is much shorter.
+fn time_words(time: &RunTime, sealed: bool) -> String {
+    let shorter = !sealed && time.sealed.mul_f64(1.2) < time.open;
+    let other = if shorter { time.words(true) + " with --sealed, " } else { String::new() };
+    format!("{}, {other}without reading the data, timed on public records", time.words(sealed))
 }
 
 fn finish(options: &RunOptions, results: &[Value]) -> Result<()> {

@@ -45,8 +45,20 @@ pub struct Proposal {
     pub taken_as_public: TakenAsPublic,
     pub warnings: Vec<String>,
     /// For the private records.
-    preparation: Preparation,
+    pub preparation: Preparation,
     records: Arc<PreparedRecords>,
+}
+
+impl Proposal {
+    /// The public records that judge models.
+    pub(super) fn public_holdout(&self) -> Arc<PublicData> {
+        Arc::clone(&self.records.public_holdout)
+    }
+
+    /// Whether the private records are prepared already.
+    pub(super) fn has_private_records(&self) -> bool {
+        self.records.has_private()
+    }
 }
 
 /// Everything a run needs before the ledger is asked.

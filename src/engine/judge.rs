@@ -135,10 +135,10 @@ impl Judge<'_> {
     /// Adds the evaluation of the current model to a step.
     pub fn judge(&self, run: &dyn Run, step: &mut Step) {
         let Some(model) = run.model() else { return };
+        if !is_judged(model.get(), step) {
+            return;
+        }
         if let Model::Classifier(classifier) = model.get() {
-            if !is_judged(step) {
-                return;
-            }
             self.judge_classifier(&model, classifier, step);
         }
         let is_classifier = matches!(model.get(), Model::Classifier(_));
@@ -243,6 +243,18 @@ fn accuracy(error: f64) -> f64 {
     100.0 * (1.0 - error)
 }
 
-fn is_judged(step: &Step) -> bool {
-    step.done || step.index == 1 || step.index.is_multiple_of(step.total.div_ceil(JUDGED_STEPS))
+/// Whether the model is judged after this step.
+pub(super) fn is_judged(model: &Model, step: &Step) -> bool {
+    let apart = steps_apart(model, step.total);
+    step.done || step.index == 1 || step.index.is_multiple_of(apart)
+}
+
+/// About how many of a run's steps are judged.
+pub(super) fn judged_steps(model: &Model, steps: u64) -> u64 {
+    steps.div_ceil(steps_apart(model, steps))
+}
+
+fn steps_apart(model: &Model, steps: u64) -> u64 {
+    let is_long = matches!(model, Model::Classifier(_));
+    if is_long { steps.div_ceil(JUDGED_STEPS).max(1) } else { 1 }
 }

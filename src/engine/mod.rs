@@ -64,7 +64,7 @@ mod single_release;
 mod steps;
 mod steward;
 pub mod sweep;
-mod timing;
+pub mod timing;
 
 pub use assembly::Assembly;
 pub use control::Control;

@@ -117,6 +117,11 @@ impl PreparedRecords {
         Self { leaking, ..self }
     }
 
+    /// Whether the private records are prepared.
+    pub fn has_private(&self) -> bool {
+        lock(&self.private).is_some()
+    }
+
     /// The private rows of `table`, prepared with `preparation`.
     pub fn private(
         &self,

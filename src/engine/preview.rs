@@ -7,15 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::Duration;
 
 use super::assembly::{Proposal, propose};
 use super::prepared::PreparedStore;
 use super::public_alone::is_comparable;
 use super::score::Examinee;
-use super::timing::{Stopwatch, TimedPlan};
+use super::timing::{RunTime, Stopwatch, TimedPlan};
 use super::{launch, lookup, overlap, rehearse};
-use crate::adapt::{Plan, Problem, ProblemShape};
+use crate::adapt::{Plan, ProblemShape};
 use crate::data::Table;
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
@@ -75,15 +74,16 @@ impl Previewer {
             while let Ok(first) = inbox.recv() {
                 let asked = inbox.try_iter().last().unwrap_or(first);
                 let PreviewRequest { session, plan, datasets, workspace } = asked;
-                let work = || with_problem(&session, plan, &datasets, &workspace, &store);
+                let work = || timeable(&session, plan, &datasets, &workspace, &store);
                 let told = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
                     Err(Error::failed("the preview crashed").cure("please report the plan"))
                 });
-                let timed = told.as_ref().ok();
-                let timed = timed.map(|(preview, problem)| TimedPlan::of(preview, problem.clone()));
-                answer(told.map(|(preview, _)| preview));
-                if let Some(timed) = timed {
-                    stopwatch.ask(timed);
+                match told {
+                    Ok((preview, timed)) => {
+                        answer(Ok(preview));
+                        stopwatch.ask(timed);
+                    }
+                    Err(error) => answer(Err(error)),
                 }
             }
         });
@@ -142,30 +142,30 @@ pub fn preview(
     workspace: &Workspace,
     store: &PreparedStore,
 ) -> Result<Preview> {
-    with_problem(session, plan, datasets, workspace, store).map(|(preview, _)| preview)
+    timeable(session, plan, datasets, workspace, store).map(|(preview, _)| preview)
 }
 
-/// The same, and how long the run would take, if that can be timed on public records.
+/// The same, and how long the run would take another program, if that can be timed on public
+/// records.
 pub fn timed_preview(
     session: &Session,
     plan: PlanDefinition,
     datasets: &[Arc<Loaded>],
     workspace: &Workspace,
     store: &PreparedStore,
-) -> Result<(Preview, Option<Duration>)> {
-    let (preview, problem) = with_problem(session, plan, datasets, workspace, store)?;
-    let time = TimedPlan::of(&preview, problem).time().ok();
-    Ok((preview, time))
+) -> Result<(Preview, Option<RunTime>)> {
+    let (preview, timed) = timeable(session, plan, datasets, workspace, store)?;
+    Ok((preview, timed.time(true).ok()))
 }
 
-/// The same, with the public input of its method.
-fn with_problem(
+/// The same, with everything that its time depends on.
+fn timeable(
     session: &Session,
     plan: PlanDefinition,
     datasets: &[Arc<Loaded>],
     workspace: &Workspace,
     store: &PreparedStore,
-) -> Result<(Preview, Problem)> {
+) -> Result<(Preview, TimedPlan)> {
     session.check_plan(&plan)?;
     let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
     let private = loaded.iter().find(|loaded| loaded.definition.name == plan.private);
@@ -196,6 +196,7 @@ fn with_problem(
         (None, Some(test)) => Some(test.expected()),
         (None, None) => offered(&plan, private, &proposal),
     };
+    let timed = TimedPlan::of(&plan, &proposal, datasets, private);
     let mut warnings = proposal.warnings;
     let wish = session.budgets.get(&plan.private);
     warnings.extend(launch::other_budget(account.budget.as_ref(), wish));
@@ -225,5 +226,5 @@ fn with_problem(
         rehearsed: rehearse::known(&plan, &loaded, workspace),
         plan,
     };
-    Ok((preview, proposal.problem))
+    Ok((preview, timed))
 }

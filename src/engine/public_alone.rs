@@ -1,9 +1,8 @@
 //! The model of public data alone. Every private model is compared with it.
 
-use std::borrow::Cow;
-
 use crate::adapt::baselines::public_only;
-use crate::adapt::baselines::reference::{DEFAULT_RIDGE, is_quick, reference};
+use crate::adapt::baselines::reference::is_quick;
+use crate::adapt::labelled::public_shape;
 use crate::adapt::{self, Method, Problem};
 use crate::model::Model;
 
@@ -17,27 +16,35 @@ const MOST_FEATURES_OF_TREES: usize = 200;
 
 /// The best predictor from public data that takes about a second: a mixture of linear models and
 /// trees, or a linear model where trees take longer. `None` if the public records lack the private
-/// label, if it would take too long, or if it is what `method` makes. A run of `method` may already
-/// have trained all of them.
+/// label, if it would take too long, or if it is what `method` makes. It is trained once for the same
+/// records, and a run of `method` may already have trained all of it.
 pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let public = &problem.public;
     let method = adapt::method(method).ok();
     if !is_comparable(problem) || method.is_some_and(Method::is_public_only) {
         return None;
     }
-    let taught = method.is_some_and(Method::takes_wide_features);
-    let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;
-    if !taught && !narrow {
-        return reference(&**public, DEFAULT_RIDGE).ok();
+    if method.is_some_and(Method::takes_wide_features) {
+        return public_only::predictor(problem).ok();
     }
-    let most = (MOST_NUMBERS / public.dimension().max(1)).max(1000);
-    let problem = if taught || public.len() <= most {
-        Cow::Borrowed(problem)
+    let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;
+    let model = if !narrow {
+        public_only::linear(public)
+    } else if public.len() <= most_for_trees(public.dimension()) {
+        public_only::predictor(problem)
     } else {
-        let public = public.thinned(0, most).into();
-        Cow::Owned(Problem { public, ..problem.clone() })
+        // As bits, so that no seed is rounded.
+        let seed = f64::from_bits(problem.seed);
+        public.once("predictors of fewer records", seed, |public, seed| {
+            let fewer = public.thinned(0, most_for_trees(public.dimension()));
+            public_shape::mixture(&fewer, seed.to_bits())
+        })
     };
-    public_only::predictor(&problem).ok()
+    model.ok()
+}
+
+fn most_for_trees(features: usize) -> usize {
+    (MOST_NUMBERS / features.max(1)).max(1000)
 }
 
 /// Whether public data alone can be compared with private models soon.
@@ -54,6 +61,7 @@ pub(super) fn is_comparable(problem: &Problem) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapt::baselines::reference::DEFAULT_RIDGE;
     use crate::adapt::example;
 
     #[test]
@@ -63,5 +71,21 @@ mod tests {
         assert!(public_alone(&example::problem(&shape, &public), "public_only").is_none());
         public.target = None;
         assert!(public_alone(&example::problem(&shape, &public), "target_only").is_none());
+    }
+
+    #[test]
+    fn it_is_trained_once_for_the_same_records() {
+        let known = |problem: &Problem, what, setting| {
+            problem.public.once::<Model>(what, setting, |_, _| panic!("trained twice")).unwrap()
+        };
+        let (shape, public, _) = example::shifted(MOST_FEATURES_OF_TREES + 1, 40, 50, 1);
+        let wide = example::problem(&shape, &public);
+        let model = public_alone(&wide, "target_only").unwrap();
+        assert_eq!(model, known(&wide, "linear model", DEFAULT_RIDGE));
+        let (shape, public, _) = example::shifted(100, most_for_trees(100) + 1, 50, 1);
+        let long = example::problem(&shape, &public);
+        let model = public_alone(&long, "target_only").unwrap();
+        let seed = f64::from_bits(long.seed);
+        assert_eq!(model, known(&long, "predictors of fewer records", seed));
     }
 }

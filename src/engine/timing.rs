@@ -1,7 +1,17 @@
-//! How long a run will take: a moment of the same method, with public records in the private role.
+//! How long a run will take: a moment of the same run, with public records in the private role.
 //!
 //! A thread of its own does this while the plan is shown. It knows public records and the plan's
 //! public sizes only, its noise is seeded, and nothing is spent.
+//!
+//! | part of a run | how it is timed |
+//! |---|---|
+//! | preparing private records | some public rows are prepared, unless the private ones are |
+//! | the start, and steps | as many as fit into a moment, on as many records, or on fewer, twice |
+//! | judging the model after steps, scores at the end | on as many held-out records, or fewer |
+//! | comparisons beside the steps | trained, the private one on the records in the private role |
+//!
+//! Steps and comparisons share the processors and neither uses all of them all the time, so half of
+//! the shorter one is added to the longer one. What depends on the disk is not timed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,19 +19,33 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::preview::Preview;
+use super::assembly::Proposal;
+use super::judge::{Judge, is_judged, judged_steps};
+use super::public_alone::public_alone;
+use super::steps::epsilon_of;
+use crate::adapt::baselines::{public_only, reference};
 use crate::adapt::{self, Companion, Problem, Run, Step};
-use crate::data::{Bounded, Classes, Dataset, Persons};
+use crate::data::{Bounded, Classes, Dataset, HeldOut, Persons, Preparation, PublicData, Table};
 use crate::error::{Error, Result};
+use crate::memory;
+use crate::model::Model;
+use crate::numeric::Matrix;
 use crate::numeric::columns::ExampleColumns;
-use crate::privacy::{Private, Spender, Watch};
-use crate::session::PlanDefinition;
+use crate::plot::number::duration;
+use crate::privacy::{Calibrated, Private, Released, Spender, Watch};
+use crate::session::{Loaded, PlanDefinition};
 
 /// Steps are timed for this long.
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// With more private numbers, fewer records are timed, and the time is taken to grow with them.
-const MOST_NUMBERS: usize = 1 << 22;
+const MOST_NUMBERS: usize = 1 << 24;
+
+/// A number in the private role takes eight bytes while it is made, then four.
+const BYTES_OF_A_NUMBER: u64 = 16;
+
+/// The fewest records that are timed.
+const FEWEST: usize = 100;
 
 /// A plan with everything public on which its time depends.
 #[derive(Debug, Clone)]
@@ -30,19 +54,47 @@ pub struct TimedPlan {
     pub problem: Problem,
     /// The number of steps.
     pub steps: u64,
+    /// How records are prepared, and those public ones that judge models.
+    pub preparation: Preparation,
+    pub public_holdout: Arc<PublicData>,
+    /// The number of private records that judge models, 0 without labels.
+    pub held_out: usize,
+    /// Whether their score will be released.
+    pub scored: bool,
+    /// A public dataset, if the private records are not prepared yet.
+    pub unprepared: Option<Arc<Loaded>>,
+}
+
+/// From a launch to the end, without reading the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunTime {
+    pub open: Duration,
+    /// With a sealed view, which computes nothing exact from private records.
+    pub sealed: Duration,
+    /// Whether it may end earlier.
+    pub at_most: bool,
+}
+
+impl RunTime {
+    /// For readers: `about 25 s`.
+    pub fn words(&self, sealed: bool) -> String {
+        let time = if sealed { self.sealed } else { self.open };
+        let most = if self.at_most { "at most " } else { "" };
+        format!("{most}about {}", duration(time.as_secs_f64()))
+    }
 }
 
 /// The thread that times plans. Only the newest of several waiting ones is timed.
 pub(super) struct Stopwatch(Sender<TimedPlan>);
 
 impl Stopwatch {
-    /// `answer` gets the plan and its time, or nothing if it could not be timed.
-    pub fn start(answer: impl Fn(PlanDefinition, Option<Duration>) + Send + 'static) -> Self {
+    /// `answer` gets the plan and its time in this program, or nothing if it could not be timed.
+    pub fn start(answer: impl Fn(PlanDefinition, Option<RunTime>) + Send + 'static) -> Self {
         let (sender, inbox) = channel::<TimedPlan>();
         thread::spawn(move || {
             while let Ok(first) = inbox.recv() {
                 let asked = inbox.try_iter().last().unwrap_or(first);
-                let told = catch_unwind(AssertUnwindSafe(|| asked.time()));
+                let told = catch_unwind(AssertUnwindSafe(|| asked.time(false)));
                 answer(asked.plan, told.ok().and_then(Result::ok));
             }
         });
@@ -56,79 +108,240 @@ impl Stopwatch {
 }
 
 impl TimedPlan {
-    /// A plan that was previewed, with the public input of its method.
-    pub fn of(preview: &Preview, problem: Problem) -> Self {
-        Self { plan: preview.plan.clone(), problem, steps: preview.releases.steps }
-    }
-
-    /// The time of the whole run, without reading data and without scores.
-    pub fn time(&self) -> Result<Duration> {
-        let shape = &self.problem.shape;
-        let most = MOST_NUMBERS / (shape.dimension * shape.most_records).max(1);
-        let (all, some) = (shape.private_records, most.max(FEWEST).min(shape.private_records));
-        let seconds = self.seconds(some)?;
-        if some == all {
-            return Ok(seconds);
+    /// A plan that was proposed for these datasets.
+    pub(super) fn of(
+        plan: &PlanDefinition,
+        proposal: &Proposal,
+        datasets: &[Arc<Loaded>],
+        private: &Loaded,
+    ) -> Self {
+        let labelled = proposal.problem.shape.private_labels;
+        let public = datasets.iter().find(|it| plan.public.contains(&it.definition.name));
+        Self {
+            plan: plan.clone(),
+            problem: proposal.problem.clone(),
+            steps: proposal.prepared.plan().steps,
+            preparation: proposal.preparation.clone(),
+            public_holdout: proposal.public_holdout(),
+            held_out: if labelled { Table::holdout_rows(private.rows, plan.holdout) } else { 0 },
+            scored: proposal.scoring.is_some() || proposal.test.is_some(),
+            unprepared: public.filter(|_| !proposal.has_private_records()).cloned(),
         }
-        let half = some / 2;
-        let each = seconds.saturating_sub(self.seconds(half)?).div_f64((some - half) as f64);
-        // No more than if all of the time grew with the records.
-        let each = each.min(seconds.div_f64(some as f64));
-        Ok(seconds + each.mul_f64((all - some) as f64))
     }
 
-    /// The same with this many private records.
-    fn seconds(&self, records: usize) -> Result<Duration> {
+    /// The time of the whole run. `anew`: another program carries it out, which has to train the
+    /// models of public records again.
+    pub fn time(&self, anew: bool) -> Result<RunTime> {
+        let method = adapt::method(&self.plan.method)?;
+        let (learning, alone) = clocked(|| match method.is_public_only() {
+            true => public_only::predictor(&self.problem).map(|_| None),
+            false => Ok(public_alone(&self.problem, &self.plan.method)),
+        });
+        let (learning, alone) = (if anew { learning } else { Duration::ZERO }, alone?);
+        // Such a method itself needs this model, before its first step.
+        let (before, beside) = match method.takes_wide_features() {
+            true => (learning, Duration::ZERO),
+            false => (Duration::ZERO, learning),
+        };
+        let before = before + self.preparing();
+        let shape = &self.problem.shape;
+        let (all, some) = (shape.private_records, self.timed_records());
+        let held_out = self.stand_in_held_out();
+        let moment = self.moment(some, Some(&held_out))?;
+        let mut working = moment.working;
+        if some < all {
+            let half = some / 2;
+            let each = working.saturating_sub(self.moment(half, None)?.working);
+            let each = each.div_f64((some - half) as f64);
+            // No more than if all of the time grew with the records.
+            let each = each.min(working.div_f64(some as f64));
+            working += each.mul_f64((all - some) as f64);
+        }
+        let watch = Watch::open();
+        let judge = self.judge(Some(&held_out), &watch);
+        let (comparing, baselines) = clocked(|| judge.comparing(shape, &moment.private)());
+        let baselines = baselines.beside(alone);
+        let multiplications = |records| {
+            reference::multiplications(records, shape.dimension, shape.classes.len()).max(1.0)
+        };
+        let comparing = comparing.mul_f64(multiplications(all) / multiplications(some));
+        let scores = self.judged(&held_out, |judge| {
+            judge.scores(moment.model.as_ref(), &baselines);
+        });
+        let scores = if self.scored { scores + scores } else { scores };
+        let judging = moment.judging;
+        let sealed = before + overlapping(working + judging.public, beside) + scores.public;
+        let open = overlapping(working + judging.public + judging.private, beside + comparing);
+        let open = before + open + scores.public + scores.private;
+        Ok(RunTime { open, sealed, at_most: method.may_end_early() })
+    }
+
+    /// As many private records as there are, or fewer where this would take long.
+    fn timed_records(&self) -> usize {
+        let shape = &self.problem.shape;
+        let most = MOST_NUMBERS.min((memory::much() / BYTES_OF_A_NUMBER) as usize);
+        let most = most / (shape.dimension * shape.most_records).max(1);
+        most.max(FEWEST).min(shape.private_records)
+    }
+
+    /// The time of preparing private records, from that of public ones.
+    fn preparing(&self) -> Duration {
+        let Some(table) = self.unprepared.as_ref().and_then(|loaded| loaded.public().ok()) else {
+            return Duration::ZERO;
+        };
+        let shape = &self.problem.shape;
+        let rows: Vec<usize> = (0..table.rows().min(self.timed_records())).collect();
+        let (name, bounds) = (("public", false), shape.bounds);
+        let prepare = || self.preparation.bounded_private_rows(table, &rows, name, bounds);
+        let (time, prepared) = clocked(prepare);
+        let all = (shape.private_records + self.held_out) * shape.most_records;
+        // A public predictor may need what these rows lack.
+        prepared.map_or(Duration::ZERO, |_| time.mul_f64(all as f64 / rows.len().max(1) as f64))
+    }
+
+    fn stand_in_held_out(&self) -> Private<HeldOut> {
+        let public = &*self.public_holdout;
+        let (_, rows) = self.held_out_rows();
+        let of = circle(rows, public.len());
+        Private::new(HeldOut {
+            name: "held-out public records in the private role".to_owned(),
+            features: (&over_and_over(&public.features, rows)).into(),
+            feature_names: public.feature_names.clone(),
+            target: public.target.as_ref().map(|labels| of.clone().map(|at| labels[at]).collect()),
+            classes: public.classes.as_ref().map(|classes| Classes {
+                of: of.map(|at| classes.of[at]).collect(),
+                names: classes.names.clone(),
+            }),
+            bounds: public.bounds,
+            clipped: 0,
+            persons: None,
+        })
+    }
+
+    fn judge<'a>(&'a self, private: Option<&'a Private<HeldOut>>, watch: &'a Watch) -> Judge<'a> {
+        let (preparation, public) = (&self.preparation, &*self.public_holdout);
+        Judge { preparation, public, private, watch }
+    }
+
+    /// The time of judging on public records, and on all private ones.
+    fn judged(&self, held_out: &Private<HeldOut>, judge: impl Fn(&Judge<'_>)) -> JudgingTime {
+        let (sealed, open) = (Watch::sealed(), Watch::open());
+        let (public, ()) = clocked(|| judge(&self.judge(None, &sealed)));
+        let (both, ()) = clocked(|| judge(&self.judge(Some(held_out), &open)));
+        let (all, some) = self.held_out_rows();
+        let share = all as f64 / some.max(1) as f64;
+        JudgingTime { public, private: both.saturating_sub(public).mul_f64(share) }
+    }
+
+    /// The private rows that judge models, and how many of them are timed.
+    fn held_out_rows(&self) -> (usize, usize) {
+        let all = self.held_out * self.problem.shape.most_records;
+        if self.public_holdout.is_empty() { (0, 0) } else { (all, all.min(self.timed_records())) }
+    }
+
+    /// A moment of the run on this many private records.
+    fn moment(&self, records: usize, held_out: Option<&Private<HeldOut>>) -> Result<TimedMoment> {
         let method = adapt::method(&self.plan.method)?;
         let spec = method.spec();
         let settings = spec.check(&self.plan.settings)?;
         let mut problem = self.problem.clone();
         problem.shape.private_records = records;
-        let private = stand_in(&problem, spec.needs_private_labels);
-        let private = Private::new(Bounded::of(private));
+        let private = Private::new(Bounded::of(stand_in(&problem, spec.needs_private_labels)));
         let prepared = method.prepare(&settings, problem, self.plan.target)?;
         let calibrated = prepared.plan().calibrate(self.plan.target)?;
-        let begun = Instant::now();
-        let mut run = prepared.start(private, &calibrated)?;
-        let start = begun.elapsed();
+        let (start, run) = clocked(|| prepared.start(private.share(), &calibrated));
+        let mut run = run?;
         let mut spender = Spender::rehearsal(&calibrated, self.plan.seed);
-        let mut moment = Moment { watch: Watch::open(), begun: Instant::now(), taken: Vec::new() };
-        run.drive_with(&mut spender, &mut moment)?;
+        let mut steps = TimedSteps {
+            plan: self,
+            held_out,
+            calibrated: &calibrated,
+            watch: Watch::open(),
+            begun: Instant::now(),
+            step: Instant::now(),
+            taken: Vec::new(),
+            judged: Vec::new(),
+        };
+        run.drive_with(&mut spender, &mut steps)?;
+        let model = run.model();
+        let (taken, judged) = (steps.taken, steps.judged);
         // The first step is often the only one that reads the private records.
-        let (Some(first), Some(last)) = (moment.taken.first(), moment.taken.last()) else {
+        let Some((first, later)) = taken.split_first() else {
             return Err(Error::failed("no step was taken"));
         };
-        let later = moment.taken.len() as f64 - 1.0;
-        let rest = last.saturating_sub(*first).mul_f64((self.steps as f64 - 1.0) / later.max(1.0));
-        Ok(start + *first + rest)
+        let rest = mean(later.iter().copied()).mul_f64(self.steps as f64 - 1.0);
+        let working = start + *first + rest;
+        let times = model.as_ref().map_or(0, |model| judged_steps(model.get(), self.steps));
+        let total = |part: fn(&JudgingTime) -> Duration| {
+            mean(judged.iter().map(part)).mul_f64(times as f64)
+        };
+        let judging =
+            JudgingTime { public: total(|it| it.public), private: total(|it| it.private) };
+        Ok(TimedMoment { working, judging, model, private })
     }
 }
 
-/// The fewest records that are timed.
-const FEWEST: usize = 100;
+/// The time of a run on fewer records, from a moment of it.
+struct TimedMoment {
+    /// The start and all steps.
+    working: Duration,
+    /// After all steps.
+    judging: JudgingTime,
+    /// The last model, and the records in the private role.
+    model: Option<Released<Model>>,
+    private: Private<Bounded>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct JudgingTime {
+    public: Duration,
+    private: Duration,
+}
+
+impl std::ops::Add for JudgingTime {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { public: self.public + other.public, private: self.private + other.private }
+    }
+}
+
+fn clocked<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let begun = Instant::now();
+    let done = work();
+    (begun.elapsed(), done)
+}
+
+fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
+    let count = times.len().max(1);
+    times.sum::<Duration>().div_f64(count as f64)
+}
+
+/// Of work on two threads at the same time.
+fn overlapping(one: Duration, other: Duration) -> Duration {
+    one.max(other) + one.min(other) / 2
+}
 
 /// Public records in the private role, over and over until there are as many as private ones.
 fn stand_in(problem: &Problem, labelled: bool) -> Dataset {
     let (shape, public) = (&problem.shape, &problem.public);
     let rows = shape.private_records * shape.most_records;
-    let features = public.features.pick(circle(rows, public.len()).into_iter().map(Some));
     let classes = (labelled && !shape.classes.is_empty()).then(|| {
-        let of = circle(rows, shape.classes.len()).into_iter().map(|class| class as u32);
+        let of = circle(rows, shape.classes.len()).map(|class| class as u32);
         Classes { of: of.collect(), names: shape.classes.clone() }
     });
     let target = (labelled && classes.is_none()).then(|| match &public.target {
-        Some(target) => circle(rows, public.len()).into_iter().map(|row| target[row]).collect(),
+        Some(target) => circle(rows, public.len()).map(|row| target[row]).collect(),
         None => vec![0.0; rows],
     });
     let persons = (shape.most_records > 1).then(|| {
         let each = std::iter::repeat_n(shape.most_records, shape.private_records);
         Arc::new(Persons::of_counts(each))
     });
-    let feature_names = public.feature_names.clone();
     Dataset {
         name: "public records in the private role".to_owned(),
-        features: features.doubles(0..rows),
-        feature_names,
+        features: over_and_over(&public.features, rows),
+        feature_names: public.feature_names.clone(),
         target,
         classes,
         bounds: shape.bounds,
@@ -138,25 +351,51 @@ fn stand_in(problem: &Problem, labelled: bool) -> Dataset {
 }
 
 /// 0, 1, … `period` − 1, 0, 1, …
-fn circle(count: usize, period: usize) -> Vec<usize> {
-    (0..count).map(|at| at % period).collect()
+fn circle(count: usize, period: usize) -> impl Iterator<Item = usize> + Clone {
+    (0..count).map(move |at| at % period)
 }
 
-/// Lets a run take steps for a moment.
-struct Moment {
+/// The first `count` of these examples, one after another, again and again.
+fn over_and_over(examples: &impl ExampleColumns, count: usize) -> Matrix {
+    let mut numbers = Vec::with_capacity(examples.dimension() * count);
+    let mut left = count;
+    while left > 0 {
+        for range in examples.stretches(0..left.min(examples.count())) {
+            left -= range.len();
+            numbers.extend_from_slice(examples.doubles(range).as_slice());
+        }
+    }
+    Matrix::from_vec(examples.dimension(), count, numbers)
+}
+
+/// Lets a run take steps for a moment, and judges them.
+struct TimedSteps<'a> {
+    plan: &'a TimedPlan,
+    held_out: Option<&'a Private<HeldOut>>,
+    calibrated: &'a Calibrated,
     watch: Watch,
     begun: Instant,
-    /// When each step was done, since the beginning.
+    /// When the current step began.
+    step: Instant,
     taken: Vec<Duration>,
+    judged: Vec<JudgingTime>,
 }
 
-impl Companion for Moment {
+impl Companion for TimedSteps<'_> {
     fn watch(&mut self, _: &Spender) -> Option<&Watch> {
-        (self.taken.len() < 2 || self.begun.elapsed() < MOMENT).then_some(&self.watch)
+        let goes_on = self.taken.len() < 2 || self.begun.elapsed() < MOMENT;
+        self.step = Instant::now();
+        goes_on.then_some(&self.watch)
     }
 
-    fn taken(&mut self, _: &dyn Run, _: &Spender, _: Step) -> Result<()> {
-        self.taken.push(self.begun.elapsed());
+    fn taken(&mut self, run: &dyn Run, spender: &Spender, step: Step) -> Result<()> {
+        epsilon_of(spender, self.calibrated)?;
+        self.taken.push(self.step.elapsed());
+        let Some(held_out) = self.held_out else { return Ok(()) };
+        if run.model().is_some_and(|model| is_judged(model.get(), &step)) {
+            let judge = |judge: &Judge<'_>| judge.judge(run, &mut step.clone());
+            self.judged.push(self.plan.judged(held_out, judge));
+        }
         Ok(())
     }
 }
@@ -166,6 +405,7 @@ mod tests {
     use super::*;
     use crate::adapt::{ProblemShape, example};
     use crate::data::Task;
+    use crate::session::model_file::tests::preparation;
 
     fn plan(method: &str) -> PlanDefinition {
         let text = format!(
@@ -175,37 +415,64 @@ mod tests {
         ron::from_str(&text).unwrap()
     }
 
-    fn timed(method: &str, change: &dyn Fn(&mut ProblemShape)) -> Result<Duration> {
-        let spec = adapt::method(method)?.spec();
-        let make = match spec.task {
+    fn timed_plan(method: &str, change: &dyn Fn(&mut ProblemShape)) -> TimedPlan {
+        let task = adapt::method(method).unwrap().spec().task;
+        let make = match task {
             Task::Regression => example::shifted,
             Task::Classification => example::two_classes,
         };
         let (mut shape, public, _) = make(4, 120, 300, 1);
         change(&mut shape);
-        TimedPlan { plan: plan(method), problem: example::problem(&shape, &public), steps: 10 }
-            .time()
+        TimedPlan {
+            plan: plan(method),
+            problem: example::problem(&shape, &public),
+            steps: 10,
+            preparation: preparation(task),
+            public_holdout: Arc::new(public.records(0, 40).into()),
+            held_out: 60,
+            scored: false,
+            unprepared: None,
+        }
     }
 
     #[test]
     fn every_method_is_timed_for_rows_and_for_persons() {
-        for method in adapt::methods() {
+        let change: [&dyn Fn(&mut ProblemShape); 2] = [&|_| (), &|shape| shape.most_records = 3];
+        for (method, change) in adapt::methods().iter().flat_map(|it| change.map(|of| (it, of))) {
             let id = method.spec().id;
-            assert!(timed(id, &|_| ()).unwrap() > Duration::ZERO, "{id}");
-            assert!(timed(id, &|shape| shape.most_records = 3).unwrap() > Duration::ZERO, "{id}");
+            let RunTime { open, sealed, .. } = timed_plan(id, change).time(true).unwrap();
+            assert!(open >= sealed && sealed > Duration::ZERO, "{id}");
         }
     }
 
     #[test]
     fn more_records_than_are_timed_are_expected_to_take_longer() {
         // No record of such a table is made.
-        let time =
-            |records| timed("target_only", &|shape| shape.private_records = records).unwrap();
-        assert!(time(1 << 34) > time(300));
+        let time = |records| {
+            let of = timed_plan("target_only", &|shape| shape.private_records = records);
+            of.time(true).unwrap().open
+        };
+        assert!(time(1 << 34) > 100 * time(300));
     }
 
     #[test]
-    fn the_stand_in_has_the_size_and_the_labels_of_the_private_records() {
+    fn judging_on_more_held_out_records_than_are_timed_takes_longer_unless_the_view_is_sealed() {
+        let few = timed_plan("target_only", &|_| ());
+        let many = TimedPlan { held_out: 1 << 34, ..few.clone() };
+        let (few, many) = (few.time(true).unwrap(), many.time(true).unwrap());
+        assert!(many.open > 100 * few.open);
+        assert!(many.sealed < 100 * few.sealed.max(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn a_part_that_is_beside_another_takes_half_of_its_time() {
+        let (long, short) = (Duration::from_secs(4), Duration::from_secs(1));
+        assert_eq!(overlapping(long, short), Duration::from_millis(4_500));
+        assert_eq!(overlapping(short, long), Duration::from_millis(4_500));
+    }
+
+    #[test]
+    fn stand_ins_have_the_size_and_the_labels_of_the_private_records() {
         let (shape, public, _) = example::two_classes(4, 50, 130, 1);
         let mut problem = example::problem(&shape, &public);
         let data = stand_in(&problem, true);
@@ -216,5 +483,9 @@ mod tests {
         problem.shape.most_records = 2;
         let data = stand_in(&problem, true);
         assert_eq!((data.len(), data.protected()), (260, 130));
+        let held_out = timed_plan("dp_sgd", &|_| ()).stand_in_held_out();
+        let watch = Watch::open();
+        let labels = held_out.curator(&watch, |data| data.classes.as_ref().unwrap().of.len());
+        assert_eq!(*labels.unwrap().reveal(&watch).unwrap(), 60);
     }
 }

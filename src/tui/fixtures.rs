@@ -37,6 +37,7 @@ use crate::engine::lookup::{
 };
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
+use crate::engine::timing::RunTime;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
@@ -199,7 +200,12 @@ pub fn priced() -> App {
     let mut app = loaded();
     app.context.tab = Tab::Plan;
     app.context.plan.preview = Some(Ok(Box::new(preview())));
-    app.context.plan.timed = Some((preview().plan, Some(Duration::from_millis(12_300))));
+    let time = RunTime {
+        open: Duration::from_millis(12_300),
+        sealed: Duration::from_millis(4_000),
+        at_most: false,
+    };
+    app.context.plan.timed = Some((preview().plan, Some(time)));
     app
 }
 

@@ -7,7 +7,7 @@
 use super::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape::{self, public_model};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, Run, Settings, Spec, Start, Step};
-use crate::data::Task;
+use crate::data::{PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::{Released, Spender, Target, Watch};
@@ -61,8 +61,13 @@ pub fn predictor(problem: &Problem) -> Result<Model> {
     if problem.public.dimension() <= public_shape::MOST_FEATURES {
         public_model(problem)
     } else {
-        reference(&*problem.public, DEFAULT_RIDGE)
+        linear(&problem.public)
     }
+}
+
+/// The linear model of public records, which are asked for it often.
+pub fn linear(public: &PublicRecords) -> Result<Model> {
+    public.once("linear model", DEFAULT_RIDGE, |public, ridge| reference(public, ridge))
 }
 
 impl Method for PublicOnly {

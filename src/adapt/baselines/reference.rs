@@ -36,6 +36,21 @@ pub fn is_quick(records: usize, dimension: usize, outputs: usize) -> bool {
     shorter <= MOST_FEATURES && n * d * descents.max(shorter as f64) <= MOST_WORK
 }
 
+/// The multiplications of [`reference`]; numbers have no classes.
+pub fn multiplications(records: usize, dimension: usize, classes: usize) -> f64 {
+    let (n, d) = (records as f64, dimension as f64);
+    match classes {
+        0 => n * d * records.min(dimension) as f64,
+        _ => 2.0 * n * d * (classes * iterations(records, dimension, classes)) as f64,
+    }
+}
+
+/// Fewer of a softmax regression the longer one takes.
+fn iterations(records: usize, dimension: usize, outputs: usize) -> usize {
+    let one_pass = 2 * records * dimension * outputs;
+    (WORK / one_pass.max(1)).clamp(FEWEST_ITERATIONS, MOST_ITERATIONS)
+}
+
 /// The model of the public data alone.
 pub fn source_only<F: ExampleColumns>(public: &Dataset<F>, ridge: f64) -> Result<LinearModel> {
     if public.dimension() <= public.len() {
@@ -84,8 +99,7 @@ fn softmax_regression<F: ExampleColumns>(
     }
     let (features, outputs) = (&data.features, classes.names.len());
     let architecture = Architecture::linear(data.dimension(), outputs)?;
-    let one_pass = 2 * data.len() * data.dimension() * outputs;
-    let iterations = (WORK / one_pass.max(1)).clamp(FEWEST_ITERATIONS, MOST_ITERATIONS);
+    let iterations = iterations(data.len(), data.dimension(), outputs);
     let share = 1.0 / data.len() as f64;
     let curvature = 0.5 * (largest_moment(features) + 1.0);
     let mut point = vec![0.0; architecture.parameters()];

@@ -142,6 +142,10 @@ impl Method for MomentRelease {
         true
     }
 
+    fn may_end_early(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         settings: &Settings,

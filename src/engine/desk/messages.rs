@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::data::DatasetDefinition;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer};
@@ -14,6 +14,7 @@ use crate::engine::lookup::{Digest, Listing, Rows, Schema, Wanted};
 use crate::engine::preview::Preview;
 use crate::engine::ranking::{Manner, RankingMoment, RankingSummary};
 use crate::engine::rehearse;
+use crate::engine::timing::RunTime;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
@@ -259,7 +260,7 @@ pub enum DeskReport {
     /// The time that a run of this plan will take, if it could be timed.
     Timed {
         plan: Box<PlanDefinition>,
-        time: Option<Duration>,
+        time: Option<RunTime>,
     },
     ChoiceOffered(Box<Result<Offer>>),
     /// The ledger, and the sums of each account.

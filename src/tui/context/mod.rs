@@ -29,7 +29,6 @@ mod split;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::history::History;
 use super::live_ranking::LiveRanking;
@@ -43,6 +42,7 @@ use super::widgets::text_field::TextField;
 use crate::engine::Request;
 use crate::engine::desk::{JobId, Preview};
 use crate::engine::lookup::{Digest, Rows};
+use crate::engine::timing::RunTime;
 use crate::error::Error;
 use crate::privacy::ledger::{AccountId, Book, RunId};
 use crate::privacy::{CuratorOnly, Watch};
@@ -132,7 +132,7 @@ pub struct ShownPlan {
     pub index: usize,
     pub preview: Option<Result<Box<Preview>, Error>>,
     /// The last plan that was timed, and the time of a run of it, if it could be timed.
-    pub timed: Option<(PlanDefinition, Option<Duration>)>,
+    pub timed: Option<(PlanDefinition, Option<RunTime>)>,
     /// Whether a newer preview was requested.
     pub waiting: bool,
     /// Whether the launch is offered as soon as the ledger would grant it.

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::expect::expectations;
 use super::form::{FieldChange, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
-use crate::adapt::{self, ExplainedEnergy};
+use crate::adapt::{self, ExplainedEnergy, Method};
 use crate::data::preparation::FeatureScaling;
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
@@ -445,7 +445,9 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     if let Some(ratio) = ratio.ok().filter(|_| !preview.releases.releases.is_empty()) {
         facts.push(("noise to signal", format!("{} to 1 in each draw", compact(ratio))));
     }
-    facts.push(("steps", preview.releases.steps.to_string()));
+    let early = adapt::method(&preview.plan.method).is_ok_and(Method::may_end_early);
+    let most = if early { "at most " } else { "" };
+    facts.push(("steps", format!("{most}{}", preview.releases.steps)));
     let (private, public) = (shape.private_records, shape.public_records);
     match &preview.unit {
         None => facts.push(("records", format!("{private} private, {public} public to train on"))),
@@ -466,7 +468,7 @@ fn time_estimate(context: &Context, preview: &Preview) -> String {
     let timed = context.plan.timed.as_ref().filter(|(plan, _)| *plan == preview.plan);
     let Some((_, timed)) = timed else { return "being timed on public records".to_owned() };
     if let Some(time) = timed {
-        return format!("about {}, timed on public records", duration(time.as_secs_f64()));
+        return format!("{}, timed on public records", time.words(context.watch.is_sealed()));
     }
     let mut runs = context.runs.iter().rev();
     let same = runs.find(|run| run.is_ours() && run.method == preview.plan.method);
