@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{messages, print_json, print_line, signals};
+use super::{messages, print_json, print_line, signals, workspace_for};
 use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Offer, Way};
 use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::engine::{Control, PreparedStore};
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunOutcome;
-use crate::session::{PlanDefinition, Session, Workspace, dataset};
+use crate::session::{PlanDefinition, Session, dataset};
 
 /// Settings of the whole choice, which are the same for all candidates.
 const SHARED: [&str; 3] = ["epsilon", "delta", "seed"];
@@ -69,6 +69,10 @@ pub struct Choose {
     /// nothing.
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
+
+    /// Directory of the workspace with the ledger and the runs [default: that of the session].
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
 
     /// Print the result as JSON.
     #[arg(long)]
@@ -135,7 +139,7 @@ impl Choose {
 
     pub fn execute(&self) -> Result<()> {
         let session = Session::open(&self.session)?;
-        let workspace = Workspace::of_session(&self.session)?;
+        let workspace = workspace_for(&self.session, self.workspace.as_deref())?;
         let plans = self.candidates(&session)?;
         let Some(first) = plans.first() else {
             return Err(Error::usage("the session has no plan")

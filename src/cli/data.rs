@@ -209,8 +209,12 @@ impl Inspect {
             let table = reader
                 .read(path, &Reading::Plain, &mut Watched::default())
                 .or_else(|error| readable(path, role, &overflow, error))?;
-            if self.show_values && role.is_none() {
-                look::note_file(path, &Workspace::of_session(path)?, Source::File, LOOKED)?;
+            if self.show_values {
+                let workspace = Workspace::of_session(path)?;
+                match role {
+                    None => look::note_file(path, &workspace, Source::File, LOOKED)?,
+                    Some(_) => look::refuse_private_file(path, &workspace, Source::File)?,
+                }
             }
             let inspection = self.look(&table, role)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();

@@ -306,6 +306,14 @@ fn workspace_named(directory: &Path) -> Result<Workspace> {
     Ok(workspace)
 }
 
+/// The workspace of a session, or the named one. Data files are relative to the session, wherever
+/// the ledger is.
+fn workspace_for(session: &Path, named: Option<&Path>) -> Result<Workspace> {
+    let own = Workspace::of_session(session)?;
+    let Some(named) = named else { return Ok(own) };
+    Ok(Workspace::with_folder(own.base(), workspace_named(named)?.folder()))
+}
+
 /// The scores besides the error, without those that do not exist. The AUC is null if one of two
 /// classes is missing.
 fn further_json(further: &FurtherScores) -> serde_json::Value {

@@ -184,12 +184,17 @@ impl Predict {
         }
         let reader = TableReader::default().with(Overflow::beside(&self.output)).with_names(names);
         let table = reader.read(&self.data, &reading, &mut Watched::default())?;
-        if self.score && !self.public {
+        if self.score {
             let source = |file| match sparse {
                 Some(width) => Source::Sparse { file, width },
                 None => Source::File(file),
             };
-            look::note_file(&self.data, &Workspace::of_session(&self.data)?, source, SCORED)?;
+            let workspace = Workspace::of_session(&self.data)?;
+            if self.public {
+                look::refuse_private_file(&self.data, &workspace, source)?;
+            } else {
+                look::note_file(&self.data, &workspace, source, SCORED)?;
+            }
         }
         self.of_table(model, table, self.public)
     }

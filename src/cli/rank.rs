@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{messages, print_json, print_line, signals};
+use super::{messages, print_json, print_line, signals, workspace_for};
 use crate::engine::Control;
 use crate::engine::PreparedStore;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
@@ -20,7 +20,7 @@ use crate::privacy::{Guarantee, Target, Watch};
 use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, Selector, released};
-use crate::session::{Session, Workspace, dataset};
+use crate::session::{Session, dataset};
 
 /// Rank the public datasets of a session: which can stand in for the private one?
 ///
@@ -58,6 +58,10 @@ pub struct Rank {
     #[arg(long)]
     repeats: Option<usize>,
 
+    /// Directory of the workspace with the ledger and the runs [default: that of the session].
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+
     /// Print JSON; exact numbers only with --include-curator.
     #[arg(long)]
     json: bool,
@@ -90,7 +94,7 @@ impl Rank {
             session.ranking.settings.repeats = repeats;
             session.check()?;
         }
-        let workspace = Workspace::of_session(&self.session)?;
+        let workspace = workspace_for(&self.session, self.workspace.as_deref())?;
         let private = session.ranking.private_name(&session)?.to_owned();
         let manner = self.manner(&session, &private)?;
         let mut datasets = Vec::new();

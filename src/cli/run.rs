@@ -1,7 +1,7 @@
 //! `halflight run SESSION`: a session's plans without the interface.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::steps::StepPrinter;
-use super::{further_json, messages, print_json, print_line, signals, workspace_named};
+use super::{further_json, messages, print_json, print_line, signals, workspace_for};
 use crate::adapt::source_words;
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
@@ -113,7 +113,9 @@ impl RunCommand {
         }
         let (session, workspace, resume) = match (resumable, &self.session) {
             (Some(found), _) => (found.session, found.workspace, Some(found.run)),
-            (None, Some(path)) => (Session::open(path)?, self.workspace_of(path)?, None),
+            (None, Some(path)) => {
+                (Session::open(path)?, workspace_for(path, self.workspace.as_deref())?, None)
+            }
             (None, None) => return Err(Error::usage("no session is named")),
         };
         let options = RunOptions {
@@ -131,13 +133,6 @@ impl RunCommand {
             return forecast(&session, &workspace, &options);
         }
         run_plans(&session, &workspace, &options)
-    }
-
-    /// Data files are relative to the session, wherever the ledger is.
-    fn workspace_of(&self, session: &Path) -> Result<Workspace> {
-        let own = Workspace::of_session(session)?;
-        let Some(named) = &self.workspace else { return Ok(own) };
-        Ok(Workspace::with_folder(own.base(), workspace_named(named)?.folder()))
     }
 }
 
@@ -308,15 +303,23 @@ fn used_by(plan: &PlanDefinition, datasets: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> 
 fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
     let plans = plans_of(session, options)?;
     let datasets = read_for(&plans, session, workspace)?;
-    let prepared = PreparedStore::default();
     let mut refused = None;
     for plan in plans {
         let of_plan = |error: Error| error.within(&format!("plan '{}'", plan.name));
         let used = used_by(plan, &datasets);
-        let (preview, time) =
-            timed_preview(session, plan.clone(), &used, workspace, &prepared).map_err(of_plan)?;
-        print_line(&forecast_words(plan, &preview, (time, options.sealed)))?;
-        refused = refused.or(preview.refusal.map(of_plan));
+        // Each as if it were alone: training on public records is kept for the next plan otherwise.
+        let prepared = PreparedStore::default();
+        match timed_preview(session, plan.clone(), &used, workspace, &prepared) {
+            Ok((preview, time)) => {
+                print_line(&forecast_words(plan, &preview, (time, options.sealed)))?;
+                refused = refused.or(preview.refusal.map(of_plan));
+            }
+            // It does not keep the others from being told.
+            Err(error) => {
+                print_line(&format!("plan '{}': it cannot run: {}", plan.name, error.what()))?;
+                refused = refused.or(Some(of_plan(error)));
+            }
+        }
     }
     print_line("nothing was spent")?;
     refused.map_or(Ok(()), Err)
@@ -357,7 +360,8 @@ fn forecast_words(
 
 /// The time of a run in the view that was asked for, and in the sealed one if it is much shorter.
 fn time_words(time: &RunTime, sealed: bool) -> String {
-    let shorter = !sealed && time.sealed.mul_f64(1.2) < time.open;
+    let shorter =
+        !sealed && time.words(false) != time.words(true) && time.sealed.mul_f64(1.2) < time.open;
     let other = if shorter { time.words(true) + " with --sealed, " } else { String::new() };
     format!("{}, {other}without reading the data, timed on public records", time.words(sealed))
 }

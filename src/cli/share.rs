@@ -1,15 +1,16 @@
 //! `halflight share RUN`: copies the files that may leave.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
 use super::{print_json, print_line};
-use crate::error::Result;
-use crate::session::Workspace;
+use crate::error::{Error, Result};
 use crate::session::outbox::{MAY_LEAVE, fill};
 use crate::session::report::directories;
+use crate::session::{Workspace, certificate};
+use crate::verify::{self, claim::FileClaim};
 
 /// Copy what may be shared of a run into a folder to pass on.
 ///
@@ -46,6 +47,7 @@ impl ShareCommand {
                     None => Workspace::of(&directory)?.folder().with_file_name("outbox"),
                 };
                 let into = outbox.join(&run);
+                refuse_edited(&directory)?;
                 let files = fill(&directory, &into)?;
                 if !self.json {
                     print_line(&format!("{run} in {}", into.display()))?;
@@ -61,4 +63,22 @@ impl ShareCommand {
         }
         if self.json { print_json(&json!({ "shared": shared })) } else { Ok(()) }
     }
+}
+
+/// Refuses a run whose certificate says what its own contents do not bear out.
+fn refuse_edited(directory: &Path) -> Result<()> {
+    let file = directory.join(certificate::FILE);
+    // A missing certificate is told by those who need it.
+    if !file.is_file() {
+        return Ok(());
+    }
+    let report = verify::verify(&file)?;
+    if report.holds() {
+        return Ok(());
+    }
+    let claims = report.claims.iter().filter(|claim| claim.verdict.is_false());
+    let wrong = report.faults.iter().cloned().chain(claims.map(FileClaim::words)).next();
+    Err(Error::refused(wrong.unwrap_or_default()).at(file.display().to_string()).cure(
+        "restore the certificate from a copy, or run the plan again; `halflight verify` says more",
+    ))
 }

@@ -24,7 +24,9 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
         }
         stop();
         // After Ctrl-C the user may wait or press it again.
-        if signal != INTERRUPT {
+        if signal == INTERRUPT {
+            messages::tell("stopping; this may take as long as a step. Ctrl-C again ends at once");
+        } else {
             std::thread::spawn(move || {
                 std::thread::sleep(ending::PATIENCE);
                 end(signal);

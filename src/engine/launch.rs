@@ -8,7 +8,7 @@ use super::job::{Job, Moment, Summary, private};
 use super::score::Examinee;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::delta_words;
-use crate::privacy::ledger::{AccountId, Book, Budget, Grant, RunId};
+use crate::privacy::ledger::{AccountId, Book, Budget, ChargedElsewhere, Grant, RunId};
 use crate::privacy::{Ledger, NoiseSource, Spender};
 use crate::session::certificate;
 use crate::session::{RunDirectory, Workspace, leftovers};
@@ -37,7 +37,10 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     let wish = job.session.budgets.get(&job.plan.private);
     open_budget(&mut ledger, &account, wish)?;
-    let known_budget = ledger.book()?.account(&account).and_then(|it| it.budget);
+    let before = ledger.book()?;
+    let before = before.account(&account);
+    let known_budget = before.and_then(|it| it.budget);
+    let elsewhere = before.and_then(|it| ChargedElsewhere::note(&it.elsewhere));
     if assembly.scoring.is_some() {
         refuse_known_records(&assembly, &ledger.book()?, &account)?;
     }
@@ -77,7 +80,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
     let notes = ledger.notice().map(str::to_owned).into_iter();
-    let notes = notes.chain(other_budget(known_budget.as_ref(), wish)).collect();
+    let notes = notes.chain(other_budget(known_budget.as_ref(), wish));
+    let notes = notes.chain(elsewhere).collect();
     let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator)?;
     let opening = Opening {
         run,

@@ -76,9 +76,12 @@ pub struct RunTime {
 }
 
 impl RunTime {
-    /// For readers: `about 25 s`.
+    /// For readers: `about 25 s`. What is not timed is a part of a second.
     pub fn words(&self, sealed: bool) -> String {
         let time = if sealed { self.sealed } else { self.open };
+        if time < Duration::from_secs(1) {
+            return "about a second or less".to_owned();
+        }
         let most = if self.at_most { "at most " } else { "" };
         format!("{most}about {}", duration(time.as_secs_f64()))
     }
@@ -462,6 +465,18 @@ mod tests {
         let (few, many) = (few.time(true).unwrap(), many.time(true).unwrap());
         assert!(many.open > 100 * few.open);
         assert!(many.sealed < 100 * few.sealed.max(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn no_false_precision_is_told() {
+        let time = |open: u64, at_most| {
+            let (open, sealed) = (Duration::from_millis(open), Duration::from_millis(20));
+            RunTime { open, sealed, at_most }
+        };
+        assert_eq!(time(25_300, false).words(false), "about 25 s");
+        assert_eq!(time(25_300, true).words(false), "at most about 25 s");
+        assert_eq!(time(25_300, true).words(true), "about a second or less");
+        assert_eq!(time(400, false).words(false), "about a second or less");
     }
 
     #[test]

@@ -190,7 +190,13 @@ impl SweepDirectory {
         if let Some(result) = task.result()? {
             return Ok(TaskState::Ended(result));
         }
-        let Some(claim) = task.claimant()? else { return Ok(TaskState::NotBegun) };
+        let claim = match task.claimant()? {
+            Some(claim) => claim,
+            None if self.run_directory(index).exists() => {
+                "a program whose claim was removed".to_owned()
+            }
+            None => return Ok(TaskState::NotBegun),
+        };
         // Its transcript is locked as long as its program lives.
         let transcript = std::fs::File::open(self.run_directory(index).join(TRANSCRIPT));
         let locked = transcript.is_ok_and(|file| file.try_lock_shared().is_err());

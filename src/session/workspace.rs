@@ -141,6 +141,11 @@ impl Workspace {
         })
     }
 
+    /// Where the ledger is that reserves the runs of this workspace.
+    pub fn ledger_folder(&self) -> &Path {
+        &self.ledger_folder
+    }
+
     /// The secret under which private datasets are known here; made if there is none.
     pub fn secret(&self) -> Result<secret::FoundSecret> {
         secret::find(&self.ledger_folder)
@@ -148,7 +153,11 @@ impl Workspace {
 
     /// The contents of the ledger, only for looking: creates nothing in the workspace.
     pub fn book(&self) -> Result<Book> {
-        if self.folder.is_dir() { self.existing_ledger()?.book() } else { Ok(Book::default()) }
+        if self.folder.is_dir() {
+            return self.existing_ledger()?.book();
+        }
+        let places = UserDirectories::of_environment();
+        Ok(places.map_or_else(Book::default, |places| Book::of_none(&places.ledgers())))
     }
 
     pub fn run_directory(&self, run: &RunId) -> PathBuf {

@@ -2,6 +2,7 @@
 //! sentences that repeat them.
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::claim::{FileClaim, FileReport};
 use super::json::{draws, list, target, text};
@@ -32,9 +33,13 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     let main = guarantee("`guarantee`".to_owned(), it.get("guarantee"), &everything)?;
     report.claims.extend(guarantee("`of_this_run`".to_owned(), of_this_run, &own)?);
     match &main {
-        Some(claim) => repeated(&mut report, it, claim.says),
+        Some(claim) => repeated(&mut report, it, claim.says, claim.delta),
         None => report.notes.push("it states no guarantee: there is nothing to hold".to_owned()),
     }
+    if it.get("guarantee").is_none() {
+        report.faults.push("there is no `guarantee`".to_owned());
+    }
+    model_beside(&mut report, file, it);
     let known = it.get("noise").is_some_and(|noise| noise.as_str() != Some("secret"));
     if known && main.is_some() {
         report.faults.push("`noise` comes from a known seed, and a guarantee is stated".to_owned());
@@ -61,15 +66,96 @@ fn guarantee(name: String, it: Option<&Value>, drawn: &[Draws]) -> Result<Option
     Ok(Some(FileClaim::check(name, says, delta, drawn, choices)))
 }
 
-/// Sentences repeat the number, rounded up; none may state less.
-fn repeated(report: &mut FileReport, it: &Value, epsilon: f64) {
-    let Some(statement) = it.get("statement").and_then(Value::as_str) else { return };
-    let Some((_, after)) = statement.rsplit_once("ε = ") else { return };
-    let digits = after.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
-    let Some(said) = digits.map(|text| text.trim_end_matches('.')).next() else { return };
-    if said.parse::<f64>().is_ok_and(|said| said < epsilon * (1.0 - 1e-9)) {
-        report.faults.push(format!(
-            "`statement` says ε = {said}, and `guarantee` says {epsilon}: one of them was edited"
-        ));
+/// What repeats the guarantee must not promise more: the sentences, the block for registries, and
+/// the kind of neighbours.
+fn repeated(report: &mut FileReport, it: &Value, epsilon: f64, delta: f64) {
+    let edited = |what: &str, guarantee: &str| {
+        format!("{what}, and `guarantee` says {guarantee}: one of them was edited")
+    };
+    let parameters = ["registry", "privacy_loss", "privacy_parameters"];
+    let registry = parameters.iter().try_fold(it, |it, key| it.get(key));
+    for (name, of_guarantee) in [("epsilon", epsilon), ("delta", delta)] {
+        let said = registry.and_then(|it| it.get(name)).and_then(Value::as_f64);
+        if let Some(said) = said.filter(|said| is_less(*said, of_guarantee)) {
+            let what = format!("`registry` says {name} {said}");
+            report.faults.push(edited(&what, &of_guarantee.to_string()));
+        }
+    }
+    let neighbours = |it: &Value| it.get("adjacency").and_then(Value::as_str).map(str::to_owned);
+    let of_all = it.get("guarantee").and_then(neighbours);
+    let weaker = |event: &Value| neighbours(event).as_deref() == Some("zero_out");
+    let mechanisms = it.get("mechanisms").and_then(Value::as_array);
+    if of_all.as_deref() == Some("replace_one") && mechanisms.into_iter().flatten().any(weaker) {
+        let what = "one of `mechanisms` holds for zero_out only";
+        report.faults.push(edited(what, "replace_one"));
+    }
+    let Some(statement) = it.get("statement").and_then(Value::as_str) else {
+        report.faults.push("there is no `statement` of the guarantee".to_owned());
+        return;
+    };
+    if epsilon == 0.0 {
+        return;
+    }
+    for (before, of_guarantee) in
+        [("ε = ", epsilon), ("δ = ", delta), ("e^", epsilon), (" as large, plus ", delta)]
+    {
+        let mut said = numbers_after(statement, before);
+        if let Some(said) = said.find(|said| is_less(*said, of_guarantee)) {
+            let what = format!("`statement` says {}{said}", before.trim_start());
+            report.faults.push(edited(&what, &of_guarantee.to_string()));
+        }
+    }
+    for number in ["ε = ", "δ = "] {
+        if numbers_after(statement, number).next().is_none() {
+            report.faults.push(format!("`statement` does not say '{number}…'"));
+        }
+    }
+    if let Some(factor) = numbers_after(statement, "e^").zip(numbers_after(statement, " = ")).next()
+        && is_less(factor.1, epsilon.exp())
+    {
+        let what = format!("`statement` says that outcomes are {} times as likely", factor.1);
+        report.faults.push(edited(&what, &format!("ε {epsilon}")));
+    }
+    for (own, other) in [("replace_one", "zero-out"), ("zero_out", "replace-one")] {
+        if of_all.as_deref() == Some(own) && statement.contains(other) {
+            report.faults.push(edited(&format!("`statement` says {other}"), own));
+        }
+    }
+    if let Some(records) = it.get("records").and_then(Value::as_u64).map(|it| it.to_string()) {
+        let mut told = statement.split(|letter: char| !letter.is_ascii_digit());
+        if !told.any(|number| number == records) {
+            report
+                .faults
+                .push(format!("`statement` is not about {records} records, as `records` says"));
+        }
+    }
+}
+
+/// Numbers are repeated with fewer digits, rounded up.
+fn is_less(said: f64, than: f64) -> bool {
+    said < than * (1.0 - 1e-9)
+}
+
+/// The numbers that follow these words.
+fn numbers_after<'a>(text: &'a str, words: &'a str) -> impl Iterator<Item = f64> + 'a {
+    text.match_indices(words).filter_map(|(at, words)| {
+        let after = &text[at + words.len()..];
+        let is_of_number = |letter: char| letter.is_ascii_digit() || ".e-".contains(letter);
+        let end = after.find(|letter| !is_of_number(letter)).unwrap_or(after.len());
+        after[..end].trim_end_matches(['.', '-', 'e']).parse().ok()
+    })
+}
+
+/// The model beside a certificate must be the one that it is about.
+fn model_beside(report: &mut FileReport, file: &str, it: &Value) {
+    let model = std::path::Path::new(file).with_file_name("model.ron");
+    let stated = it.get("model").and_then(Value::as_str);
+    if let (Some(stated), Ok(bytes)) = (stated, std::fs::read(&model)) {
+        let found: String =
+            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        if found != stated {
+            let what = "`model` is not the SHA-256 of model.ron beside it: one of them was changed";
+            report.faults.push(what.to_owned());
+        }
     }
 }

@@ -271,6 +271,36 @@ fn earlier_looks_at_exact_numbers_stand_in_the_certificate() {
     assert!(said(&after).contains("public datasets ranked by exact numbers"));
 }
 
+#[test]
+fn what_other_ledgers_charged_on_the_same_records_is_told_even_of_removed_ones() {
+    let (one, two) = (workspace(), workspace());
+    // No other test uses these rows.
+    let seed = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos().into();
+    cases(&one.path().join("ours.csv"), 120, seed);
+    cases(&two.path().join("ours.csv"), 120, seed);
+    let told = |here: &Path| {
+        session(here, "s.ron", &first("ours"));
+        let output = halflight(here, &["run", "s.ron", "--dry-run"]);
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output)
+    };
+    assert!(!told(one.path()).contains("same records"));
+    let first_run = run(one.path(), &first("ours"), &[]).unwrap();
+    assert!(!certificate(&first_run)["not_covered"].to_string().contains("another ledger"));
+    let (folder, before) = (one.path().canonicalize().unwrap(), told(two.path()));
+    let folder = folder.join(".halflight").display().to_string();
+    assert!(before.contains(&format!("another ledger, {folder}: ε ")), "{before}");
+    let second_run = run(two.path(), &first("ours"), &[]).unwrap();
+    let limits = certificate(&second_run)["not_covered"].to_string();
+    assert!(limits.contains("another ledger of the same user charged on these records: ε "));
+    assert!(!limits.contains(".halflight"), "{limits}");
+    let ledger = text(&halflight(two.path(), &["ledger"]));
+    assert!(ledger.contains(&format!("another ledger, {folder}")), "{ledger}");
+    drop(one);
+    let after = told(two.path());
+    assert!(after.contains(&format!("not at {folder} any more: ε ")), "{after}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_workspace_is_its_owners_alone_and_only_what_may_leave_is_shared() {

@@ -114,6 +114,12 @@ fn no_plan_is_charged_while_another_one_of_the_session_cannot_be_run() {
     assert!(!refused.status.success());
     assert!(stderr(&refused).contains("plan 'odd'"), "{}", stderr(&refused));
     assert!(!here.join(".halflight").exists(), "nothing was granted");
+    // What can be told of the other one is told, whatever its place.
+    let forecast = halflight(here, &["run", "session.ron", "--dry-run"]);
+    assert!(!forecast.status.success());
+    let told = stdout(&forecast);
+    assert!(told.contains("plan 'odd': it cannot run: "), "{told}");
+    assert_eq!(told.matches("  time: ").count(), 1, "{told}");
 }
 
 #[test]

@@ -363,6 +363,37 @@ fn a_repair_keeps_the_good_lines_and_the_past_stays_unknown_until_accepted() {
 }
 
 #[test]
+fn a_certificate_of_more_draws_than_were_settled_is_charged_by_a_repair() {
+    let (directory, mut ledger, account) = hospital_workspace(BUDGET);
+    let granted = grant("r", &account, 0.05, 4);
+    ledger.grant(granted.clone()).unwrap();
+    ledger.reserve(&run("r"), 0, 4).unwrap();
+    let certify = |count: u64| {
+        let drawn = Event { count, ..granted.events[0].clone() };
+        let certificate = serde_json::json!({
+            "account": account, "method": granted.method, "target": granted.target,
+            "statement": "", "mechanisms": [drawn], "allow_large_delta": false,
+        });
+        let runs = directory.path().join("runs/r");
+        fs::create_dir_all(&runs).unwrap();
+        fs::write(runs.join("certificate.json"), certificate.to_string()).unwrap();
+    };
+    certify(4);
+    assert!(!ledger.book().unwrap().damaged, "an open run counts in full");
+    ledger.settle(&run("r"), &[2], RunOutcome::Stopped, false).unwrap();
+    certify(2);
+    assert!(!ledger.examine().unwrap().damaged);
+    certify(3);
+    let book = ledger.book().unwrap();
+    assert!(book.damaged && flagged(&book), "{:?}", book.warnings);
+    assert!(book.warnings.iter().any(|it| it.contains("states more draws")), "{:?}", book.warnings);
+    ledger.repair().unwrap();
+    let book = ledger.book().unwrap();
+    assert!(!book.damaged);
+    assert_eq!(book.accounts[0].runs[0].charged, [3]);
+}
+
+#[test]
 fn after_a_repair_without_a_good_line_every_new_account_has_an_unknown_past() {
     let (directory, mut ledger, _) = hospital_workspace(BUDGET);
     fs::write(file(directory.path()), b"").unwrap();

@@ -231,6 +231,50 @@ fn a_sweep_on_this_machine_does_all_tasks_and_what_is_given_up_is_free() {
 }
 
 #[test]
+fn a_grant_is_not_used_twice_by_removing_a_claim_or_in_a_copy() {
+    let directory = workspace(20);
+    let here = directory.path();
+    let (sweep, commands) = list(here, &["seed=0..2"]);
+    let copied = program::shell().args(["-c", "cp -r sweep spare"]).current_dir(here).status();
+    assert!(copied.unwrap().success());
+    let task = |command: &str| program::shell().args(["-c", command]).output().unwrap();
+    for done in &commands[..2] {
+        assert!(task(done).status.success());
+    }
+    // With a result, and without one, as if the program had been killed.
+    let (first, second) = (sweep.join("tasks/0000"), sweep.join("tasks/0001"));
+    for file in [first.join("claim"), second.join("claim"), second.join("result.json")] {
+        std::fs::remove_file(file).unwrap();
+    }
+    for again in &commands[..2] {
+        let refused = task(again);
+        assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+        assert!(stderr(&refused).contains("was begun before"), "{}", stderr(&refused));
+    }
+    assert!(!second.join("result.json").exists());
+    let given_up = halflight(here, &["sweep", "--collect", "sweep", "--give-up"]);
+    assert!(given_up.status.success(), "{}", stderr(&given_up));
+    let charged = || -> Vec<u64> {
+        runs(here).iter().map(|run| run["charged"][0].as_u64().unwrap()).collect()
+    };
+    assert_eq!(charged(), [20, 20, 0]);
+
+    let spare = commands[2].replace("/sweep/", "/spare/");
+    let refused = task(&spare);
+    assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the ledger has settled"), "{}", stderr(&refused));
+
+    // On a machine that does not reach the ledger, the copy works; what it drew is charged late.
+    std::fs::rename(here.join(".halflight"), here.join("away")).unwrap();
+    let late = task(&spare);
+    assert!(late.status.success(), "{}", stderr(&late));
+    std::fs::rename(here.join("away"), here.join(".halflight")).unwrap();
+    let collected = halflight(here, &["sweep", "--collect", "spare"]);
+    assert!(collected.status.success(), "{}", stderr(&collected));
+    assert_eq!(charged(), [20, 20, 20]);
+}
+
+#[test]
 fn a_sweep_over_record_counts_trains_on_so_many() {
     let directory = workspace(20);
     let here = directory.path();

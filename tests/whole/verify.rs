@@ -213,6 +213,46 @@ fn an_edited_number_is_said_by_name() {
     let output = verify(&path, &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(out(&output).contains("`statement` says ε = 0.1"), "{}", out(&output));
+    // Whatever repeats the guarantee may not promise more.
+    let whole = "This run used 120 private training records. If one of them had been any other \
+                 record instead and nothing else had been different (replace-one), the probability \
+                 of any set of its outputs would have been at most e^1.0700 = 2.916 times as large, \
+                 plus 1e-6. This is (ε, δ)-differential privacy with ε = 1.0700 and δ = 1e-6.";
+    let registered = |epsilon: f64, delta: f64| json!({"privacy_loss": {"privacy_parameters": {"epsilon": epsilon, "delta": delta}}});
+    let edited = |change: &dyn Fn(&mut Value)| {
+        let mut said = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "fixed_plan");
+        said["guarantee"]["adjacency"] = json!("replace_one");
+        (said["statement"], said["records"]) = (json!(whole), json!(120));
+        said["registry"] = registered(1.07, 1e-6);
+        change(&mut said);
+        let path = written(&place, "certificate.json", &said.to_string());
+        out(&verify(&path, &[]))
+    };
+    assert!(edited(&|_| ()).contains("can be checked holds"), "{}", edited(&|_| ()));
+    let sentence = |from: &str, to: &str| {
+        assert!(whole.contains(from));
+        let text = json!(whole.replace(from, to));
+        edited(&|said| said["statement"] = text.clone())
+    };
+    for (told, wanted) in [
+        (sentence("ε = 1.0700", "ε = 0.1 holds; not more than ε = 1.07"), "says ε = 0.1"),
+        (sentence("δ = 1e-6", "δ = 1e-12"), "says δ = 0.000000000001"),
+        (sentence("e^1.0700", "e^0.1000"), "says e^0.1"),
+        (sentence("2.916", "1.106"), "1.106 times as likely"),
+        (sentence("plus 1e-6", "plus 1e-12"), "as large, plus"),
+        (sentence("(replace-one)", "(zero-out)"), "says zero-out"),
+        (sentence("used 120", "used 12000"), "not about 120 records"),
+        (sentence(whole, "Perfect privacy."), "does not say 'ε = …'"),
+        (edited(&|said| said["registry"] = registered(0.1, 1e-6)), "`registry` says epsilon 0.1"),
+        (edited(&|said| said["registry"] = registered(1.07, 1e-9)), "`registry` says delta"),
+        (edited(&|said| said["mechanisms"][0]["adjacency"] = json!("zero_out")), "zero_out only"),
+        (edited(&|said| drop(said.as_object_mut().unwrap().remove("guarantee"))), "no `guarantee`"),
+        (edited(&|said| drop(said.as_object_mut().unwrap().remove("statement"))), "no `statement`"),
+    ] {
+        assert!(told.contains(wanted) && told.contains("WRONG"), "{wanted}: {told}");
+    }
+    written(&place, "model.ron", "a model");
+    assert!(edited(&|said| said["model"] = json!("ab".repeat(32))).contains("model.ron"));
     // A start on the same account counts, and its own statement is checked.
     let mut said = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "adaptive");
     said["of_this_run"] = said["guarantee"].clone();

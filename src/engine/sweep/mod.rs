@@ -26,7 +26,7 @@ use super::prepared::PreparedStore;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Account, Grant, RunOutcome, RunState};
+use crate::privacy::ledger::{Account, Grant, RunId, RunOutcome, RunState};
 use crate::privacy::{Calibrated, NoiseSource, Spender, Watch};
 use crate::session::certificate;
 use crate::session::resumption::Origin;
@@ -205,6 +205,7 @@ pub fn carry_out(
 ) -> Result<Summary> {
     let carried = task.grant(&task.workspace()?.secret()?.secret)?;
     let CarriedGrant { grant, origin, standing } = carried;
+    refuse_used(task, &grant.run)?;
     let session = Session::open(&task.session_file())?;
     let plan = session.plans.first().cloned();
     let plan = plan.ok_or_else(|| {
@@ -231,7 +232,8 @@ pub fn carry_out(
             Ok((directory, transcript))
         });
     let (directory, transcript) = opened.inspect_err(|error| {
-        // Nothing was drawn. If this cannot be written either, all of it counts.
+        // Nothing was drawn, because nobody began it before. If this cannot be written either, all
+        // of it counts.
         let _ = task.write_result(&TaskResult {
             outcome: RunOutcome::Failed,
             used: vec![0; events],
@@ -263,6 +265,28 @@ pub fn carry_out(
         summary.trouble.get_or_insert(error);
     }
     Ok(summary)
+}
+
+/// Refuses a task whose grant was used or given up. A claim that was removed, and a copy of the
+/// sweep, look as if nobody had begun it.
+fn refuse_used(task: &TaskDirectory, run: &RunId) -> Result<()> {
+    let workspace = task.workspace()?;
+    let refused = |why: &str| {
+        Err(Error::refused(why)
+            .at(task.path().display().to_string())
+            .cure("a grant is used once: make a new sweep for what is missing"))
+    };
+    if workspace.run_directory(run).exists() {
+        return refused("the task was begun before, and what it drew counts");
+    }
+    // Machines that cannot reach the ledger go by the claim alone.
+    let ledger = workspace.ledger_folder();
+    let book = Workspace::with_folder(ledger, ledger).book();
+    let record = book.as_ref().ok().and_then(|book| book.run(run));
+    if record.is_some_and(|record| record.state != RunState::Open) {
+        return refused("the ledger has settled the run of this task, so it may draw nothing more");
+    }
+    Ok(())
 }
 
 /// Executes the tasks that nobody has begun, `jobs` at a time, on this machine; `told` is called
@@ -323,8 +347,15 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
             if directory.is_dir() {
                 sweep::merge(&directory, &runs.join(&entry.run.0))?;
             }
-            if open.is_some() {
-                ledger.settle(&entry.run, &result.used, result.outcome, result.peeked)?;
+            match record {
+                Some(record) if record.state == RunState::Open => {
+                    ledger.settle(&entry.run, &result.used, result.outcome, result.peeked)?;
+                }
+                // It was given up, and drew elsewhere nevertheless.
+                Some(record) if record.charged.iter().zip(&result.used).any(|(a, b)| a < b) => {
+                    ledger.charge_at_least(&entry.run, &result.used)?;
+                }
+                _ => {}
             }
         } else if let Some(open) = open.filter(|_| give_up) {
             let nothing = vec![0; open.reserved.len()];

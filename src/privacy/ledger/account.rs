@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::book::Book;
+use super::elsewhere::ChargedElsewhere;
 use super::entry::{
     AccountId, Budget, Claim, Correction, DatasetRecord, Grant, LedgerLine, RunOutcome,
 };
@@ -193,6 +194,8 @@ pub struct Account {
     pub unprotected: Vec<Unprotected>,
     /// The unknown parts of its past.
     pub(super) gaps: Vec<Gap>,
+    /// The charges on the same records in other ledgers of this user.
+    pub elsewhere: Vec<ChargedElsewhere>,
 }
 
 /// The part of the spending that rests on the word of others.
@@ -379,6 +382,7 @@ impl Account {
             runs: Vec::new(),
             unprotected: Vec::new(),
             gaps: book.gaps.clone(),
+            elsewhere: book.cards.charges(std::slice::from_ref(dataset)),
         }
     }
 

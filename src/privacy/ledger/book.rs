@@ -1,8 +1,10 @@
 //! The accounts that the lines of the ledger add up to.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::account::{Account, RunRecord, RunState, Unprotected};
+use super::elsewhere::Cards;
 use super::entry::{AccountId, Correction, DatasetRecord, Entry, LedgerLine, RunId};
 use super::gap::{Cause, Gap};
 use crate::data::overlap::{Overlap, Sketch};
@@ -25,9 +27,18 @@ pub struct Book {
     pub warnings: Vec<String>,
     /// Lost secrets, without which the curator continues.
     pub lost_secrets: Vec<String>,
+    /// What other ledgers of this user charged.
+    pub cards: Cards,
 }
 
 impl Book {
+    /// Of a workspace without a ledger, for a user whose programs remember others in `memory`.
+    pub fn of_none(memory: &Path) -> Self {
+        let mut book = Self::default();
+        Cards::of_others(memory, None).show_in(&mut book);
+        book
+    }
+
     /// The account of this name, or the account to which it was tied.
     pub fn account(&self, id: &AccountId) -> Option<&Account> {
         self.account_index(id).map(|index| &self.accounts[index])
@@ -98,6 +109,11 @@ impl Book {
     /// The record of a run.
     pub fn run(&self, run: &RunId) -> Option<&RunRecord> {
         self.run_place(run).map(|(account, index)| &self.accounts[account].runs[index])
+    }
+
+    /// The account that a run is charged to.
+    pub(super) fn account_of_run(&self, run: &RunId) -> Option<&Account> {
+        self.run_place(run).map(|(account, _)| &self.accounts[account])
     }
 
     /// Accounts that hold records of this dataset, and what shows it.
@@ -371,6 +387,7 @@ impl Book {
     fn open(&mut self, id: AccountId, datasets: Vec<DatasetRecord>) {
         let gaps = self.gaps.clone();
         self.accounts.push(Account {
+            elsewhere: Vec::new(),
             id,
             former: Vec::new(),
             datasets,
@@ -434,7 +451,7 @@ impl Book {
     }
 }
 
-fn no_run(run: &RunId) -> Error {
+pub(super) fn no_run(run: &RunId) -> Error {
     Error::usage(format!("the ledger has no run '{}'", run.0))
 }
 

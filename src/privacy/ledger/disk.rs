@@ -24,6 +24,9 @@ fn boot() -> Option<&'static str> {
     BOOT.get_or_init(read).as_deref()
 }
 
+/// The name of the file.
+pub(super) const LEDGER: &str = "ledger.jsonl";
+
 #[derive(Debug)]
 pub(super) struct Disk {
     directory: PathBuf,
@@ -40,7 +43,7 @@ impl Disk {
             return Err(Error::usage("the ledger belongs in a directory, and this is not one")
                 .at(directory.display().to_string()));
         }
-        let (directory, ledger) = (directory.to_owned(), directory.join("ledger.jsonl"));
+        let (directory, ledger) = (directory.to_owned(), directory.join(LEDGER));
         Ok(Self { directory, ledger, locks: OnceLock::new() })
     }
 

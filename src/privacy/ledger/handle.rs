@@ -9,10 +9,11 @@ use jiff::Timestamp;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::account::{RunRecord, RunState};
-use super::book::Book;
+use super::account::{Account, RunRecord, RunState};
+use super::book::{Book, no_run};
 use super::chain::{ChainReading, ChainTail, Confirmed, Link};
 use super::disk::Disk;
+use super::elsewhere::{self, Cards};
 use super::entry::{
     AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, RunId,
     RunOutcome,
@@ -23,6 +24,7 @@ use super::traces;
 use super::witness::{Held, Note, Witness};
 use crate::error::{Action, Error, Result};
 use crate::files::words::harmless;
+use crate::privacy::accountant::Event;
 use crate::privacy::secret::Secret;
 
 /// Longer reasons are cut.
@@ -138,10 +140,13 @@ impl Ledger {
             flaw.show_in(&mut book, self.disk.ledger());
         }
         book.warnings.extend(self.notice().map(str::to_owned));
-        Ok(match &self.secret {
-            Some(secret) => book.under(secret),
-            None => book,
-        })
+        if let Some(secret) = &self.secret {
+            book = book.under(secret);
+        }
+        if let Some(witness) = &self.witness {
+            Cards::of_others(witness.directory(), self.reading.first()).show_in(&mut book);
+        }
+        Ok(book)
     }
 
     /// Whether an earlier version wrote plain records here that must be rewritten.
@@ -426,6 +431,16 @@ impl Ledger {
         Ok(())
     }
 
+    /// Charges a settled run with draws that turned out to be more than it was settled at.
+    pub fn charge_at_least(&mut self, run: &RunId, used: &[u64]) -> Result<()> {
+        let mut turn = self.begin()?;
+        let record = self.reading.book().run(run).ok_or_else(|| no_run(run))?;
+        let drawn = record.grant.events.iter().zip(used).filter(|(_, count)| **count > 0);
+        let events = drawn.map(|(event, count)| Event { count: *count, ..event.clone() }).collect();
+        let grant = Grant { events, ..record.grant.clone() };
+        self.write(&mut turn, &Entry::Recovered(grant))
+    }
+
     /// Records that exact numbers about the records are about to be seen for a decision.
     pub fn record_unprotected(&mut self, account: &AccountId, what: &str) -> Result<()> {
         let mut turn = self.begin()?;
@@ -506,6 +521,7 @@ impl Ledger {
         let aside = self.disk.replace(&lock, &self.reading, &Link { text, head: ahead.head() })?;
         self.catch_up()?;
         self.remember(note.as_mut(), true);
+        self.tell_of_all();
         drop((lock, note));
         // The file set aside is as plain as the ledger was.
         self.renew()?;
@@ -561,7 +577,11 @@ impl Ledger {
         let (reading, text) = self.reading.rewritten(&bytes, (now(), &entry), change)?;
         let cover = |text: &str| secret.covered(text).into_owned();
         self.disk.rewrite(&turn.lock, &old, &text, &reading.head(), &cover)?;
+        if let (Some(witness), Some(first)) = (&self.witness, self.reading.first()) {
+            elsewhere::forget(witness.directory(), first);
+        }
         self.reading = reading;
+        self.tell_of_all();
         // It has another first line, so another note. The old note now asks for a line that no copy
         // of the old ledger has, so no copy can be continued.
         let head = self.reading.head();
@@ -659,6 +679,7 @@ impl Ledger {
         self.disk.append(&turn.lock, &self.reading, &link)?;
         self.reading.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
         self.remember(turn.note.as_mut(), !matches!(entry, Entry::Block { .. }));
+        self.tell_others(std::slice::from_ref(entry));
         Ok(())
     }
 
@@ -675,7 +696,35 @@ impl Ledger {
         self.disk.append(&turn.lock, &self.reading, &Link { text, head: ahead.head() })?;
         self.reading = ahead;
         self.remember(turn.note.as_mut(), true);
+        self.tell_others(entries);
         Ok(())
+    }
+
+    /// Other ledgers of this user can see what these entries charge.
+    fn tell_others(&self, entries: &[Entry]) {
+        let book = self.reading.book();
+        let charged = entries.iter().filter_map(|entry| match entry {
+            Entry::Grant(grant) | Entry::Recovered(grant) => book.account(&grant.account),
+            Entry::Claimed(claim) => book.account(&claim.account),
+            Entry::Settle { run, .. } => book.account_of_run(run),
+            Entry::Corrected(correction) => book.account_of_run(&correction.claim.run),
+            _ => None,
+        });
+        let mut charged: Vec<&Account> = charged.collect();
+        charged.dedup_by_key(|account| account.id.clone());
+        charged.into_iter().for_each(|account| self.tell_of(account));
+    }
+
+    fn tell_of(&self, account: &Account) {
+        if let Some(witness) = &self.witness {
+            elsewhere::tell(witness.directory(), self.disk.directory(), &self.reading, account);
+        }
+    }
+
+    /// The ledger has another first line, so its cards have other names.
+    fn tell_of_all(&self) {
+        let accounts = self.reading.book().accounts.iter();
+        accounts.filter(|account| !account.runs.is_empty()).for_each(|it| self.tell_of(it));
     }
 
     /// The name of an account now: the one it was tied to, if it was.

@@ -11,6 +11,7 @@
 //! | [`delta`] | which δ is too large for a number of records |
 //! | [`flaw`] | why a ledger cannot be continued, and how this is reported and repaired |
 //! | [`traces`] | run directories that show that lines were lost |
+//! | [`elsewhere`] | what this user's other ledgers charged on the same records |
 //! | [`witness`] | what this user's programs remember of a ledger, so that copies are detected |
 //! | [`chain`] | how lines are written, chained by hash, and checked when they are read |
 //! | [`disk`] | the files, their locks, and the order in which they are synced |
@@ -88,6 +89,7 @@ pub mod book;
 mod chain;
 pub mod delta;
 mod disk;
+pub mod elsewhere;
 pub mod entry;
 mod flaw;
 pub mod gap;
@@ -103,6 +105,7 @@ mod witness;
 pub use account::{Account, Claims, Corrected, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
+pub use elsewhere::ChargedElsewhere;
 pub use entry::{
     AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, ReadSoFar,
     RunId, RunOutcome, claimed_name,

@@ -2,7 +2,8 @@
 //!
 //! A run is granted before it has any results. So if a run directory has results but its run is not
 //! in the ledger, or its certificate names a line that the ledger does not have, then lines were
-//! lost: the ledger was rolled back, rewritten or replaced. The draws in such a certificate are the
+//! lost: the ledger was rolled back, rewritten or replaced. So they were if the certificate of a
+//! settled run states more draws than the ledger charges. The draws in such a certificate are the
 //! least that was spent.
 
 use std::collections::HashMap;
@@ -55,6 +56,12 @@ struct Certified {
     person: Option<String>,
 }
 
+/// The draws that a certificate states.
+#[derive(Deserialize)]
+struct Stated {
+    mechanisms: Vec<Event>,
+}
+
 /// The line that a certificate was written under; older ones do not name it.
 #[derive(Deserialize)]
 struct Vouched {
@@ -95,6 +102,18 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
             None => {}
         }
     }
+    // Runs of sweeps are copied from here once they are collected.
+    let sweeps = folder.join("sweeps");
+    for sweep in names(&sweeps)? {
+        let runs = sweeps.join(sweep).join("runs");
+        for name in names(&runs)? {
+            if let Some(record) =
+                known.get(name.as_str()).filter(|_| !book.traces.contains(&RunId(name.clone())))
+            {
+                vouching.push((record.granted.seq, *record, runs.join(&name)));
+            }
+        }
+    }
     for name in names(&folder.join("rankings"))? {
         let run = name.strip_suffix(".json").filter(|run| !run.ends_with(".curator"));
         if let Some(run) = run
@@ -112,7 +131,11 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
         if record.state == RunState::Recovered {
             continue;
         }
-        if let Some(Vouched { ledger_line: Some(line) }) = read(&directory.join("certificate.json"))
+        let certificate = directory.join("certificate.json");
+        if states_more(record, &certificate) {
+            let why = "a certificate states more draws than the ledger charges".to_owned();
+            traces.push(Trace::of(&record.grant.run.0, why, &directory));
+        } else if let Some(Vouched { ledger_line: Some(line) }) = read(&certificate)
             && !reading.holds(&line)
         {
             let why = format!(
@@ -125,10 +148,23 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
     Ok(traces)
 }
 
+/// Whether a settled run drew more than the ledger charges, by its certificate.
+fn states_more(record: &RunRecord, certificate: &Path) -> bool {
+    let settled = matches!(record.state, RunState::Settled { .. });
+    let Some(stated) = read::<Stated>(certificate).filter(|_| settled) else { return false };
+    let planned = record.grant.events.iter().zip(&record.charged);
+    stated.mechanisms.iter().any(|stated| {
+        let same = |planned: &Event| Event { count: stated.count, ..planned.clone() } == *stated;
+        planned.clone().any(|(planned, charged)| same(planned) && stated.count > *charged)
+    })
+}
+
 fn names(directory: &Path) -> Result<Vec<String>> {
     let fail = |error: std::io::Error| Error::io("list the runs", directory, &error);
     let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         entries => entries.map_err(fail)?,
     };
     let names = entries.map(|entry| Ok(entry.map_err(fail)?.file_name()));

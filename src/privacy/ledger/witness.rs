@@ -14,6 +14,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `HASH` | number and hash of the last line, in a fixed width so that one write replaces it, and a check |
+//! | `ROWS.HASH.card` | where the ledger is, and what it charged on these rows ([`super::elsewhere`]) |
 //! | `HASH.RUN.draws` | how often each event of an open run was drawn; locked while it works |
 //!
 //! Where nothing can be written here, work continues, with one warning that copies are not
@@ -24,6 +25,7 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::chain::{ChainReading, sha256};
+use super::elsewhere;
 use super::entry::{LedgerLine, RunId};
 use super::flaw::Flaw;
 use crate::files::{self, step};
@@ -56,6 +58,10 @@ pub(super) enum Held {
 impl Witness {
     pub fn new(directory: &Path) -> Self {
         Self { directory: directory.to_owned(), trouble: None }
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The remark to show about it, if any.
@@ -94,6 +100,7 @@ impl Witness {
             let tells = |hash: &str| remains.contains(hash);
             if tells(name) || note.line.as_ref().is_some_and(|line| tells(&line.hash)) {
                 self.write(&mut note, line, true);
+                elsewhere::forget(&self.directory, name);
             }
         }
     }

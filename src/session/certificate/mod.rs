@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
-    Account, AccountId, Gap, LedgerLine, RunId, RunOutcome, RunRecord, RunState, Unprotected,
-    sha256,
+    Account, AccountId, ChargedElsewhere, Gap, LedgerLine, RunId, RunOutcome, RunRecord, RunState,
+    Unprotected, sha256,
 };
 use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
 
@@ -115,6 +115,9 @@ pub struct AccountStanding {
     /// What other trainers claim to have drawn from the same records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
+    /// The charges on the same records in other ledgers of the same user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
     /// Earlier names of the account, from before it was found to hold the same records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<AccountId>,
@@ -175,6 +178,7 @@ impl AccountStanding {
             line: None,
             looks: account.unprotected.iter().map(look).chain(of_runs).collect(),
             gaps: account.gaps().iter().map(Gap::words).collect(),
+            elsewhere: ChargedElsewhere::note_for_others(&account.elsewhere),
             claims: account.runs.iter().filter_map(claimed).collect(),
             former: account.former.clone(),
         }
@@ -686,6 +690,7 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
     let gap =
         |gap: &String| format!("what this account spent before, as far as it is unknown: {gap}");
     list.extend(facts.standing.gaps.iter().map(gap));
+    list.extend(facts.standing.elsewhere.clone());
     let limit = 1.0 / facts.records.max(1) as f64;
     if guarantee.delta >= limit {
         list.push(format!(

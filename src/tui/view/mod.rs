@@ -119,8 +119,14 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
         state.push("unsaved");
     }
     canvas.render(Line::from(spans), area);
-    let right = format!("{} ", state.join(" "));
     let room = area.right().saturating_sub(x);
+    let right = |state: &[&str]| format!("{} ", state.join(" "));
+    // The way back from a window is also in the help; a seal and changes are only here.
+    let fits = |state: &[&str]| room as usize > right(state).chars().count();
+    if app.maximised && !fits(&state) {
+        state.remove(0);
+    }
+    let right = right(&state);
     if room as usize > right.chars().count() {
         let line = Line::styled(right, app.theme.warning).right_aligned();
         canvas.render(line, Rect { x, width: room, ..area });

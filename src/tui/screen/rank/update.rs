@@ -65,11 +65,17 @@ fn release_direction(_: &mut RankScreen, context: &mut Context) {
     rank_privately(context, "Release a direction", help, Manner::Direction);
 }
 
-/// Asks for ε first.
+/// Asks for ε first, and then whether to spend it.
 fn rank_privately(context: &mut Context, title: &str, help: &str, manner: fn(Target) -> Manner) {
     context.prompt(Prompt::new(title, help, "0.5", move |context, text| {
         let target = target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
-        context.rank(manner(target));
+        let session = &context.session;
+        let private = session.ranking.private_name(session).unwrap_or_default();
+        let Target { epsilon, delta } = target;
+        let text = format!(
+            "Release it? It spends ε {epsilon} at δ {delta:e} of '{private}', which cannot be undone."
+        );
+        context.confirm(text, "release", move |context| context.rank(manner(target)));
         Ok(())
     }));
 }

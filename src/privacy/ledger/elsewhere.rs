@@ -1,0 +1,290 @@
+//! What this user's other ledgers charged on the same records.
+//!
+//! Every workspace has a ledger of its own. So a file that is used in two workspaces is charged in
+//! both, and neither total holds the other. Whoever removes a ledger begins again at 0. Therefore
+//! *cards* lie beside what this user's programs remember of a ledger ([`super::witness`]): one for
+//! each file and each selection of rows that a ledger knows, with the place of the ledger and the
+//! total of the account. Other ledgers read them, and say so beside their own total. Nothing is
+//! refused, because somebody may have good reasons for two ledgers, and budgets hold for one.
+//!
+//! `ROWS.HASH.card` is named by the hash of a keyed fingerprint and by that of the ledger's first
+//! line. So cards are found by their names, and a ledger that was moved writes its own cards again.
+//! Data that come with the program have no secrets and are left out.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::account::Account;
+use super::book::Book;
+use super::chain::{ChainReading, sha256};
+use super::entry::DatasetRecord;
+use crate::files::{self, step};
+use crate::privacy::accountant::{delta_words, round_up};
+
+/// The charges on the same records in another ledger of this user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChargedElsewhere {
+    /// The folder of that ledger.
+    pub folder: PathBuf,
+    /// Whether it is still there.
+    pub is_there: bool,
+    /// The total there.
+    pub epsilon: f64,
+    /// The δ at which it is stated.
+    pub delta: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Card {
+    folder: PathBuf,
+    epsilon: f64,
+    delta: f64,
+}
+
+impl ChargedElsewhere {
+    /// What to say beside a total of the same records, for the curator; nothing if there are none.
+    pub fn note(all: &[Self]) -> Option<String> {
+        let most = Self::most(all)?;
+        let (folder, spent) = (most.folder.display(), most.spent());
+        let gone = all.iter().filter(|it| !it.is_there).count();
+        let removed = "What was drawn stays drawn";
+        let moved = "if that ledger was moved, work where it is now";
+        Some(match (all.len(), gone) {
+            (1, 0) => format!(
+                "the same records were also charged in another ledger, {folder}: {spent}. This \
+                 total does not hold it, and each budget is for one ledger"
+            ),
+            (1, _) => format!(
+                "the same records were also charged in a ledger that is not at {folder} any more: \
+                 {spent}. This total does not hold it. {removed}; {moved}"
+            ),
+            (many, 0) => format!(
+                "the same records were also charged in {many} other ledgers, most in {folder}: \
+                 {spent}. This total does not hold them, and each budget is for one ledger"
+            ),
+            (many, gone) => format!(
+                "the same records were also charged in {many} other ledgers, of which {gone} are \
+                 not there any more; most in {folder}: {spent}. This total does not hold them. \
+                 {removed}"
+            ),
+        })
+    }
+
+    /// The same for everybody: without a path.
+    pub fn note_for_others(all: &[Self]) -> Option<String> {
+        let spent = Self::most(all)?.spent();
+        Some(match all.len() {
+            1 => format!("what another ledger of the same user charged on these records: {spent}"),
+            many => format!(
+                "what {many} other ledgers of the same user charged on these records: {spent} in \
+                 one of them, and less in the others"
+            ),
+        })
+    }
+
+    fn most(all: &[Self]) -> Option<&Self> {
+        all.iter().max_by(|one, other| one.epsilon.total_cmp(&other.epsilon))
+    }
+
+    fn spent(&self) -> String {
+        format!("ε {} at δ {}", round_up(self.epsilon, 4), delta_words(self.delta))
+    }
+}
+
+/// The cards that lie in a folder.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Cards {
+    folder: PathBuf,
+    /// Rows, ledger.
+    names: Vec<(String, String)>,
+}
+
+impl Cards {
+    /// Those of other ledgers than the one with this first line.
+    pub(super) fn of_others(folder: &Path, own: Option<&str>) -> Self {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let named = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let (rows, ledger) = name.strip_suffix(END)?.split_once('.')?;
+            (own != Some(ledger)).then(|| (rows.to_owned(), ledger.to_owned()))
+        });
+        let mut names: Vec<(String, String)> = named.collect();
+        names.sort();
+        Self { folder: folder.to_owned(), names }
+    }
+
+    /// The charges on records of these datasets, one for each ledger.
+    pub(super) fn charges(&self, datasets: &[DatasetRecord]) -> Vec<ChargedElsewhere> {
+        let mut found: Vec<ChargedElsewhere> = Vec::new();
+        let rows: Vec<String> = datasets.iter().flat_map(rows_of).collect();
+        for (known, ledger) in self.names.iter().filter(|(known, _)| rows.contains(known)) {
+            // An unreadable card says nothing; the next charge writes it again.
+            let text = fs::read(path(&self.folder, known, ledger)).ok();
+            let card = text.and_then(|text| serde_json::from_slice::<Card>(&text).ok());
+            let Some(Card { folder, epsilon, delta }) = card else { continue };
+            let is_there = first_line(&folder).as_deref() == Some(ledger);
+            let charged = ChargedElsewhere { folder, is_there, epsilon, delta };
+            // Two cards of one account.
+            if !found.contains(&charged) {
+                found.push(charged);
+            }
+        }
+        found
+    }
+
+    /// Adds to every account of a book what other ledgers charged on its records.
+    pub(super) fn show_in(self, book: &mut Book) {
+        for account in &mut book.accounts {
+            account.elsewhere = self.charges(&account.datasets);
+        }
+        book.cards = self;
+    }
+}
+
+/// Writes the cards of an account. They help where they can be written; a failure is no error.
+pub(super) fn tell(memory: &Path, ledger: &Path, reading: &ChainReading, account: &Account) {
+    let Some(first) = reading.first() else { return };
+    let largest = account.runs.iter().map(|run| run.grant.target.delta).fold(0.0, f64::max);
+    let delta = account.budget.map_or(largest, |budget| budget.delta);
+    let Ok(total) = account.total(delta) else { return };
+    let folder = fs::canonicalize(ledger).unwrap_or_else(|_| ledger.to_owned());
+    let card = Card { folder, epsilon: total.epsilon(), delta };
+    let Ok(text) = serde_json::to_vec(&card) else { return };
+    for rows in account.datasets.iter().flat_map(rows_of) {
+        let _ = files::write_private(&path(memory, &rows, first), &text);
+    }
+}
+
+/// Removes the cards of a ledger that has another first line now.
+pub(super) fn forget(memory: &Path, first: &str) {
+    let cards = Cards::of_others(memory, None);
+    for (rows, ledger) in cards.names.iter().filter(|(_, ledger)| ledger == first) {
+        let _ = step::remove(&path(memory, rows, ledger));
+    }
+}
+
+const END: &str = ".card";
+
+fn path(memory: &Path, rows: &str, first: &str) -> PathBuf {
+    memory.join(format!("{rows}.{first}{END}"))
+}
+
+/// Names for the file of a dataset and for its selected rows.
+fn rows_of(dataset: &DatasetRecord) -> impl Iterator<Item = String> + use<> {
+    let is_secret = !dataset.origin.starts_with("builtin:") && !dataset.is_plain();
+    let both = [&dataset.content, &dataset.view].map(|it| sha256(it.as_bytes())[..32].to_owned());
+    both.into_iter().filter(move |_| is_secret)
+}
+
+/// The hash of the first line of the ledger in a folder.
+fn first_line(folder: &Path) -> Option<String> {
+    let mut line = String::new();
+    BufReader::new(File::open(folder.join(super::disk::LEDGER)).ok()?).read_line(&mut line).ok()?;
+    let (_, hash) = line.trim_end().strip_suffix("\"}")?.rsplit_once("\"hash\":\"")?;
+    Some(hash.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::ledger::samples::{event, grant, record, run};
+    use crate::privacy::ledger::{Entry, Ledger, RunOutcome};
+
+    /// A ledger that charged a run on this dataset.
+    fn charged(folder: &Path, memory: &Path, dataset: &DatasetRecord) -> Ledger {
+        let mut ledger = Ledger::open_witnessed(folder, memory).unwrap();
+        let account = ledger.register(dataset).unwrap();
+        let Entry::Grant(grant) = grant("run", &account.0, vec![event(0.1, 2)]) else { panic!() };
+        ledger.grant(grant).unwrap();
+        ledger
+    }
+
+    fn dataset(name: &str) -> DatasetRecord {
+        record(&format!("/data/{name}.csv"), &format!("content {name}"), &format!("view {name}"))
+    }
+
+    fn told(book: &Book) -> Vec<String> {
+        book.accounts.iter().filter_map(|it| ChargedElsewhere::note(&it.elsewhere)).collect()
+    }
+
+    #[test]
+    fn two_ledgers_with_the_same_records_know_of_each_other_and_others_do_not() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, two, memory) =
+            (place.path().join("one"), place.path().join("two"), place.path().join("memory"));
+        for folder in [&one, &two] {
+            fs::create_dir(folder).unwrap();
+        }
+        let mut first = charged(&one, &memory, &dataset("a"));
+        assert_eq!(told(&first.book().unwrap()), [""; 0]);
+        let mut second = charged(&two, &memory, &dataset("a"));
+        let words = told(&second.book().unwrap());
+        assert_eq!(words.len(), 1);
+        assert!(words[0].contains("one: ε ") && words[0].contains("another ledger"), "{words:?}");
+        assert_eq!(told(&first.book().unwrap()).len(), 1);
+        let remark = second.book().unwrap().accounts[0].total(1e-6).unwrap().remark;
+        assert!(remark.unwrap().contains("does not hold it"));
+        // Only what was drawn stays charged.
+        let other = |ledger: &mut Ledger| ledger.book().unwrap().accounts[0].elsewhere[0].epsilon;
+        assert!(other(&mut second) > 0.0);
+        first.settle(&run("run"), &[0], RunOutcome::Stopped, false).unwrap();
+        assert_eq!(other(&mut second), 0.0);
+        let mut third = Ledger::open_witnessed(&one, &memory).unwrap();
+        third.register(&dataset("b")).unwrap();
+        let book = third.book().unwrap();
+        assert_eq!(book.accounts[1].elsewhere, []);
+    }
+
+    #[test]
+    fn a_removed_ledger_is_remembered_and_a_moved_one_is_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, moved, memory) =
+            (place.path().join("it"), place.path().join("moved"), place.path().join("memory"));
+        fs::create_dir(&folder).unwrap();
+        drop(charged(&folder, &memory, &dataset("a")));
+        fs::rename(&folder, &moved).unwrap();
+        let mut ledger = Ledger::open_witnessed(&moved, &memory).unwrap();
+        assert_eq!(told(&ledger.book().unwrap()), [""; 0]);
+        fs::remove_dir_all(&moved).unwrap();
+        let book = Book::of_none(&memory);
+        let unopened = Account::unopened(&dataset("a"), &book);
+        let words = ChargedElsewhere::note(&unopened.elsewhere).unwrap();
+        assert!(words.contains("not at"), "{words}");
+        fs::create_dir(&folder).unwrap();
+        let mut again = charged(&folder, &memory, &dataset("a"));
+        let words = told(&again.book().unwrap());
+        assert!(words[0].contains("any more: ε "), "{words:?}");
+    }
+
+    #[test]
+    fn many_other_ledgers_are_one_note_with_the_largest() {
+        let of = |epsilon, is_there| ChargedElsewhere {
+            folder: PathBuf::from(format!("/{epsilon}")),
+            is_there,
+            epsilon,
+            delta: 1e-6,
+        };
+        let note = |all: &[ChargedElsewhere]| ChargedElsewhere::note(all).unwrap();
+        let all = [of(1.5, true), of(2.5, true), of(0.5, true)];
+        assert!(note(&all).contains("3 other ledgers, most in /2.5: ε 2.5 at"), "{}", note(&all));
+        let gone = note(&[of(1.5, true), of(2.5, false)]);
+        assert!(gone.contains("2 other ledgers, of which 1"), "{gone}");
+        let others = ChargedElsewhere::note_for_others(&all).unwrap();
+        assert!(others.contains("ε 2.5") && !others.contains('/'), "{others}");
+        assert_eq!(ChargedElsewhere::note(&[]), None);
+    }
+
+    #[test]
+    fn data_that_come_with_the_program_leave_no_card() {
+        let place = tempfile::tempdir().unwrap();
+        let memory = place.path().join("memory");
+        let demo = DatasetRecord { origin: "builtin:demo".to_owned(), ..dataset("a") };
+        drop(charged(place.path(), &memory, &demo));
+        let book = Book::of_none(&memory);
+        assert_eq!(Account::unopened(&demo, &book).elsewhere, []);
+        assert_eq!(Account::unopened(&dataset("a"), &book).elsewhere, []);
+    }
+}
