@@ -139,7 +139,9 @@ impl Error {
     /// With the words of an interface for this action.
     pub fn in_words(&self, words: impl FnOnce(&Action) -> String) -> Self {
         let Some(action) = &self.action else { return self.clone() };
-        let cure = format!("{}: {}", self.cure.as_deref().unwrap_or_default(), words(action));
+        let words = words(action);
+        let cure =
+            self.cure.as_ref().map_or_else(|| words.clone(), |cure| format!("{cure}: {words}"));
         Self { cure: Some(cure), action: None, ..self.clone() }
     }
 

@@ -22,6 +22,7 @@ use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
 use super::steps::panic_message;
 use crate::data::images::ImageShape;
+use crate::data::leaking;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
     Column, Compatibility, DatasetDefinition, Missing, Preparation, PreparationSettings, Table,
@@ -516,7 +517,8 @@ fn prepared(
                  errors, and in the other comparisons by one record"
         )
     });
-    let remarks: Vec<String> = scaled.into_iter().chain(chosen).collect();
+    let leaking = leaking::of_label(&pooled, &definition_of_all, &label)?;
+    let remarks: Vec<String> = scaled.into_iter().chain(chosen).chain(leaking).collect();
     let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
     let bounds = preparation.bounds();
     Ok(RankingRecords { candidates, private: data, bounds, dimension, classes, remark })

@@ -136,15 +136,18 @@ impl TimedPlan {
     /// models of public records again.
     pub fn time(&self, anew: bool) -> Result<RunTime> {
         let method = adapt::method(&self.plan.method)?;
-        let (learning, alone) = clocked(|| match method.is_public_only() {
-            true => public_only::predictor(&self.problem).map(|_| None),
-            false => Ok(public_alone(&self.problem, &self.plan.method)),
+        let (learning, alone) = clocked(|| {
+            if method.is_public_only() {
+                return public_only::predictor(&self.problem).map(|_| None);
+            }
+            Ok(public_alone(&self.problem, &self.plan.method))
         });
         let (learning, alone) = (if anew { learning } else { Duration::ZERO }, alone?);
         // Such a method itself needs this model, before its first step.
-        let (before, beside) = match method.takes_wide_features() {
-            true => (learning, Duration::ZERO),
-            false => (Duration::ZERO, learning),
+        let (before, beside) = if method.takes_wide_features() {
+            (learning, Duration::ZERO)
+        } else {
+            (Duration::ZERO, learning)
         };
         let before = before + self.preparing();
         let shape = &self.problem.shape;

@@ -240,9 +240,9 @@ impl Scoring {
         let half = 100.0 * self.half_width(calibrated);
         let rows = self.tally.rows;
         match self.tally.kind {
-            Kind::Classes { .. } if half > 35.0 => format!(
+            Kind::Classes { .. } if half > 20.0 => format!(
                 "a score from {rows} held-out records will be very imprecise: ± {half:.0} \
-                 percentage points"
+                 percentage points. More records, or a larger `holdout`, make it better"
             ),
             Kind::Classes { .. } => format!(
                 "the released share of wrong answers on {rows} held-out records will be accurate to \

@@ -17,6 +17,7 @@ use crate::adapt::baselines::public_only;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
 use crate::adapt::public_predictor::{self, EarlierModel, PublicRows};
+use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::table::shuffled;
 use crate::data::{
@@ -95,7 +96,7 @@ pub struct Stage {
     scenes: Vec<Scene>,
     /// The number of acting records or persons in each scene.
     actors: Vec<usize>,
-    /// Scenes that were left out, in sentences.
+    /// Scenes that were left out, and columns that tell the label, in sentences.
     left_out: Vec<String>,
     sets: Vec<Mutex<Option<Arc<Set>>>>,
 }
@@ -143,7 +144,11 @@ impl Stage {
         };
         let differences = Differences { shifted, means: &private.definition.declared_means };
         let (owners, count) = ((owners, datasets), datasets.len());
-        let Cast { scenes, left_out } = scenes(&table, owners, differences, roles, &preparation)?;
+        let Cast { scenes, mut left_out } =
+            scenes(&table, owners, differences, roles, &preparation)?;
+        if let Some(label) = &definition.label {
+            left_out.extend(leaking::of_label(&table, &definition, label)?);
+        }
         let owners = owners.0.iter().map(|owner| *owner as u32).collect();
         Ok(Self {
             owners,

@@ -292,6 +292,10 @@ impl TaskDirectory {
         })
     }
 
+    pub fn is_claimed(&self) -> bool {
+        self.path.join("claim").exists()
+    }
+
     /// The process that has claimed the task, if any.
     fn claimant(&self) -> Result<Option<String>> {
         match std::fs::read_to_string(self.path.join("claim")) {

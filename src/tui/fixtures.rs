@@ -202,7 +202,7 @@ pub fn priced() -> App {
     app.context.plan.preview = Some(Ok(Box::new(preview())));
     let time = RunTime {
         open: Duration::from_millis(12_300),
-        sealed: Duration::from_millis(4_000),
+        sealed: Duration::from_secs(4),
         at_most: false,
     };
     app.context.plan.timed = Some((preview().plan, Some(time)));

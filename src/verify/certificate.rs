@@ -2,10 +2,10 @@
 //! sentences that repeat them.
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::claim::{FileClaim, FileReport};
 use super::json::{draws, list, target, text};
+use super::ledger::sha256;
 use super::loss::Draws;
 use crate::error::Result;
 
@@ -150,12 +150,10 @@ fn numbers_after<'a>(text: &'a str, words: &'a str) -> impl Iterator<Item = f64>
 fn model_beside(report: &mut FileReport, file: &str, it: &Value) {
     let model = std::path::Path::new(file).with_file_name("model.ron");
     let stated = it.get("model").and_then(Value::as_str);
-    if let (Some(stated), Ok(bytes)) = (stated, std::fs::read(&model)) {
-        let found: String =
-            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        if found != stated {
-            let what = "`model` is not the SHA-256 of model.ron beside it: one of them was changed";
-            report.faults.push(what.to_owned());
-        }
+    if let (Some(stated), Ok(bytes)) = (stated, std::fs::read(&model))
+        && sha256(&bytes) != stated
+    {
+        let what = "`model` is not the SHA-256 of model.ron beside it: one of them was changed";
+        report.faults.push(what.to_owned());
     }
 }

@@ -92,17 +92,23 @@ pub fn check(file: &Path, bytes: &[u8]) -> Result<FileReport> {
 
 const REPAIR: &str = "restore the ledger from a copy, or run `halflight ledger repair`";
 
+/// In hexadecimal digits.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    let mut hash = String::new();
+    for byte in Sha256::digest(bytes) {
+        // Writing into a String cannot fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
+    hash
+}
+
 /// Hash of a line, if it fits, and the line as JSON without it.
 fn split(line: &[u8]) -> std::result::Result<(String, Vec<u8>), &'static str> {
     let end = br#","hash":""#;
     let cut = line.len().checked_sub(end.len() + 64 + 2).ok_or("is too short")?;
     let (body, seal) = line.split_at(cut);
     let stated = seal.strip_prefix(end).and_then(|rest| rest.strip_suffix(b"\"}"));
-    let mut hash = String::new();
-    for byte in Sha256::digest(body) {
-        // Writing into a String cannot fail.
-        let _ = write!(hash, "{byte:02x}");
-    }
+    let hash = sha256(body);
     if stated != Some(hash.as_bytes()) {
         return Err("was changed after it was written: its hash does not fit");
     }

@@ -67,7 +67,7 @@ pub fn predictor(problem: &Problem) -> Result<Model> {
 
 /// The linear model of public records, which are asked for it often.
 pub fn linear(public: &PublicRecords) -> Result<Model> {
-    public.once("linear model", DEFAULT_RIDGE, |public, ridge| reference(public, ridge))
+    public.once("linear model", DEFAULT_RIDGE, reference)
 }
 
 impl Method for PublicOnly {

@@ -270,6 +270,9 @@ pub fn carry_out(
 /// Refuses a task whose grant was used or given up. A claim that was removed, and a copy of the
 /// sweep, look as if nobody had begun it.
 fn refuse_used(task: &TaskDirectory, run: &RunId) -> Result<()> {
+    if task.is_claimed() {
+        return Ok(()); // whoever claims it again is told by whom
+    }
     let workspace = task.workspace()?;
     let refused = |why: &str| {
         Err(Error::refused(why)

@@ -191,12 +191,13 @@ fn first_line(folder: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::privacy::ledger::samples::{event, grant, record, run};
-    use crate::privacy::ledger::{Entry, Ledger, RunOutcome};
+    use crate::privacy::ledger::{Budget, Entry, Ledger, RunOutcome};
 
     /// A ledger that charged a run on this dataset.
     fn charged(folder: &Path, memory: &Path, dataset: &DatasetRecord) -> Ledger {
         let mut ledger = Ledger::open_witnessed(folder, memory).unwrap();
         let account = ledger.register(dataset).unwrap();
+        ledger.set_budget(&account, Budget::new(1.0, 1e-5)).unwrap();
         let Entry::Grant(grant) = grant("run", &account.0, vec![event(0.1, 2)]) else { panic!() };
         ledger.grant(grant).unwrap();
         ledger
@@ -269,7 +270,11 @@ mod tests {
         };
         let note = |all: &[ChargedElsewhere]| ChargedElsewhere::note(all).unwrap();
         let all = [of(1.5, true), of(2.5, true), of(0.5, true)];
-        assert!(note(&all).contains("3 other ledgers, most in /2.5: ε 2.5 at"), "{}", note(&all));
+        assert!(
+            note(&all).contains("3 other ledgers, most in /2.5: ε 2.5000 at"),
+            "{}",
+            note(&all)
+        );
         let gone = note(&[of(1.5, true), of(2.5, false)]);
         assert!(gone.contains("2 other ledgers, of which 1"), "{gone}");
         let others = ChargedElsewhere::note_for_others(&all).unwrap();

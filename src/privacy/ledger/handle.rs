@@ -712,7 +712,9 @@ impl Ledger {
         });
         let mut charged: Vec<&Account> = charged.collect();
         charged.dedup_by_key(|account| account.id.clone());
-        charged.into_iter().for_each(|account| self.tell_of(account));
+        for account in charged {
+            self.tell_of(account);
+        }
     }
 
     fn tell_of(&self, account: &Account) {
@@ -723,8 +725,9 @@ impl Ledger {
 
     /// The ledger has another first line, so its cards have other names.
     fn tell_of_all(&self) {
-        let accounts = self.reading.book().accounts.iter();
-        accounts.filter(|account| !account.runs.is_empty()).for_each(|it| self.tell_of(it));
+        for account in self.reading.book().accounts.iter().filter(|it| !it.runs.is_empty()) {
+            self.tell_of(account);
+        }
     }
 
     /// The name of an account now: the one it was tied to, if it was.

@@ -665,7 +665,8 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
         "bounds, filters or category lists that somebody took from the private data by hand"
             .to_owned(),
         "what is true of the population and would be found without any single record".to_owned(),
-        "public data that depend on the private records, and whatever else is taken as public"
+        "public data that depend on the private records, such as private rows in a public file \
+         where they are less than a tenth of the smaller one, and whatever else is taken as public"
             .to_owned(),
         "how long the run took, its memory, and access to the machine, its files or the screen"
             .to_owned(),
