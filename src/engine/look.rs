@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::data::{DatasetDefinition, Role, Source};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::session::{Loaded, Workspace, dataset};
 
 /// Records a look at exact numbers of a private dataset in the ledger, before the look happens.
@@ -24,41 +24,16 @@ pub fn note_file(
     source: impl FnOnce(String) -> Source,
     what: &str,
 ) -> Result<()> {
-    match as_private(path, workspace, source)? {
-        Some(loaded) => note(&loaded, workspace, what),
-        None => Ok(()),
-    }
-}
-
-/// Refuses a file that is said to be public but whose rows the ledger knows as private.
-pub fn refuse_private_file(
-    path: &Path,
-    workspace: &Workspace,
-    source: impl FnOnce(String) -> Source,
-) -> Result<()> {
-    let Some(loaded) = as_private(path, workspace, source)? else { return Ok(()) };
-    let book = workspace.book()?;
-    let Some(account) = loaded.record.as_ref().and_then(|record| book.find(record)) else {
-        return Ok(());
-    };
-    Err(Error::refused(format!("the ledger knows rows of this file as private ({})", account.id.0))
-        .at(path.display().to_string())
-        .cure("leave --public out; the ledger then notes that exact numbers were seen"))
-}
-
-/// The file as private data; nothing where there is no ledger, or the file cannot be read.
-fn as_private(
-    path: &Path,
-    workspace: &Workspace,
-    source: impl FnOnce(String) -> Source,
-) -> Result<Option<Loaded>> {
-    let path =
-        std::path::absolute(path).map_err(|error| Error::io("find the file", path, &error))?;
+    let path = std::path::absolute(path)
+        .map_err(|error| crate::Error::io("find the file", path, &error))?;
     if !workspace.folder().is_dir() {
-        return Ok(None);
+        return Ok(());
     }
     let source = source(path.display().to_string());
     let definition = DatasetDefinition::new("file", Role::Private, source);
     // The reader of the file reports read errors. An unreadable file has no account.
-    Ok(dataset::load(&definition, workspace).ok())
+    match dataset::load(&definition, workspace) {
+        Ok(loaded) => note(&loaded, workspace, what),
+        Err(_) => Ok(()),
+    }
 }

@@ -9,6 +9,9 @@ use super::ledger::sha256;
 use super::loss::Draws;
 use crate::error::Result;
 
+/// An empty list has δ = 0, which has no logarithm.
+const LEAST_DELTA: f64 = 1e-300;
+
 pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     let mut report = FileReport::new(file, "certificate");
     let own = draws(list(it, "mechanisms")?, None)?;
@@ -33,7 +36,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     let main = guarantee("`guarantee`".to_owned(), it.get("guarantee"), &everything)?;
     report.claims.extend(guarantee("`of_this_run`".to_owned(), of_this_run, &own)?);
     match &main {
-        Some(claim) => repeated(&mut report, it, claim.says, claim.delta),
+        Some(claim) => repeated(&mut report, it, claim.says, claim.delta - LEAST_DELTA),
         None => report.notes.push("it states no guarantee: there is nothing to hold".to_owned()),
     }
     if it.get("guarantee").is_none() {
@@ -60,8 +63,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
 fn guarantee(name: String, it: Option<&Value>, drawn: &[Draws]) -> Result<Option<FileClaim>> {
     let Some(it) = it.filter(|it| !it.is_null()) else { return Ok(None) };
     let (says, delta) = target(it).map_err(|error| error.at(name.clone()))?;
-    // An empty list has δ = 0, which has no logarithm.
-    let delta = delta.max(1e-300);
+    let delta = delta.max(LEAST_DELTA);
     let choices = it.get("covers").is_some() && text(it, "covers")? == "adaptive";
     Ok(Some(FileClaim::check(name, says, delta, drawn, choices)))
 }
@@ -90,7 +92,10 @@ fn repeated(report: &mut FileReport, it: &Value, epsilon: f64, delta: f64) {
         report.faults.push(edited(what, "replace_one"));
     }
     let Some(statement) = it.get("statement").and_then(Value::as_str) else {
-        report.faults.push("there is no `statement` of the guarantee".to_owned());
+        // A score has no sentences.
+        if it.get("outcome").is_some() {
+            report.faults.push("there is no `statement` of the guarantee".to_owned());
+        }
         return;
     };
     if epsilon == 0.0 {

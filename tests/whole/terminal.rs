@@ -374,6 +374,14 @@ fn wake_ups(pid: u32) -> u64 {
     tasks.map(of).sum()
 }
 
+/// The time that the processors worked for the program, in ticks.
+#[cfg(target_os = "linux")]
+fn worked(pid: u32) -> u64 {
+    let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = line.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_idle_screen_wakes_nobody() {
@@ -383,18 +391,18 @@ fn an_idle_screen_wakes_nobody() {
     screen.press("3");
     screen.wait_for("can be launched");
     let pid = screen.child.process_id().unwrap();
-    // Let what is still under way come to its end.
-    let mut before = wake_ups(pid);
+    // Let what is still under way come to its end: a plan is timed, and threads work without a wake.
+    let mut before = (wake_ups(pid), worked(pid));
     loop {
-        std::thread::sleep(std::time::Duration::from_millis(300));
-        let now = wake_ups(pid);
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let now = (wake_ups(pid), worked(pid));
         if now == before {
             break;
         }
         before = now;
     }
     std::thread::sleep(std::time::Duration::from_secs(2));
-    assert_eq!(wake_ups(pid), before, "woken while nothing happened");
+    assert_eq!(wake_ups(pid), before.0, "woken while nothing happened");
     screen.press("q");
     screen.wait_for_end();
 }
@@ -749,6 +757,7 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
         screen.press("y");
         let ended = |_: &str| certified("rows, on the Data screen") == before + 1;
         screen.wait_until("the end of the run", ended);
+        screen.wait_for("was spent");
     };
     let mut screen = Screen::start(here, &["session.ron"], 110, 30);
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);

@@ -352,7 +352,7 @@ fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
     assert!(app.context.quit);
 
     let mut app = fixtures::loaded();
-    press(&mut app, "2p\n");
+    press(&mut app, "2p\ny");
     let moment = RankingMoment::Begun { total: 10, remarks: Vec::new() };
     let begun = DeskReport::Rank { id: 1, news: RankNews::Moment(moment) };
     update(&mut app, Message::Reports(vec![begun]), &Hits::default());
@@ -366,7 +366,7 @@ fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
 #[test]
 fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_by_side() {
     let mut app = fixtures::ranked();
-    press(&mut app, "p\n");
+    press(&mut app, "p\ny");
     let news = RankNews::Ended(Box::new(Err(Error::refused("over the budget"))));
     update(&mut app, Message::Reports(vec![DeskReport::Rank { id: 1, news }]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
@@ -726,7 +726,8 @@ fn sealed_nothing_is_ranked_but_privately() {
     let Some(OpenPopup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
     assert!(prompt.problem.is_some());
     press(&mut app, "\x1b");
-    let effects = press(&mut app, "p\n");
+    assert!(press(&mut app, "p\nn").is_empty(), "no is no");
+    let effects = press(&mut app, "p\ny");
     let private = |request: &Request| match request {
         Request::Rank { manner: Manner::Errors(target), .. } => target.epsilon == 0.5,
         _ => false,
@@ -737,7 +738,7 @@ fn sealed_nothing_is_ranked_but_privately() {
         let mut app = fixtures::loaded();
         press(&mut app, "2");
         press(&mut app, key);
-        let effects = press(&mut app, "\n");
+        let effects = press(&mut app, "\ny");
         let asked_for = |request: &Request| match request {
             Request::Rank { manner, .. } => format!("{manner:?}").starts_with(wanted),
             _ => false,

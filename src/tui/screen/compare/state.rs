@@ -235,7 +235,18 @@ impl CompareScreen {
         let data: Vec<_> = self.pinned(runs).iter().map(|(_, run)| run.data.as_slice()).collect();
         let mut found = plan_field::differences(&plans);
         found.extend(plan_field::data_differences(&data));
+        let ends: Vec<String> = self.pinned(runs).iter().map(|(_, run)| end_of(run)).collect();
+        if ends.iter().any(|end| *end != ends[0]) {
+            found.push(("end".to_owned(), ends));
+        }
         found
+    }
+}
+
+fn end_of(run: &ArchivedRun) -> String {
+    match run.outcome.as_str() {
+        "finished" => "finished".to_owned(),
+        other => format!("{other} at step {} of {}", run.steps, run.of),
     }
 }
 
@@ -272,6 +283,11 @@ mod tests {
             screen.toggle_pin(&run.id);
         }
         assert!(screen.differences(&runs).is_empty());
+        runs[1].outcome = "stopped".to_owned();
+        let (what, ends) = &screen.differences(&runs)[0];
+        assert_eq!((what.as_str(), ends[0].as_str()), ("end", "finished"));
+        assert!(ends[1].starts_with("stopped at step "), "{ends:?}");
+        runs[1].outcome = "finished".to_owned();
         runs[1].data[0].columns = Columns::Except(vec!["num".to_owned()]);
         let found = screen.differences(&runs);
         let name = format!("columns of {}", runs[1].data[0].name);

@@ -42,7 +42,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             "Rank · sealed",
             &[
                 "This ranking consists of exact numbers, and the view is sealed.",
-                "v opens the view. p releases the error of each dataset's own model, n the best name.",
+                "v opens the view; p releases the errors of models, n the best name.",
             ],
         ),
         None => nothing(context, canvas, body),
