@@ -66,8 +66,8 @@ impl ChargedElsewhere {
                  {spent}. This total does not hold them, and each budget is for one ledger"
             ),
             (many, gone) => format!(
-                "the same records were also charged in {many} other ledgers, of which {gone} are \
-                 not there any more; most in {folder}: {spent}. This total does not hold them. \
+                "the same records were also charged in {many} other ledgers, of which {gone} \
+                 cannot be found any more; most in {folder}: {spent}. This total does not hold them. \
                  {removed}"
             ),
         })
