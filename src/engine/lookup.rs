@@ -9,7 +9,9 @@ use crate::data::read::{self, Format, Overflow, Reading};
 use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
-use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Total, TotalStanding};
+use crate::privacy::ledger::{
+    Account, ChargedElsewhere, Gap, RunRecord, RunState, Total, TotalStanding,
+};
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch};
 use crate::session::Workspace;
 use crate::session::dataset::{ColumnKind, column_kinds};
@@ -370,6 +372,7 @@ fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     }
     list.extend(account.large_delta());
     list.extend(total.remark.clone());
+    list.extend(ChargedElsewhere::note_for_others(&account.elsewhere));
     list
 }
 
@@ -425,8 +428,15 @@ mod tests {
 
     #[test]
     fn a_certificate_of_an_account_names_no_fingerprint_and_no_file() {
-        let text = certificate(&account(2.0)).unwrap();
+        let mut account = account(2.0);
+        let folder = "/home/somebody/study/.halflight".into();
+        let (is_there, at_least) = (true, false);
+        let other = ChargedElsewhere { folder, is_there, epsilon: 1.25, at_least, delta: 1e-6 };
+        account.elsewhere.push(other);
+        let text = certificate(&account).unwrap();
         assert!(text.contains("\"totals\"") && !text.contains("ages"), "{text}");
+        assert!(text.contains("another ledger of the same user") && text.contains("ε 1.25"));
+        assert!(!text.contains("somebody"), "{text}");
     }
 
     /// A ledger with one granted run of this noise.

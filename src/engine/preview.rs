@@ -201,7 +201,7 @@ fn timeable(
     let wish = session.budgets.get(&plan.private);
     warnings.extend(launch::other_budget(account.budget.as_ref(), wish));
     warnings.extend(account.gaps().iter().map(Gap::words));
-    warnings.extend(account.large_delta().into_iter().chain(total.remark));
+    warnings.extend(account.large_delta().into_iter().chain(account.remarks(&total)));
     let preview = Preview {
         shape: proposal.problem.shape.clone(),
         releases: proposal.prepared.plan().clone(),

@@ -115,10 +115,11 @@ fn repeated(report: &mut FileReport, it: &Value, epsilon: f64, delta: f64) {
             report.faults.push(format!("`statement` does not say '{number}…'"));
         }
     }
-    if let Some(factor) = numbers_after(statement, "e^").zip(numbers_after(statement, " = ")).next()
-        && is_less(factor.1, epsilon.exp())
-    {
-        let what = format!("`statement` says that outcomes are {} times as likely", factor.1);
+    // A large factor is told in words.
+    let factor = statement.split_once("e^").and_then(|(_, after)| after.split_once(" = "));
+    let factor = factor.and_then(|(_, after)| number_of(after));
+    if let Some(factor) = factor.filter(|factor| is_less(*factor, epsilon.exp())) {
+        let what = format!("`statement` says that outcomes are {factor} times as likely");
         report.faults.push(edited(&what, &format!("ε {epsilon}")));
     }
     for (own, other) in [("replace_one", "zero-out"), ("zero_out", "replace-one")] {
@@ -143,12 +144,14 @@ fn is_less(said: f64, than: f64) -> bool {
 
 /// The numbers that follow these words.
 fn numbers_after<'a>(text: &'a str, words: &'a str) -> impl Iterator<Item = f64> + 'a {
-    text.match_indices(words).filter_map(|(at, words)| {
-        let after = &text[at + words.len()..];
-        let is_of_number = |letter: char| letter.is_ascii_digit() || ".e-".contains(letter);
-        let end = after.find(|letter| !is_of_number(letter)).unwrap_or(after.len());
-        after[..end].trim_end_matches(['.', '-', 'e']).parse().ok()
-    })
+    text.match_indices(words).filter_map(|(at, words)| number_of(&text[at + words.len()..]))
+}
+
+/// The number at the beginning of a text.
+fn number_of(text: &str) -> Option<f64> {
+    let is_of_number = |letter: char| letter.is_ascii_digit() || ".e-".contains(letter);
+    let end = text.find(|letter| !is_of_number(letter)).unwrap_or(text.len());
+    text[..end].trim_end_matches(['.', '-', 'e']).parse().ok()
 }
 
 /// The model beside a certificate must be the one that it is about.

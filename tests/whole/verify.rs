@@ -251,6 +251,13 @@ fn an_edited_number_is_said_by_name() {
     ] {
         assert!(told.contains(wanted) && told.contains("WRONG"), "{wanted}: {told}");
     }
+    // A large ε has no factor in digits.
+    let mut large = certificate(std::slice::from_ref(&event), 20.0, 1e-6, "fixed_plan");
+    let text = "at most e^20.0000 = more than 10000 times as large, plus 1e-6. This is (ε, \
+                δ)-differential privacy with ε = 20.0000 and δ = 1e-6.";
+    large["statement"] = json!(text);
+    let path = written(&place, "certificate.json", &large.to_string());
+    assert!(out(&verify(&path, &[])).contains("can be checked holds"));
     written(&place, "model.ron", "a model");
     assert!(edited(&|said| said["model"] = json!("ab".repeat(32))).contains("model.ron"));
     // A start on the same account counts, and its own statement is checked.

@@ -266,7 +266,7 @@ fn as_text(account: &Account) -> Result<String> {
         (None, TotalStanding::Nothing) => format!("  {words}; no budget set"),
         (None, _) => format!("  spent {words} at δ {at:e}; no budget set"),
     });
-    lines.extend(total.remark.map(|remark| format!("  {remark}")));
+    lines.extend(account.remarks(&total).map(|remark| format!("  {remark}")));
     lines.extend(account.large_delta().map(|words| format!("  note: {words}")));
     lines.extend(account.beside_the_total().map(|words| format!("  {words}")));
     lines.extend(account.gaps().iter().map(|gap| format!("  gap: {}", gap.words())));
@@ -365,6 +365,8 @@ fn as_json(account: &Account) -> Result<Value> {
             "accepted": gap.accepted.as_ref().map(|accepted| &accepted.time),
         })
     });
+    let remarks: Vec<String> = account.remarks(&total).collect();
+    let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
     Ok(json!({
         "account": account.id, "datasets": names(account), "budget": account.budget,
         "spent": total.known.as_ref().filter(|_| total.standing != TotalStanding::Nothing),
@@ -374,7 +376,7 @@ fn as_json(account: &Account) -> Result<Value> {
             "corrected": claims.corrected,
         })),
         "total": total.words(),
-        "remark": total.remark, "large_delta": account.large_delta(),
+        "remark": remark, "large_delta": account.large_delta(),
         "gaps": gaps.collect::<Vec<_>>(),
         "unknown_past": account.unknown_past(),
         "unprotected": unprotected,

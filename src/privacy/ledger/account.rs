@@ -8,6 +8,7 @@ use super::entry::{
     AccountId, Budget, Claim, Correction, DatasetRecord, Grant, LedgerLine, RunOutcome,
 };
 use super::gap::{Acceptance, Gap};
+use super::total::Total;
 use crate::data::persons::protected_words;
 use crate::error::Result;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted, round_up};
@@ -384,6 +385,12 @@ impl Account {
             gaps: book.gaps.clone(),
             elsewhere: book.cards.charges(std::slice::from_ref(dataset)),
         }
+    }
+
+    /// What to say of it to the curator beside its total: the remark about this, and what other
+    /// ledgers charged.
+    pub fn remarks(&self, total: &Total) -> impl Iterator<Item = String> + use<> {
+        total.remark.clone().into_iter().chain(ChargedElsewhere::note(&self.elsewhere))
     }
 
     pub(super) fn is_unopened(&self) -> bool {

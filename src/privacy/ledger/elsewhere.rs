@@ -21,6 +21,7 @@ use super::account::Account;
 use super::book::Book;
 use super::chain::{ChainReading, sha256};
 use super::entry::DatasetRecord;
+use super::total::TotalStanding;
 use crate::files::{self, step};
 use crate::privacy::accountant::{delta_words, round_up};
 
@@ -31,8 +32,10 @@ pub struct ChargedElsewhere {
     pub folder: PathBuf,
     /// Whether it is still there.
     pub is_there: bool,
-    /// The total there.
+    /// The total there, or the known part of it.
     pub epsilon: f64,
+    /// Whether more may have been spent.
+    pub at_least: bool,
     /// The δ at which it is stated.
     pub delta: f64,
 }
@@ -41,6 +44,7 @@ pub struct ChargedElsewhere {
 struct Card {
     folder: PathBuf,
     epsilon: f64,
+    at_least: bool,
     delta: f64,
 }
 
@@ -55,19 +59,19 @@ impl ChargedElsewhere {
         Some(match (all.len(), gone) {
             (1, 0) => format!(
                 "the same records were also charged in another ledger, {folder}: {spent}. This \
-                 total does not hold it, and each budget is for one ledger"
+                 total does not include it, and each budget is for one ledger"
             ),
             (1, _) => format!(
                 "the same records were also charged in a ledger that is not at {folder} any more: \
-                 {spent}. This total does not hold it. {removed}; {moved}"
+                 {spent}. This total does not include it. {removed}; {moved}"
             ),
             (many, 0) => format!(
                 "the same records were also charged in {many} other ledgers, most in {folder}: \
-                 {spent}. This total does not hold them, and each budget is for one ledger"
+                 {spent}. This total does not include them, and each budget is for one ledger"
             ),
             (many, gone) => format!(
                 "the same records were also charged in {many} other ledgers, of which {gone} \
-                 cannot be found any more; most in {folder}: {spent}. This total does not hold them. \
+                 cannot be found any more; most in {folder}: {spent}. This total does not include them. \
                  {removed}"
             ),
         })
@@ -90,7 +94,8 @@ impl ChargedElsewhere {
     }
 
     fn spent(&self) -> String {
-        format!("ε {} at δ {}", round_up(self.epsilon, 4), delta_words(self.delta))
+        let least = if self.at_least { "at least " } else { "" };
+        format!("{least}ε {} at δ {}", round_up(self.epsilon, 4), delta_words(self.delta))
     }
 }
 
@@ -124,9 +129,9 @@ impl Cards {
             // An unreadable card says nothing; the next charge writes it again.
             let text = fs::read(path(&self.folder, known, ledger)).ok();
             let card = text.and_then(|text| serde_json::from_slice::<Card>(&text).ok());
-            let Some(Card { folder, epsilon, delta }) = card else { continue };
+            let Some(Card { folder, epsilon, at_least, delta }) = card else { continue };
             let is_there = first_line(&folder).as_deref() == Some(ledger);
-            let charged = ChargedElsewhere { folder, is_there, epsilon, delta };
+            let charged = ChargedElsewhere { folder, is_there, epsilon, at_least, delta };
             // Two cards of one account.
             if !found.contains(&charged) {
                 found.push(charged);
@@ -151,7 +156,8 @@ pub(super) fn tell(memory: &Path, ledger: &Path, reading: &ChainReading, account
     let delta = account.budget.map_or(largest, |budget| budget.delta);
     let Ok(total) = account.total(delta) else { return };
     let folder = fs::canonicalize(ledger).unwrap_or_else(|_| ledger.to_owned());
-    let card = Card { folder, epsilon: total.epsilon(), delta };
+    let at_least = matches!(total.standing, TotalStanding::AtLeast | TotalStanding::Nothing);
+    let card = Card { folder, epsilon: total.epsilon(), at_least, delta };
     let Ok(text) = serde_json::to_vec(&card) else { return };
     for rows in account.datasets.iter().flat_map(rows_of) {
         let _ = files::write_private(&path(memory, &rows, first), &text);
@@ -226,8 +232,9 @@ mod tests {
         assert_eq!(words.len(), 1);
         assert!(words[0].contains("one: ε ") && words[0].contains("another ledger"), "{words:?}");
         assert_eq!(told(&first.book().unwrap()).len(), 1);
-        let remark = second.book().unwrap().accounts[0].total(1e-6).unwrap().remark;
-        assert!(remark.unwrap().contains("does not hold it"));
+        let account = second.book().unwrap().accounts[0].clone();
+        let mut remarks = account.remarks(&account.total(1e-6).unwrap());
+        assert!(remarks.any(|remark| remark.contains("does not include it")));
         // Only what was drawn stays charged.
         let other = |ledger: &mut Ledger| ledger.book().unwrap().accounts[0].elsewhere[0].epsilon;
         assert!(other(&mut second) > 0.0);
@@ -266,6 +273,7 @@ mod tests {
             folder: PathBuf::from(format!("/{epsilon}")),
             is_there,
             epsilon,
+            at_least: !is_there,
             delta: 1e-6,
         };
         let note = |all: &[ChargedElsewhere]| ChargedElsewhere::note(all).unwrap();
@@ -277,6 +285,7 @@ mod tests {
         );
         let gone = note(&[of(1.5, true), of(2.5, false)]);
         assert!(gone.contains("2 other ledgers, of which 1"), "{gone}");
+        assert!(gone.contains("at least ε 2.5000"), "{gone}");
         let others = ChargedElsewhere::note_for_others(&all).unwrap();
         assert!(others.contains("ε 2.5") && !others.contains('/'), "{others}");
         assert_eq!(ChargedElsewhere::note(&[]), None);

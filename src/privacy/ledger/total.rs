@@ -2,7 +2,6 @@
 
 use super::account::{Account, Claims};
 use super::delta;
-use super::elsewhere::ChargedElsewhere;
 use crate::error::Result;
 use crate::privacy::accountant::{Guarantee, round_up};
 
@@ -44,8 +43,7 @@ pub struct Total {
     pub claims: Option<Claims>,
     /// The reasons why it is not a total.
     pub missing: Vec<String>,
-    /// A remark if the small number hides that δ covers something or everything, or if other
-    /// ledgers of this user have charges on the same records.
+    /// A remark if the small number hides that δ covers something, or everything.
     pub remark: Option<String>,
 }
 
@@ -86,10 +84,7 @@ impl Account {
         };
         let mut missing: Vec<String> = noise.into_iter().map(super::Gap::missing).collect();
         missing.extend(lost.into_iter().map(super::Gap::missing));
-        let covered = self.covered_by_delta(delta, known.as_ref())?;
-        let elsewhere = ChargedElsewhere::note(&self.elsewhere);
-        let remarks: Vec<String> = covered.into_iter().chain(elsewhere).collect();
-        let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
+        let remark = self.covered_by_delta(delta, known.as_ref())?;
         Ok(Total { standing, delta, known, claims, missing, remark })
     }
 

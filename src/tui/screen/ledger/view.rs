@@ -269,11 +269,11 @@ fn totals<'a>(
         let sign = canvas.glyphs.curator;
         Line::styled(format!("{sign} {words}"), theme.warning)
     });
-    let remark = digest.total.as_ref().and_then(|total| total.remark.clone());
-    let remark = remark.into_iter().chain(account.large_delta());
+    let remarks = digest.total.iter().flat_map(|total| account.remarks(total));
+    let remarks = remarks.chain(account.large_delta());
     let gaps = account.gaps().iter().map(Gap::words);
     let doubts: Vec<Line> =
-        remark.chain(gaps).map(|words| Line::styled(words, theme.warning)).collect();
+        remarks.chain(gaps).map(|words| Line::styled(words, theme.warning)).collect();
     let total = Line::styled(total, theme.text);
     let is_open = account.runs.iter().any(|run| run.state == RunState::Open);
     let open = if is_open { " A run counts in full until it has ended." } else { "" };
