@@ -361,7 +361,7 @@ mod tests {
         use crate::data::persons::{WithoutUnit, by_person};
         let rows = table(120, |i| format!("{},{},{},{}", i % 11, i % 5, i % 3, i / 4));
         let unit: Unit = ron::from_str("\"s\"").unwrap();
-        let rows = by_person(&rows, &unit, usize::MAX, WithoutUnit::OwnPerson).unwrap();
+        let rows = by_person(&rows, &unit, (usize::MAX, WithoutUnit::OwnPerson), None).unwrap();
         let settings = settings();
         let of = parts(PublicRows { table: &rows, owners: &[], settings: &settings, seed: 3 });
         let persons = rows.persons.as_ref().unwrap();

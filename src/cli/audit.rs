@@ -9,6 +9,7 @@ use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::adapt;
 use crate::audit::{Audited, Effort, Subject, audit, page::page, subject};
+use crate::data::table::seeded;
 use crate::data::{Preparation, selection};
 use crate::error::{Error, Result};
 use crate::files;
@@ -125,7 +126,7 @@ impl Audit {
         let definition = definition
             .ok_or_else(|| Error::failed(format!("dataset '{name}' is not in the session")))?;
         let loaded = dataset::load(definition, &workspace)?;
-        let (ours, theirs) = loaded.public()?.split(0.5, plan.seed)?;
+        let (ours, theirs) = loaded.public()?.split(0.5, seeded(plan.seed))?;
         let definition = selection::resolved(definition, &ours)?;
         let preparation = Preparation::fit(&ours, &definition, &plan.preparation)?;
         let public = preparation.apply(&ours, "public", true)?;

@@ -1,5 +1,6 @@
 //! A name for a set of rows that depends only on the rows: not on the file's name, the order of its
-//! rows, or the order of its columns.
+//! rows, or the order of its columns. A second number, computed in the same pass, also depends on
+//! the order of the rows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +35,7 @@ impl Fingerprint {
 
     /// The fingerprint of the rows of these columns.
     pub fn of(names: &[String], columns: &[Column]) -> Self {
-        Names::of(names).fingerprint(columns)
+        InOrder::of(names, columns).rows
     }
 
     /// With the rows of `other` added.
@@ -42,8 +43,45 @@ impl Fingerprint {
         Self { sum: add(self.sum, other.sum), rows: self.rows + other.rows }
     }
 
+    /// The last 128 bits of the sum.
+    fn low(self) -> u128 {
+        self.sum.last_chunk().map_or(0, |low| u128::from_be_bytes(*low))
+    }
+}
+
+/// The fingerprint of rows, with a number that changes when rows change places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InOrder {
+    /// The fingerprint, which does not depend on the order.
+    pub rows: Fingerprint,
+    /// Σ i·dᵢ modulo 2¹²⁸ over the rows i = 1, 2, …, where dᵢ is the last half of the row's digest.
+    /// Digests are as good as random, so another order of different rows has the same sum with a
+    /// chance of 2⁻¹²⁸.
+    pub order: u128,
+}
+
+impl InOrder {
+    /// No rows.
+    pub const EMPTY: Self = Self { rows: Fingerprint::EMPTY, order: 0 };
+
+    /// The rows of these columns.
+    pub fn of(names: &[String], columns: &[Column]) -> Self {
+        Names::of(names).fingerprint(columns)
+    }
+
+    /// These rows, and then those of `other`.
+    #[must_use]
+    pub fn then(self, other: Self) -> Self {
+        let moved = u128::from(self.rows.rows).wrapping_mul(other.rows.low());
+        Self {
+            rows: self.rows.plus(other.rows),
+            order: self.order.wrapping_add(other.order).wrapping_add(moved),
+        }
+    }
+
     fn with_row(self, digest: [u8; 32]) -> Self {
-        Self { sum: add(self.sum, digest), rows: self.rows + 1 }
+        let row = Fingerprint { sum: digest, rows: 1 };
+        self.then(Self { rows: row, order: row.low() })
     }
 }
 
@@ -107,7 +145,7 @@ impl Names {
     }
 
     /// The fingerprint of the rows of columns with these names.
-    pub fn fingerprint(&self, columns: &[Column]) -> Fingerprint {
+    pub fn fingerprint(&self, columns: &[Column]) -> InOrder {
         self.digester(columns).sum()
     }
 
@@ -198,8 +236,8 @@ impl Digester<'_> {
         digests.collect()
     }
 
-    /// The fingerprint of all rows; the sum does not depend on the division among threads.
-    fn sum(&self) -> Fingerprint {
+    /// The fingerprint of all rows; the sums do not depend on the division among threads.
+    fn sum(&self) -> InOrder {
         let cells: usize =
             self.columns.iter().map(|column| column.width()).sum::<usize>() * self.rows();
         let threads = parallel::threads().min(cells / WORTH_A_THREAD).max(1);
@@ -208,8 +246,8 @@ impl Digester<'_> {
         let share = |thread: usize| {
             let starts = (thread * stretch..self.rows().min((thread + 1) * stretch)).step_by(BLOCK);
             let mut room = self.room();
-            starts.fold(Fingerprint::EMPTY, |sum, start| {
-                self.block(start, &mut room).into_iter().fold(sum, Fingerprint::with_row)
+            starts.fold(InOrder::EMPTY, |sum, start| {
+                self.block(start, &mut room).into_iter().fold(sum, InOrder::with_row)
             })
         };
         std::thread::scope(|scope| {
@@ -217,7 +255,7 @@ impl Digester<'_> {
                 (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
             others.into_iter().enumerate().fold(share(0), |sum, (at, other)| {
                 // If a thread failed, its part is computed here.
-                sum.plus(other.join().unwrap_or_else(|_| share(at + 1)))
+                sum.then(other.join().unwrap_or_else(|_| share(at + 1)))
             })
         })
     }
@@ -448,8 +486,8 @@ mod tests {
     fn several_threads_agree_with_one() {
         let cells = (0..WORTH_A_THREAD * 3 + 7).map(|row| (row % 1000) as f64).collect();
         let (names, columns) = (names(&["x"]), [Column::Numbers(cells)]);
-        let one = row_digests(&names, &columns).fold(Fingerprint::EMPTY, Fingerprint::with_row);
-        assert_eq!(Fingerprint::of(&names, &columns), one);
+        let one = row_digests(&names, &columns).fold(InOrder::EMPTY, InOrder::with_row);
+        assert_eq!(InOrder::of(&names, &columns), one);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | [`definition`] | the session's definition of a dataset: file, label, filter, columns |
 //! | [`elements`] | single numbers of vectors as columns: `x[3]` |
 //! | [`extraction`] | features by a pretrained network |
+//! | [`secret_order`] | random choices among private rows that nobody outside can know |
 //! | [`selection`] | which columns a name means and which become features |
 //! | [`missing`] | cells without a value, and the treatment of their records |
 //! | [`identifiers`] | columns whose values seem to identify the person of a row |
@@ -55,6 +56,7 @@ pub mod persons;
 pub mod preparation;
 mod public_records;
 pub mod read;
+pub mod secret_order;
 pub mod selection;
 pub mod synthetic;
 pub mod table;
@@ -84,6 +86,7 @@ pub use persons::{Unit, WithoutUnit};
 pub use preparation::{Preparation, PreparationSettings};
 pub use public_records::PublicRecords;
 pub use read::csv;
+pub use secret_order::{RowChoice, SecretOrder};
 pub use table::{Sample, Table};
 pub use texts::Texts;
 pub use vectors::{Values, Vectors};

@@ -3,13 +3,13 @@
 //! A definition may name the columns that identify the owner of a row: a patient, a customer, a
 //! plane. We call any such owner a *person*. The rows of such a table are grouped by person, in the
 //! order of first appearance in the file. At most `most_records` rows of each person are kept, in
-//! random order. Which rows are kept depends only on the person's number of rows and on the
-//! person's position.
+//! random order: of private rows one that nobody outside can know ([`super::secret_order`]).
 //!
-//! *Neighbours.* A file is a list of persons, each with a list of rows. In a neighbour, all rows of
-//! one person are replaced by those of another, or by none that can be used; everybody else's rows
-//! stay unchanged. The kept rows of a person depend on that person's rows alone, so neighbouring
-//! files become tables that differ in one person. The number of persons is public, like the number
+//! *Neighbours.* A file is a set of persons, each with a set of rows, whatever their order. In a
+//! neighbour, all rows of one person are replaced by those of another, or by none that can be used;
+//! everybody else's rows stay unchanged. The kept rows of a person are drawn from that person's rows
+//! alone, independently of everybody else's, so neighbouring files become tables that differ in one
+//! person. The number of persons is public, like the number
 //! of records elsewhere. The number of rows is not.
 //!
 //! *Contributions.* A method that adds up contributions of records adds up contributions of persons
@@ -24,7 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use super::column::{Cell, is_missing, rows_of_cells};
 use super::person_rows::Persons;
-use super::table::{Table, shuffled};
+use super::secret_order::{RowChoice, SecretOrder};
+use super::table::{Table, seeded, shuffled};
 use crate::error::{Error, Result};
 
 /// How many records of a person are kept by default. Private records do not influence it. A
@@ -149,12 +150,13 @@ pub fn rows_of_each(table: &Table, unit: &Unit, without: WithoutUnit) -> Result<
     Ok(rows_of)
 }
 
-/// Groups the rows of a table by person.
+/// Groups the rows of a table by person. Which rows are kept of each is drawn in the secret order of
+/// a private table; for a public one it depends on the person's place.
 pub fn by_person(
     table: &Table,
     unit: &Unit,
-    most_records: usize,
-    without: WithoutUnit,
+    (most_records, without): (usize, WithoutUnit),
+    order: Option<&SecretOrder>,
 ) -> Result<Table> {
     let rows_of = rows_of_each(table, unit, without)?;
     if rows_of.is_empty() {
@@ -164,8 +166,12 @@ pub fn by_person(
     }
     let mut counts = Vec::with_capacity(rows_of.len());
     let mut rows = Vec::with_capacity(table.rows());
+    let mut secret = order.map(|order| order.generator(RowChoice::OfPersons, 0));
     for (person, own) in rows_of.iter().enumerate() {
-        let order = shuffled(own.len(), person as u64);
+        let order = match &mut secret {
+            Some(generator) => shuffled(own.len(), generator),
+            None => shuffled(own.len(), &mut seeded(person as u64)),
+        };
         let kept = order.iter().take(most_records).map(|at| own[*at]);
         let before = rows.len();
         rows.extend(kept);
@@ -241,11 +247,11 @@ mod tests {
     #[test]
     fn rows_stand_person_by_person_and_not_more_than_so_many() {
         let rows = table(&["b", "a", "b", "", "a", "b"], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let all = by_person(&rows, &column(), 9, WithoutUnit::LeaveOut).unwrap();
+        let all = by_person(&rows, &column(), (9, WithoutUnit::LeaveOut), None).unwrap();
         assert_eq!(grouped(&all), [vec![1.0, 3.0, 6.0], vec![2.0, 5.0]]);
-        let all = by_person(&rows, &column(), 9, WithoutUnit::OwnPerson).unwrap();
+        let all = by_person(&rows, &column(), (9, WithoutUnit::OwnPerson), None).unwrap();
         assert_eq!(grouped(&all), [vec![1.0, 3.0, 6.0], vec![2.0, 5.0], vec![4.0]]);
-        let two = by_person(&rows, &column(), 2, WithoutUnit::LeaveOut).unwrap();
+        let two = by_person(&rows, &column(), (2, WithoutUnit::LeaveOut), None).unwrap();
         let persons = two.persons.as_ref().unwrap();
         assert_eq!((persons.count(), persons.records(), two.rows()), (2, 4, 4));
         assert_eq!(persons.one_of_each(0..2), [0, 2]);
@@ -253,13 +259,13 @@ mod tests {
         assert_eq!((chosen, own.count()), (vec![2, 3], 1));
         assert_eq!((persons.left_out, own.left_out, own.nameless), (1, 1, 1));
         let nobody = table(&["", "?"], &[1.0, 2.0]);
-        assert!(by_person(&nobody, &column(), 2, WithoutUnit::LeaveOut).is_err());
+        assert!(by_person(&nobody, &column(), (2, WithoutUnit::LeaveOut), None).is_err());
     }
 
     #[test]
     fn one_and_1_0_are_the_same_person() {
         let rows = table(&["1", "1.0", "01", "a"], &[1.0, 2.0, 3.0, 4.0]);
-        let all = by_person(&rows, &column(), 9, WithoutUnit::LeaveOut).unwrap();
+        let all = by_person(&rows, &column(), (9, WithoutUnit::LeaveOut), None).unwrap();
         assert_eq!(grouped(&all), [vec![1.0, 2.0, 3.0], vec![4.0]]);
     }
 
@@ -309,7 +315,8 @@ mod tests {
                 .collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let of = |x: &[f64]| grouped(
-                &by_person(&table(&names, x), &column(), 3, WithoutUnit::LeaveOut).unwrap());
+                &by_person(&table(&names, x), &column(), (3, WithoutUnit::LeaveOut), None)
+                    .unwrap());
             prop_assert_eq!(&of(&x)[1..], &of(&neighbour)[1..]);
         }
 

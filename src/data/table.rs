@@ -5,12 +5,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use rand::rngs::ChaCha20Rng;
-use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use super::column::{Cell, Column};
-use super::fingerprint::{self, Fingerprint};
+use super::fingerprint::{self, Fingerprint, InOrder};
 use super::lines::RowLines;
 use super::names;
 use super::person_rows::Persons;
@@ -69,8 +68,8 @@ impl PartialEq for Places {
     }
 }
 
-/// A random part of the rows, after filtering: the choice depends only on their number and the
-/// seed, so it is safe for private data.
+/// A random part of the rows, after filtering. Of private rows nobody outside can know which they
+/// are ([`super::secret_order`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -102,6 +101,8 @@ pub struct Table {
     pub content: Fingerprint,
     /// The fingerprint of the rows in this table.
     pub view: Fingerprint,
+    /// A number that changes when these rows change places, see [`InOrder::order`].
+    pub order: u128,
     /// Remarks of its reader for the user; nothing about single cells.
     pub remarks: Vec<String>,
     /// Whether the file was complete.
@@ -139,7 +140,7 @@ impl Table {
     ) -> Result<Self> {
         let origin = origin.into();
         check(&origin, &names, &columns, &lines)?;
-        let content = Fingerprint::of(&names, &columns);
+        let content = InOrder::of(&names, &columns);
         Ok(Self::checked(origin, names, columns, lines, content))
     }
 
@@ -149,7 +150,7 @@ impl Table {
         names: Vec<String>,
         columns: Vec<Column>,
         lines: RowLines,
-        content: Fingerprint,
+        content: InOrder,
     ) -> Result<Self> {
         let origin = origin.into();
         check(&origin, &names, &columns, &lines)?;
@@ -161,7 +162,7 @@ impl Table {
         names: Vec<String>,
         columns: Vec<Column>,
         lines: RowLines,
-        content: Fingerprint,
+        content: InOrder,
     ) -> Self {
         Self {
             origin,
@@ -169,8 +170,9 @@ impl Table {
             places: Places::default(),
             columns,
             lines,
-            content,
-            view: content,
+            content: content.rows,
+            view: content.rows,
+            order: content.order,
             remarks: Vec::new(),
             ending: FileEnding::Whole,
             unusable: None,
@@ -244,7 +246,8 @@ impl Table {
     /// These rows, in this order.
     pub fn select(&self, rows: &[usize]) -> Result<Self> {
         let table = self.excerpt(rows)?;
-        Ok(Self { view: Fingerprint::of(&table.names, &table.columns), ..table })
+        let InOrder { rows: view, order } = InOrder::of(&table.names, &table.columns);
+        Ok(Self { view, order, ..table })
     }
 
     /// The same for temporary use: without its own fingerprint, which takes longer than all the
@@ -265,6 +268,7 @@ impl Table {
         Self {
             origin: self.origin.clone(),
             view: self.view,
+            order: self.order,
             names: self.names.clone(),
             places: Places::default(),
             columns,
@@ -301,9 +305,8 @@ impl Table {
     /// Exactly this many rows, in a random order: filled up with rows without values, or cut at
     /// random. So a table with one more row differs from this one, in distribution, by one row: it
     /// replaces an empty one, or, where rows are cut, another one.
-    pub fn of_size(&self, rows: usize, seed: [u8; 32]) -> Result<Self> {
-        let mut order: Vec<usize> = (0..self.rows().max(rows)).collect();
-        order.shuffle(&mut ChaCha20Rng::from_seed(seed));
+    pub fn of_size(&self, rows: usize, mut generator: ChaCha20Rng) -> Result<Self> {
+        let mut order = shuffled(self.rows().max(rows), &mut generator);
         order.truncate(rows);
         let columns = self.columns.iter().map(|column| column.select_or_missing(&order));
         let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -342,12 +345,14 @@ impl Table {
             }
         }
         let contents = tables.iter().map(|table| table.content);
+        let InOrder { rows: view, order } = InOrder::of(names, &columns);
         let lines = tables.iter().flat_map(|table| table.lines.iter()).collect();
         Ok(Self {
             origin: tables.iter().map(|t| t.origin.as_str()).collect::<Vec<_>>().join(" + "),
             names: names.to_vec(),
             places: Places::default(),
-            view: Fingerprint::of(names, &columns),
+            view,
+            order,
             columns,
             lines,
             content: contents.fold(Fingerprint::EMPTY, Fingerprint::plus),
@@ -440,17 +445,21 @@ impl Table {
     }
 
     /// Splits the rows at random into those to train on and a share `holdout` of
-    /// them to test on; both keep the order of the file. The same seed gives the
+    /// them to test on; both keep the order of the file. The same generator gives the
     /// same split for ever. The two have no fingerprints of their own.
-    pub fn split(&self, holdout: f64, seed: u64) -> Result<(Self, Self)> {
-        let split = Self::split_rows(self.rows(), holdout, seed);
+    pub fn split(&self, holdout: f64, generator: ChaCha20Rng) -> Result<(Self, Self)> {
+        let split = Self::split_rows(self.rows(), holdout, generator);
         let (train, test) = split.map_err(|error| error.at(self.origin.clone()))?;
         Ok((self.excerpt(&train)?, self.excerpt(&test)?))
     }
 
     /// The indices of the rows in the two tables of [`Self::split`], for a table with this many
     /// rows.
-    pub fn split_rows(rows: usize, holdout: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
+    pub fn split_rows(
+        rows: usize,
+        holdout: f64,
+        mut generator: ChaCha20Rng,
+    ) -> Result<(Vec<usize>, Vec<usize>)> {
         if !(0.0..1.0).contains(&holdout) {
             return Err(Error::usage(format!("a share of {holdout} cannot be held out"))
                 .cure("give a share below 1, such as 0.2, or 0 for none"));
@@ -461,7 +470,7 @@ impl Table {
         let count = Self::holdout_rows(rows, holdout);
         // Marked, because many rows take long to sort, and much memory in two copies.
         let mut held = vec![false; rows];
-        for row in &shuffled(rows, seed)[..count] {
+        for row in &shuffled(rows, &mut generator)[..count] {
             held[*row] = true;
         }
         let (mut train, mut test) = (Vec::with_capacity(rows - count), Vec::with_capacity(count));
@@ -471,10 +480,10 @@ impl Table {
         Ok((train, test))
     }
 
-    /// A random choice of `count` of these rows, in their order. With the same seed, a larger
+    /// A random choice of `count` of these rows, in their order. With the same generator, a larger
     /// choice contains a smaller one.
-    pub fn some_of(rows: &[usize], count: usize, seed: u64) -> Vec<usize> {
-        let mut order = shuffled(rows.len(), seed);
+    pub fn some_of(rows: &[usize], count: usize, mut generator: ChaCha20Rng) -> Vec<usize> {
+        let mut order = shuffled(rows.len(), &mut generator);
         order.truncate(count);
         order.sort_unstable();
         order.into_iter().map(|place| rows[place]).collect()
@@ -498,9 +507,9 @@ impl Table {
         Ok(self)
     }
 
-    /// A random choice of rows, in the order of the file. It depends on their number and the seed,
-    /// not on their contents.
-    pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
+    /// A random choice of rows, in the order of the file. It depends on their number and the
+    /// generator, not on their contents.
+    pub fn sample(&self, rows: usize, mut generator: ChaCha20Rng) -> Result<Self> {
         if rows == 0 || rows > self.rows() {
             return Err(Error::usage(format!(
                 "a sample of {rows} rows is to be taken of {}",
@@ -509,26 +518,25 @@ impl Table {
             .at(self.origin.clone())
             .cure(format!("sample 1 to {} rows, or leave `sample` out", self.rows())));
         }
-        let mut order = shuffled(self.rows(), seed);
+        let mut order = shuffled(self.rows(), &mut generator);
         order.truncate(rows);
         order.sort_unstable();
         self.select(&order)
     }
 
     /// The same for persons, with all kept rows of each.
-    pub fn sample_of_persons(&self, sample: Sample) -> Result<Self> {
-        let Some(persons) = &self.persons else { return self.sample(sample.rows, sample.seed) };
+    pub fn sample_of_persons(&self, rows: usize, mut generator: ChaCha20Rng) -> Result<Self> {
+        let Some(persons) = &self.persons else { return self.sample(rows, generator) };
         let count = persons.count();
-        if sample.rows == 0 || sample.rows > count {
+        if rows == 0 || rows > count {
             return Err(Error::usage(format!(
-                "a sample of {} persons is to be taken of {count}",
-                sample.rows
+                "a sample of {rows} persons is to be taken of {count}"
             ))
             .at(self.origin.clone())
             .cure(format!("sample 1 to {count} persons, or leave `sample` out")));
         }
-        let mut order = shuffled(count, sample.seed);
-        order.truncate(sample.rows);
+        let mut order = shuffled(count, &mut generator);
+        order.truncate(rows);
         order.sort_unstable();
         let (rows, persons) = persons.chosen(&order);
         Ok(self.select(&rows)?.of_persons(persons))
@@ -586,13 +594,17 @@ fn check(origin: &str, names: &[String], columns: &[Column], lines: &RowLines) -
     Ok(())
 }
 
+/// The generator of a public seed.
+pub fn seeded(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
 /// Fisher–Yates with our own bounded draw, because `rand` does not promise that
 /// its own stays the same from version to version.
-pub(crate) fn shuffled(length: usize, seed: u64) -> Vec<usize> {
-    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+pub(crate) fn shuffled(length: usize, generator: &mut ChaCha20Rng) -> Vec<usize> {
     let mut order: Vec<usize> = (0..length).collect();
     for last in (1..length).rev() {
-        order.swap(last, below(last as u64 + 1, &mut generator) as usize);
+        order.swap(last, below(last as u64 + 1, generator) as usize);
     }
     order
 }
@@ -644,7 +656,7 @@ mod tests {
         ];
         let table = table("a.csv", &columns);
         let rows = |size: usize, seed: u8| {
-            let sized = table.of_size(size, [seed; 32]).unwrap();
+            let sized = table.of_size(size, ChaCha20Rng::from_seed([seed; 32])).unwrap();
             assert_eq!((sized.rows(), sized.view), (size, table.view));
             let Column::Vectors(vectors) = &sized.columns[2] else { panic!() };
             let row = |row: usize| {
@@ -697,12 +709,13 @@ mod tests {
     #[test]
     fn some_rows_are_among_more_rows_of_the_same_seed() {
         let rows: Vec<usize> = (0..50).map(|row| 3 * row).collect();
-        let (few, more) = (Table::some_of(&rows, 7, 5), Table::some_of(&rows, 20, 5));
+        let some = |count, seed| Table::some_of(&rows, count, seeded(seed));
+        let (few, more) = (some(7, 5), some(20, 5));
         assert_eq!((few.len(), more.len()), (7, 20));
         assert!(few.is_sorted() && few.iter().all(|row| more.contains(row)));
         assert!(more.iter().all(|row| rows.contains(row)));
-        assert_ne!(few, Table::some_of(&rows, 7, 6));
-        assert_eq!(Table::some_of(&rows, 60, 5), rows);
+        assert_ne!(few, some(7, 6));
+        assert_eq!(some(60, 5), rows);
     }
 
     #[test]
@@ -809,14 +822,14 @@ mod tests {
     /// These positions must not change: sessions identify a split by its seed alone.
     #[test]
     fn a_shuffle_is_the_same_for_ever() {
-        assert_eq!(shuffled(10, 7), [3, 0, 5, 4, 9, 8, 7, 6, 2, 1]);
+        assert_eq!(shuffled(10, &mut seeded(7)), [3, 0, 5, 4, 9, 8, 7, 6, 2, 1]);
     }
 
     #[test]
     fn every_position_is_equally_likely_in_a_shuffle() {
         let mut counts = [0_i32; 5];
         for seed in 0..5000 {
-            counts[shuffled(5, seed)[0]] += 1;
+            counts[shuffled(5, &mut seeded(seed))[0]] += 1;
         }
         assert!(counts.iter().all(|count| (count - 1000).abs() < 150), "{counts:?}");
     }
@@ -824,12 +837,12 @@ mod tests {
     #[test]
     fn a_sample_is_fixed_by_numbers_alone_and_impossible_ones_are_refused() {
         let make = |cells: [f64; 5]| table("t", &[("x", numbers(&cells))]);
-        let lines = |cells| make(cells).sample(3, 7).ok().unwrap().lines;
+        let lines = |cells| make(cells).sample(3, seeded(7)).ok().unwrap().lines;
         assert_eq!(lines([1.0, 2.0, 3.0, 4.0, 5.0]), lines([9.0; 5]));
         assert!(lines([9.0; 5]).iter().is_sorted());
-        assert_eq!(make([9.0; 5]).sample(5, 1).ok().unwrap().rows(), 5);
+        assert_eq!(make([9.0; 5]).sample(5, seeded(1)).ok().unwrap().rows(), 5);
         for rows in [0, 6] {
-            assert!(error(make([9.0; 5]).sample(rows, 7)).contains("sample 1 to 5 rows"));
+            assert!(error(make([9.0; 5]).sample(rows, seeded(7))).contains("sample 1 to 5 rows"));
         }
     }
 
@@ -871,9 +884,11 @@ mod tests {
     fn impossible_shares_are_refused() {
         let table = table("t", &[("x", numbers(&[1.0, 2.0]))]);
         for share in [1.0, -0.1, f64::NAN] {
-            assert!(error(table.split(share, 0)).contains("cannot be held out"));
+            assert!(error(table.split(share, seeded(0))).contains("cannot be held out"));
         }
-        assert!(error(table.select(&[0]).unwrap().split(0.5, 0)).contains("cannot be split"));
+        assert!(
+            error(table.select(&[0]).unwrap().split(0.5, seeded(0))).contains("cannot be split")
+        );
     }
 
     proptest! {
@@ -883,7 +898,7 @@ mod tests {
         ) {
             let cells: Vec<f64> = (0..rows).map(|row| row as f64).collect();
             let whole = table("t", &[("x", numbers(&cells))]);
-            let (train, test) = whole.split(holdout, seed).ok().unwrap();
+            let (train, test) = whole.split(holdout, seeded(seed)).ok().unwrap();
             prop_assert!(train.rows() > 0 && test.rows() > 0);
             prop_assert_eq!(train.rows() + test.rows(), whole.rows());
             let mut lines: Vec<u64> = train.lines.iter().chain(test.lines.iter()).collect();
@@ -891,7 +906,7 @@ mod tests {
             prop_assert!(lines.into_iter().eq(whole.lines.iter()));
             prop_assert!((test.rows() as f64 - rows as f64 * holdout).abs() <= 1.0);
             prop_assert!(test.lines.iter().is_sorted());
-            let again = whole.split(holdout, seed).ok().unwrap();
+            let again = whole.split(holdout, seeded(seed)).ok().unwrap();
             prop_assert!(again == (train, test));
         }
     }

@@ -15,9 +15,10 @@ use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of,
 };
 use crate::data::selection::{resolved, used_columns};
+use crate::data::table::seeded;
 use crate::data::{
     Bounded, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation, PublicData,
-    Table, Task, Unit,
+    RowChoice, SecretOrder, Table, Task, Unit,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -119,9 +120,7 @@ const NOTHING_HELD_OUT: &str = "no private record is held out, so the run cannot
 
 /// Independent streams from one public seed.
 const PUBLIC_SPLIT: u64 = 0;
-const PRIVATE_SPLIT: u64 = 1;
 const PUBLIC_PART: u64 = 2;
-const PRIVATE_PART: u64 = 3;
 const PREDICTOR: u64 = 4;
 /// The least share of public records that only measures the progress of training.
 const LEAST_PUBLIC: f64 = 0.05;
@@ -146,12 +145,14 @@ pub fn assemble(
     let private = find(loaded, &plan.private)?;
     let Proposal { method, problem, prepared, calibrated, scoring, lineage, .. } = proposal;
     let with_label = problem.shape.private_labels && method.spec().needs_private_labels;
+    let order = order_of(private)?;
     let rows = || {
-        let (train, holdout) =
-            Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
-                .map_err(|error| error.at(private.definition.name.clone()))?;
+        let split = order.generator(RowChoice::HeldOut, plan.seed);
+        let (train, holdout) = Table::split_rows(private.rows, plan.holdout, split)
+            .map_err(|error| error.at(private.definition.name.clone()))?;
+        let part = order.generator(RowChoice::Training, plan.seed);
         let train = match plan.private_records {
-            Some(count) => Table::some_of(&train, count, stream(plan.seed, PRIVATE_PART)),
+            Some(count) => Table::some_of(&train, count, part),
             None => train,
         };
         let tests = problem.shape.private_labels && !holdout.is_empty();
@@ -203,6 +204,7 @@ pub fn propose(
             .chain(publics.iter().copied())
             .map(|it| it.reading)
             .collect(),
+        order: order_of(private)?,
         preparation: plan.preparation.clone(),
         holdout: plan.holdout,
         seed: plan.seed,
@@ -372,10 +374,7 @@ impl<'a> Parts<'a> {
             definition.task = private.definition.task;
         }
         let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-        overlap::refuse_overlap(private, &tables, &plan.private)?;
-        publics
-            .iter()
-            .try_for_each(|public| overlap::between(private, public, None).map(|_| ()))?;
+        overlap::refuse_rows(private, publics)?;
         definition = resolved(&definition, tables[0])?;
         if *foreign {
             forget_own_label(&mut definition, own);
@@ -411,16 +410,17 @@ impl<'a> Parts<'a> {
         }
         // Public records measure the progress of training even if no private record is held out.
         let share = plan.holdout.max(LEAST_PUBLIC);
-        let parted = pooled.split(share, stream(plan.seed, PUBLIC_SPLIT));
+        let parted = pooled.split(share, seeded(stream(plan.seed, PUBLIC_SPLIT)));
         let (mut train, test) = parted.map_err(at)?;
         if let Some(count) = plan.public_records {
             let all: Vec<usize> = (0..train.rows()).collect();
             are_there(count, all.len(), "public")?;
-            train = train.excerpt(&Table::some_of(&all, count, stream(plan.seed, PUBLIC_PART)))?;
+            let part = seeded(stream(plan.seed, PUBLIC_PART));
+            train = train.excerpt(&Table::some_of(&all, count, part))?;
         }
         let train = match &private.definition.unit {
             Some(unit) if unit.columns().iter().all(|column| train.has(column)) => {
-                persons::by_person(&train, unit, usize::MAX, WithoutUnit::OwnPerson)?
+                persons::by_person(&train, unit, (usize::MAX, WithoutUnit::OwnPerson), None)?
             }
             _ => train,
         };
@@ -700,6 +700,12 @@ fn check_delta(plan: &PlanDefinition, rows: usize) -> Result<()> {
     }
     let allow = "set allow_large_delta: true (the certificate will say so)";
     delta::check(plan.target.delta, rows as u64, &format!("'{}'", plan.private), allow)
+}
+
+/// The key of all random choices among the private rows.
+fn order_of(private: &Loaded) -> Result<SecretOrder> {
+    let order = private.order.as_ref().map(|order| order.choices);
+    order.ok_or_else(|| Error::failed(format!("'{}' is not private", private.definition.name)))
 }
 
 fn stream(seed: u64, purpose: u64) -> u64 {

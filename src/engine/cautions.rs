@@ -187,6 +187,9 @@ mod tests {
         assert_eq!(copies(&table(&[1.0, 2.0])), None);
         assert!(copies(&table(&[1.0, 2.0, 1.0])).unwrap().starts_with("1 of 3"));
         // The rows that hide the number of records are not copies of each other.
-        assert_eq!(copies(&table(&[1.0, 2.0]).of_size(9, [7; 32]).unwrap()), None);
+        assert_eq!(
+            copies(&table(&[1.0, 2.0]).of_size(9, crate::data::table::seeded(7)).unwrap()),
+            None
+        );
     }
 }

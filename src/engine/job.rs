@@ -17,6 +17,7 @@ use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::advice::Advice;
 use crate::session::resumption::{self, Origin};
+use crate::session::rows_of_run;
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, signature};
 
 /// A run to be made, with everything it needs.
@@ -86,6 +87,12 @@ pub struct Summary {
 }
 
 impl Job {
+    /// The job of a run whose noise is known: everybody can compute its random choices among the
+    /// private rows, too, so it repeats itself anywhere.
+    pub(super) fn in_known_order(&self) -> Self {
+        Self { datasets: in_known_order(&self.datasets), ..self.clone() }
+    }
+
     /// Everything that its run needs.
     pub(super) fn assemble(&self) -> Result<Assembly> {
         let plan = self.plan.resolved(&self.workspace);
@@ -145,8 +152,18 @@ impl Job {
         let insecure_noise_seed = noise.seed();
         Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
             .write(directory.path())?;
+        rows_of_run::keep(directory.path(), private(&self.plan, &self.datasets)?)?;
         Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
     }
+}
+
+/// The datasets for a run whose noise is known.
+pub(super) fn in_known_order(datasets: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
+    let known = datasets.iter().map(|loaded| match loaded.in_known_order() {
+        Some(private) => Arc::new(private),
+        None => Arc::clone(loaded),
+    });
+    known.collect()
 }
 
 /// The private dataset of a plan.

@@ -30,6 +30,8 @@ pub fn execute_insecurely(
 }
 
 fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+    let known = (!noise.is_secret()).then(|| job.in_known_order());
+    let job = known.as_ref().unwrap_or(job);
     job.session.check_plan(&job.plan)?;
     let known = job.check_rows()?;
     let assembly = job.assemble()?;

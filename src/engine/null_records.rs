@@ -69,6 +69,11 @@ fn plan(method: &str) -> PlanDefinition {
 fn load(session: &Session, directory: &Path) -> Vec<Loaded> {
     let workspace = Workspace::fresh(directory);
     let load = |it| dataset::load(it, &workspace).unwrap_or_else(|error| panic!("{error}"));
+    // A damaged file has another secret order, and records are compared one by one.
+    let load = |it| {
+        let loaded = load(it);
+        loaded.in_known_order().unwrap_or(loaded)
+    };
     session.datasets.iter().map(load).collect()
 }
 

@@ -20,13 +20,19 @@ pub(super) fn refuse_private_rows(
     workspace: &Workspace,
     watch: &Watch,
 ) -> Result<Vec<String>> {
-    let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
-    refuse_overlap(private, &tables, &private.definition.name)?;
+    refuse_rows(private, publics)?;
     check(private, publics, workspace, watch)
 }
 
+/// Refuses public data that contain a row of this private dataset, whatever the ledger knows.
+pub(super) fn refuse_rows(private: &Loaded, publics: &[&Loaded]) -> Result<()> {
+    let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
+    refuse_overlap(private, &tables, &private.definition.name)?;
+    publics.iter().try_for_each(|public| between(private, public, None).map(|_| ()))
+}
+
 /// A row on both sides would be used without any protection.
-pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
+fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
     if let Some(unit) = &private.definition.unit {
         refuse_shared_persons(private, publics, unit)?;
     }
@@ -86,11 +92,7 @@ pub(super) fn check(
 
 /// Refuses a public dataset that has many rows of the private one; a few are only a remark for the
 /// curator.
-pub(super) fn between(
-    private: &Loaded,
-    public: &Loaded,
-    watch: Option<&Watch>,
-) -> Result<Option<String>> {
+fn between(private: &Loaded, public: &Loaded, watch: Option<&Watch>) -> Result<Option<String>> {
     let record = private.record.as_ref().zip(private.secret.as_ref());
     let Some((record, secret)) = record else { return Ok(None) };
     if public.definition.declared_public {
@@ -118,11 +120,7 @@ pub(super) fn between(
 /// Whether a public dataset contains a row of a private one, recognised by its place or its
 /// contents.
 pub(super) fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
-    let apart = public.public().and_then(|rows| {
-        refuse_overlap(private, &[rows], &private.definition.name)?;
-        between(private, public, None).map(|_| ())
-    });
-    apart.is_err()
+    refuse_rows(private, &[public]).is_err()
 }
 
 /// The same for all accounts of the ledger.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::adapt::PublicPredictor;
 use crate::data::{
     Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData, PublicRecords,
-    Table,
+    SecretOrder, Table,
 };
 use crate::error::Result;
 use crate::privacy::Private;
@@ -29,6 +29,8 @@ use crate::session::dataset::ReadingId;
 pub(super) struct PlanSource {
     /// The datasets as they were read, the private one first.
     pub datasets: Vec<ReadingId>,
+    /// The key of the random choices among the private rows.
+    pub order: SecretOrder,
     pub preparation: PreparationSettings,
     pub holdout: f64,
     pub seed: u64,

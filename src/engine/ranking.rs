@@ -6,6 +6,9 @@
 //! private ranking asks the ledger whether there is room, computes its sums, and reserves its
 //! release just before it draws. Nothing leaves the process before that, so a ranking that is
 //! stopped or killed earlier costs nothing.
+//!
+//! If a public dataset holds private rows, the whole ranking is refused before anything is spent.
+//! To leave out that dataset alone would tell everybody who sees the result that it holds them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -136,18 +139,15 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let name = definition.private_name(&job.session)?.to_owned();
     let private = find(&job.datasets, &name)?;
     let publics = definition.public_names(&job.session).into_iter();
-    // A dataset with rows of the private one is left out below, with the reason.
-    let apart = |public: &&Loaded| {
-        let rows =
-            public.public().and_then(|rows| overlap::refuse_overlap(private, &[rows], &name));
-        rows.is_ok() && overlap::between(private, public, None).is_ok()
-    };
     let publics = publics.filter_map(|name| find(&job.datasets, name).ok().map(Arc::as_ref));
-    let publics: Vec<&Loaded> = publics.filter(apart).collect();
-    overlap::check(private, &publics, &job.workspace, &job.watch)?;
+    let publics: Vec<&Loaded> = publics.collect();
+    overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
     let RankingField { lineup, private: data, private_records } =
         prepare(&job.session, definition, &job.datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
+    let order = private.order.as_ref().map(|order| order.choices);
+    let order = order.ok_or_else(|| Error::failed(format!("'{name}' is not private")))?;
+    let records = (private_records, order);
     // All kinds except the errors draw a label for each record by its place, so nobody may have
     // more places than others.
     let one_of_each = || data.map(Supply::one_of_each);
@@ -161,16 +161,15 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Winner(selector, target) => {
-            let work =
-                PrivateSelection::new(selector, lineup, repeats, &one_of_each(), private_records);
+            let work = PrivateSelection::new(selector, lineup, repeats, &one_of_each(), records);
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Table(target) => {
-            let work = PrivateTable::new(lineup, repeats, &one_of_each(), private_records)?;
+            let work = PrivateTable::new(lineup, repeats, &one_of_each(), records)?;
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Direction(target) => {
-            let work = PrivateDirection::new(lineup, &one_of_each(), private_records)?;
+            let work = PrivateDirection::new(lineup, &one_of_each(), records)?;
             privately(job, private, Box::new(work), target, tell)
         }
     }
@@ -421,7 +420,7 @@ fn prepared(
         Compatibility::between(table, private).check_for(|name| needed.contains(name))
     })?;
 
-    // A dataset fits if it has all columns, of the right kinds, and no row of the private one.
+    // A dataset fits if it has all columns, of the right kinds. What it holds decides nothing here.
     let fits = publics.iter().map(|public| {
         let other = public.public()?;
         let resizing = alike(table, other, &features, definition.resize)?;
@@ -429,8 +428,6 @@ fn prepared(
             resizing.map(|resizing| Resizing::some(Some(resizing), other, &[0])).transpose()?;
         Compatibility::between(table, first.as_ref().unwrap_or(other))
             .check_for(|name| needed.contains(name))?;
-        overlap::refuse_overlap(private, &[other], &private.definition.name)?;
-        overlap::between(private, public, None)?;
         Ok((other, resizing))
     });
     let tables: Vec<Result<(&Table, Option<Resizing>)>> = fits.collect();

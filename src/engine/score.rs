@@ -19,6 +19,7 @@ use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
 use crate::session::outbox;
+use crate::session::rows_of_run::{self, SameRows};
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use std::path::Path;
 
@@ -98,7 +99,7 @@ pub fn score(
         return of_dataset(&model, &folder, records, name, asked);
     }
     refuse_early_training(&folder)?;
-    of_holdout(&model, records, asked)
+    of_holdout(&model, &folder, records, asked)
 }
 
 impl ScoredRecords<'_> {
@@ -146,7 +147,12 @@ fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<HeldO
 }
 
 /// By the records that the model's own run held out.
-fn of_holdout(model: &SavedModel, records: &ScoredRecords, asked: Evaluation) -> Result<Told> {
+fn of_holdout(
+    model: &SavedModel,
+    folder: &Path,
+    records: &ScoredRecords,
+    asked: Evaluation,
+) -> Result<Told> {
     let [plan] = records.session.plans.as_slice() else {
         return Err(Error::usage("it is not clear which records are meant")
             .cure("name a run directory, or a session and a dataset of it"));
@@ -161,6 +167,7 @@ fn of_holdout(model: &SavedModel, records: &ScoredRecords, asked: Evaluation) ->
     let plain = PlanDefinition { evaluation: None, ..plan.clone() };
     let private = loaded.iter().find(|it| it.definition.name == plan.private);
     let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
+    refuse_another_split(private, folder)?;
     let assembly = assemble(records.session, &plain, &loaded, &store)?;
     if model.preparation != assembly.preparation {
         return Err(Error::refused("the public data have changed since the model was trained")
@@ -215,6 +222,27 @@ fn of_dataset(
     records.release(&private, &scoring, &holdout, model, &scene)
 }
 
+/// Refuses rows of which nobody can say which were held out: other rows than the run had, or the
+/// same in another order.
+fn refuse_another_split(private: &Loaded, folder: &Path) -> Result<()> {
+    let name = &private.definition.name;
+    let what = match rows_of_run::compare(folder, private) {
+        SameRows::Yes => return Ok(()),
+        SameRows::No => format!(
+            "'{name}' does not have the rows of the run any more, or not in the same order: some \
+             that would count as held out may have trained"
+        ),
+        SameRows::Unknown => format!(
+            "nothing in the run's directory says which rows of '{name}' it held out: an earlier \
+             version made it, or it is under another secret"
+        ),
+    };
+    Err(Error::refused(what).at(folder.display().to_string()).cure(
+        "bring the file back as it was, or score the model on other private records: \
+         `halflight score RUN TABLE`",
+    ))
+}
+
 /// Records that a run held out may have trained the model that it started from.
 fn refuse_early_training(folder: &Path) -> Result<()> {
     let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
@@ -243,7 +271,8 @@ fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspac
     let same = workspace.book()?.find(record).is_some_and(|account| {
         trained.iter().any(|id| **id == account.id || account.former.contains(id))
     });
-    let refused = match has_other_rows(private, folder) {
+    let other = has_other_rows(private, folder);
+    let refused = match other {
         Some(false) => true,
         // One account holds everything from the same files; the rows may differ.
         Some(true) => same && certificate.start.is_some(),
@@ -253,7 +282,8 @@ fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspac
         return Ok(());
     }
     Err(Error::refused(format!(
-        "the model was trained on records of '{}', so a score on all of them would be too good",
+        "the model {} trained on records of '{}', so a score on all of them would be too good",
+        if other == Some(false) { "was" } else { "may have been" },
         private.definition.name
     ))
     .cure("score it on what its run held out: name the run directory alone"))
@@ -264,6 +294,10 @@ fn has_other_rows(private: &Loaded, folder: &Path) -> Option<bool> {
     let session = Session::open(&folder.join("run.ron")).ok()?;
     let theirs = session.dataset(&session.plans.first()?.private).ok()?;
     let theirs = dataset::load(theirs, &Workspace::of(folder).ok()?).ok()?;
+    // A file that was changed since does not show what trained.
+    if rows_of_run::compare(folder, &theirs) != SameRows::Yes {
+        return None;
+    }
     share_rows(private, &theirs).map(|shared| !shared)
 }
 

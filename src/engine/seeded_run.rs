@@ -36,6 +36,7 @@ pub(crate) fn run_for_pictures(
         return Err(Error::refused("only built-in data may be shown in pictures")
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
+    let job = &job.in_known_order();
     let assembly = job.assemble()?;
     let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
     let (scoring, holdout) = (assembly.scoring, assembly.private_holdout);

@@ -13,14 +13,16 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::data::fingerprint;
+use crate::data::fingerprint::{self, InOrder};
 use crate::data::overlap;
+use crate::data::secret_order::SecretOrder;
 
 const KEYED: &str = "hmac-sha256:";
 /// The text whose HMAC is the key id; such texts are not fingerprints.
 const ID: &[u8] = b"halflight key id";
 const OVERLAP: &[u8] = b"halflight overlap";
-const ORDER: &[u8] = b"halflight order of rows ";
+const ORDER: &[u8] = b"halflight secret order of rows ";
+const IN_ORDER: &str = "halflight rows in order ";
 
 /// 32 random bytes, and where they are kept. `Debug` does not show the bytes.
 #[derive(Clone)]
@@ -50,9 +52,14 @@ impl Secret {
         format!("{KEYED}{}", hex(&self.hmac(plain.as_bytes())))
     }
 
-    /// The seed for the order of rows with this plain fingerprint, where their number is hidden.
-    pub fn order_of(&self, plain: &str) -> [u8; 32] {
-        self.hmac([ORDER, plain.as_bytes()].concat().as_slice())
+    /// The key of all random choices among these rows.
+    pub fn order_of(&self, rows: &InOrder) -> SecretOrder {
+        SecretOrder::new(self.hmac([ORDER, in_words(rows).as_bytes()].concat().as_slice()))
+    }
+
+    /// The keyed name of these rows in this order.
+    pub fn name_in_order(&self, rows: &InOrder) -> String {
+        self.fingerprint(&format!("{IN_ORDER}{}", in_words(rows)))
     }
 
     /// The key under which rows are compared. It does not reveal the secret.
@@ -113,6 +120,10 @@ impl fmt::Debug for Secret {
 /// Whether this is the fingerprint of an earlier version, which kept no secret.
 pub fn is_plain(fingerprint: &str) -> bool {
     fingerprint.starts_with(fingerprint::PREFIX)
+}
+
+fn in_words(rows: &InOrder) -> String {
+    format!("{} {:032x}", rows.rows, rows.order)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -16,7 +16,7 @@ use super::candidate_line::listed;
 use super::records::{LOOKED_AT, Supply};
 use super::settings::{RankingSettings, directions};
 use super::subspace::{MOST_AT_ONCE, Subspace};
-use crate::data::Bounds;
+use crate::data::{Bounds, RowChoice, SecretOrder};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, ExampleLabels, Gradients};
 use crate::numeric::parallel::share_out;
@@ -68,7 +68,7 @@ pub struct Conditions {
 }
 
 /// A sequence of random labels: classes, or numbers in a regression.
-struct RandomLabels {
+pub(super) struct RandomLabels {
     generator: ChaCha20Rng,
     classes: Option<Uniform<u32>>,
 }
@@ -357,9 +357,19 @@ impl Conditions {
         self.model.gradients_with(features, ExampleLabels::Numbers(&numbers), room)
     }
 
-    /// The random labels, from that of the first record on.
-    fn labels(&self) -> Result<RandomLabels> {
-        let generator = stream(self.seed, self.repeat, Purpose::Labels, "");
+    /// The random labels of public records, from that of the first record on.
+    pub(super) fn labels(&self) -> Result<RandomLabels> {
+        self.labels_by(stream(self.seed, self.repeat, Purpose::Labels, ""))
+    }
+
+    /// The random labels of the records of a private dataset. They are secret, because a record
+    /// that stands elsewhere in the file would otherwise move the labels of all between.
+    pub(super) fn secret_labels(&self, order: &SecretOrder) -> Result<RandomLabels> {
+        let seed = self.seed.wrapping_add((self.repeat as u64) << 32);
+        self.labels_by(order.generator(RowChoice::Labels, seed))
+    }
+
+    fn labels_by(&self, generator: ChaCha20Rng) -> Result<RandomLabels> {
         let among = |classes: usize| {
             Uniform::new(0, classes as u32).map_err(|error| {
                 Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
@@ -390,10 +400,15 @@ impl Conditions {
         Ok(self.labels()?.classes(count))
     }
 
-    /// Gives the gradients of all of these records to `work`, some thousand at a time. A record's
-    /// label depends on its number alone.
-    pub fn in_blocks(&self, records: &Supply, mut work: impl FnMut(&Gradients)) -> Result<()> {
-        let (mut labels, mut room) = (self.labels()?, Vec::new());
+    /// Gives the gradients of all of these records to `work`, some thousand at a time. Each gets the
+    /// next of the labels.
+    pub(super) fn in_blocks(
+        &self,
+        records: &Supply,
+        mut labels: RandomLabels,
+        mut work: impl FnMut(&Gradients),
+    ) -> Result<()> {
+        let mut room = Vec::new();
         (0..records.len()).step_by(BLOCK).try_for_each(|first| {
             let block: Vec<usize> = (first..records.len().min(first + BLOCK)).collect();
             let features = records.features(&block)?;

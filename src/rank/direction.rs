@@ -27,6 +27,7 @@ use super::ranking::RankStep;
 use super::records::Supply;
 use super::released::{Disclosed, PrivateRanking, ReleasedLine};
 use super::shared_directions::CommonDirections;
+use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
@@ -48,6 +49,8 @@ pub struct PrivateDirection {
     frame: CommonDirections,
     /// The data with the moment, once it is computed.
     held: Private<(Supply, Matrix)>,
+    /// Draws the random labels of the private records.
+    order: SecretOrder,
     done: bool,
     n: usize,
     /// The shares of copies of each candidate, once the outlook was computed: see [`Self::copied`].
@@ -65,13 +68,13 @@ impl PrivateDirection {
     pub fn new(
         mut lineup: Lineup,
         private: &Private<Supply>,
-        private_records: usize,
+        (private_records, order): (usize, SecretOrder),
     ) -> Result<Self> {
         let round = lineup.round(0)?;
         let frame = CommonDirections::of(&round)?;
         let held = private.map(|data| (data.clone(), Matrix::zeros(0, 0)));
         let (done, copies) = (false, Vec::new());
-        Ok(Self { lineup, round, frame, held, done, n: private_records, copies })
+        Ok(Self { lineup, round, frame, held, order, done, n: private_records, copies })
     }
 
     /// The share of this vector's direction in each candidate's span.
@@ -86,7 +89,8 @@ impl PrivateDirection {
     fn copied(&self, candidate: usize, scale: f64) -> Result<Vec<Shares>> {
         let Ok(supply) = &self.lineup.candidates()[candidate].data else { return Ok(Vec::new()) };
         let records = supply.select(&self.lineup.chosen(candidate, 0)?)?;
-        let moment = self.frame.moment(&self.round, &records.into())?;
+        let labels = self.round.conditions.labels()?;
+        let moment = self.frame.moment(&self.round, &records.into(), labels)?;
         let mechanism = DirectionMechanism::with_scale(scale)?;
         // Everything here is public, including the seed.
         let mut generator = NoiseGenerator::insecure_from_seed(candidate as u64);
@@ -201,7 +205,8 @@ impl PrivateRanking for PrivateDirection {
 
     fn step(&mut self) -> Result<RankStep> {
         self.held = self.held.try_map(|(data, _)| {
-            let moment = self.frame.moment(&self.round, data)?;
+            let labels = self.round.conditions.secret_labels(&self.order)?;
+            let moment = self.frame.moment(&self.round, data, labels)?;
             Ok((data.clone(), moment))
         })?;
         self.done = true;
@@ -228,19 +233,28 @@ mod tests {
     }
 
     fn finished(private: &Private<Supply>, spender: &mut Spender) -> Vec<ReleasedLine> {
-        let mut work = Box::new(PrivateDirection::new(lineup(), private, RECORDS).unwrap());
+        let mut work = Box::new(
+            PrivateDirection::new(lineup(), private, (RECORDS, SecretOrder::KNOWN)).unwrap(),
+        );
         assert!(work.step().unwrap().done);
         lines(work.finish(spender).unwrap())
     }
 
     fn planned() -> [PlannedRelease; 1] {
-        [PrivateDirection::new(lineup(), &private(), RECORDS).unwrap().plan().unwrap()]
+        [PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN))
+            .unwrap()
+            .plan()
+            .unwrap()]
     }
 
     #[test]
     fn without_noise_it_is_the_leading_eigenvector_and_with_noise_it_follows_epsilon() {
-        let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
-        let moment = work.frame.moment(&work.round, &records(0, RECORDS, 1).into()).unwrap();
+        let work =
+            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
+        let moment = {
+            let labels = work.round.conditions.labels().unwrap();
+            work.frame.moment(&work.round, &records(0, RECORDS, 1).into(), labels).unwrap()
+        };
         let (values, vectors) = eigen(&moment).unwrap();
         let leading: Vec<f64> = vectors.column(values.imax()).iter().copied().collect();
         let share = work.shares(&leading)[0].unwrap();
@@ -272,7 +286,9 @@ mod tests {
     fn it_needs_its_step_and_noiseless_rehearsals_draw_the_leading_direction() {
         let calibrated = Calibrated::noiseless(&planned(), 1e-6);
         let mut spender = Spender::rehearsal(&calibrated, 0);
-        let work = Box::new(PrivateDirection::new(lineup(), &private(), RECORDS).unwrap());
+        let work = Box::new(
+            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap(),
+        );
         let error = work.finish(&mut spender).unwrap_err().to_string();
         assert!(error.contains("not complete"), "{error}");
         let lines = finished(&private(), &mut spender);
@@ -282,7 +298,8 @@ mod tests {
 
     #[test]
     fn the_outlook_tells_noise_from_a_direction_before_anything_is_drawn() {
-        let mut work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
+        let mut work =
+            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
         let mut at = |epsilon: f64| {
             let target = Target { epsilon, delta: 1e-6 };
             let calibrated = calibrate(&planned(), target).unwrap();
@@ -304,13 +321,14 @@ mod tests {
         let settings = crate::rank::RankingSettings { batch: 40, ..Default::default() };
         let dimension = records(0, 1, 1).dimension();
         let alone = Lineup::new(&settings, vec![good], (RECORDS, dimension), None, bounds).unwrap();
-        let work = PrivateDirection::new(alone, &private(), RECORDS).unwrap();
+        let work = PrivateDirection::new(alone, &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
         assert!(work.plan().unwrap_err().to_string().contains("fewer than two datasets"));
     }
 
     #[test]
     fn orthogonal_records_attain_the_range_and_nothing_exceeds_it() {
-        let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
+        let work =
+            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
         let planned = work.plan().unwrap().query;
         assert_eq!(planned.kind, QueryKind::Direction);
         let bound = planned.sensitivity;
@@ -319,7 +337,8 @@ mod tests {
             let mut all = records(0, RECORDS, 1);
             all.features.column_mut(5).fill(0.0);
             all.features[(axis, 5)] = size;
-            work.frame.moment(&work.round, &all.into()).unwrap()
+            let labels = work.round.conditions.labels().unwrap();
+            work.frame.moment(&work.round, &all.into(), labels).unwrap()
         };
         let range = |a: &Matrix, b: &Matrix| {
             let (values, _) = eigen(&(a - b)).unwrap();

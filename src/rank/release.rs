@@ -22,6 +22,7 @@ use super::ranking::RankStep;
 use super::records::Supply;
 use super::released::{Disclosed, PrivateRanking, ReleasedLine};
 use super::shared_directions::CommonDirections;
+use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::leading::leading;
@@ -41,6 +42,8 @@ pub struct PrivateTable {
     frames: Vec<CommonDirections>,
     rounds: Vec<PublicRepeat>,
     held: Private<(Supply, Vec<f64>)>,
+    /// Draws the random labels of the private records.
+    order: SecretOrder,
     done: usize,
     n: usize,
 }
@@ -57,7 +60,7 @@ impl PrivateTable {
         mut lineup: Lineup,
         repeats: usize,
         private: &Private<Supply>,
-        private_records: usize,
+        (private_records, order): (usize, SecretOrder),
     ) -> Result<Self> {
         let mut rounds =
             (0..repeats).map(|repeat| lineup.round(repeat)).collect::<Result<Vec<_>>>()?;
@@ -67,7 +70,7 @@ impl PrivateTable {
             round.spans.clear();
         }
         let held = private.map(|data| (data.clone(), Vec::new()));
-        Ok(Self { lineup, frames, rounds, held, done: 0, n: private_records })
+        Ok(Self { lineup, frames, rounds, held, order, done: 0, n: private_records })
     }
 
     fn sizes(&self) -> impl Iterator<Item = usize> {
@@ -159,7 +162,8 @@ impl PrivateRanking for PrivateTable {
         let (round, frame) = (&self.rounds[self.done], &self.frames[self.done]);
         self.held = self.held.try_map(|(data, moments)| {
             let mut moments = moments.clone();
-            moments.extend(pack(&frame.moment(round, data)?));
+            let labels = round.conditions.secret_labels(&self.order)?;
+            moments.extend(pack(&frame.moment(round, data, labels)?));
             Ok((data.clone(), moments))
         })?;
         self.done += 1;
@@ -259,7 +263,8 @@ pub(super) mod tests {
     }
 
     fn table(private: &Private<Supply>) -> Box<PrivateTable> {
-        let mut table = PrivateTable::new(lineup(), 2, private, RECORDS).unwrap();
+        let mut table =
+            PrivateTable::new(lineup(), 2, private, (RECORDS, SecretOrder::KNOWN)).unwrap();
         while !table.step().unwrap().done {}
         Box::new(table)
     }

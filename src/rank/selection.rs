@@ -16,6 +16,7 @@ use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
 use super::records::Supply;
 use super::released::{Disclosed, PrivateRanking};
+use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
 use crate::privacy::{
@@ -41,6 +42,8 @@ pub struct PrivateSelection {
     repeats: usize,
     done: usize,
     private_records: usize,
+    /// Draws the random labels of the private records.
+    order: SecretOrder,
     held: Private<(Supply, Vec<f64>)>,
 }
 
@@ -56,11 +59,11 @@ impl PrivateSelection {
         lineup: Lineup,
         repeats: usize,
         private: &Private<Supply>,
-        private_records: usize,
+        (private_records, order): (usize, SecretOrder),
     ) -> Self {
         let candidates = lineup.candidates().len();
         let held = private.map(|data| (data.clone(), vec![0.0; candidates]));
-        Self { selector, lineup, repeats, done: 0, private_records, held }
+        Self { selector, lineup, repeats, done: 0, private_records, order, held }
     }
 
     fn release(&self) -> Release<Selection> {
@@ -118,7 +121,7 @@ impl PrivateRanking for PrivateSelection {
         let round = self.lineup.round(self.done)?;
         let share = 1.0 / self.repeats as f64;
         self.held = self.held.try_map(|(data, scores)| {
-            let sums = score_sums(&round, data)?;
+            let sums = score_sums(&round, data, &self.order)?;
             let added = scores.iter().zip(sums).map(|(score, sum)| score + share * sum);
             Ok((data.clone(), added.collect()))
         })?;
@@ -132,9 +135,10 @@ impl PrivateRanking for PrivateSelection {
 }
 
 /// Σᵢ fᵢⱼ of one repeat; 0 for a broken candidate.
-fn score_sums(round: &PublicRepeat, records: &Supply) -> Result<Vec<f64>> {
+fn score_sums(round: &PublicRepeat, records: &Supply, order: &SecretOrder) -> Result<Vec<f64>> {
     let mut sums = vec![0.0; round.spans.len()];
-    round.conditions.in_blocks(records, |gradients| {
+    let labels = round.conditions.secret_labels(order)?;
+    round.conditions.in_blocks(records, labels, |gradients| {
         for (sum, span) in sums.iter_mut().zip(&round.spans) {
             if let Some(span) = span {
                 *sum += span.shares(gradients).iter().sum::<f64>();
@@ -196,7 +200,7 @@ mod tests {
         let mut sums = vec![0.0; lineup.candidates().len()];
         for repeat in 0..repeats {
             let round = lineup.round(repeat).unwrap();
-            let added = score_sums(&round, &private.clone().into()).unwrap();
+            let added = score_sums(&round, &private.clone().into(), &SecretOrder::KNOWN).unwrap();
             sums.iter_mut().zip(added).for_each(|(sum, added)| *sum += added / repeats as f64);
         }
         sums
@@ -258,7 +262,8 @@ mod tests {
                 mixed.features.set_column(record, &along(1, 1).features.column(0));
             }
             let private = Private::new(Supply::from(mixed));
-            let mut work = PrivateSelection::new(selector, lineup(), 2, &private, 40);
+            let mut work =
+                PrivateSelection::new(selector, lineup(), 2, &private, (40, SecretOrder::KNOWN));
             let plan = [work.plan().unwrap()];
             assert!(
                 work.draw(&mut Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0)).is_err()
@@ -290,7 +295,13 @@ mod tests {
         let settings = RankingSettings { directions: 1, ..RankingSettings::default() };
         lineup = Lineup::new(&settings, vec![good, broken], (40, DIMENSION), None, BOUNDS).unwrap();
         let private = Private::new(Supply::from(along(0, 40)));
-        let work = PrivateSelection::new(Selector::default(), lineup, 2, &private, 40);
+        let work = PrivateSelection::new(
+            Selector::default(),
+            lineup,
+            2,
+            &private,
+            (40, SecretOrder::KNOWN),
+        );
         assert!(work.plan().unwrap_err().to_string().contains("fewer than two datasets"));
     }
 }

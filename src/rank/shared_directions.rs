@@ -5,7 +5,7 @@
 //! With Cⱼ = QᵀVⱼ for candidate j, tr(CⱼᵀSCⱼ) is the mean share of a private gradient inside its
 //! span.
 
-use super::candidates::PublicRepeat;
+use super::candidates::{PublicRepeat, RandomLabels};
 use super::records::Supply;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -62,11 +62,16 @@ impl CommonDirections {
         summation_error(records + MOST_DIRECTIONS + 16)
     }
 
-    /// S = (1/n)Σ uuᵀ of the gradients of these records.
-    pub fn moment(&self, round: &PublicRepeat, records: &Supply) -> Result<Matrix> {
+    /// S = (1/n)Σ uuᵀ of the gradients of these records, with these random labels.
+    pub fn moment(
+        &self,
+        round: &PublicRepeat,
+        records: &Supply,
+        labels: RandomLabels,
+    ) -> Result<Matrix> {
         let share = 1.0 / records.len() as f64;
         let mut moment = Matrix::zeros(self.size(), self.size());
-        round.conditions.in_blocks(records, |gradients| {
+        round.conditions.in_blocks(records, labels, |gradients| {
             let coordinates = gradients.project(&self.directions);
             let norms = gradients.squared_norms();
             let weights: Vec<f64> = coordinates

@@ -19,7 +19,7 @@ use crate::adapt::labelled::public_shape;
 use crate::adapt::public_predictor::{self, EarlierModel, PublicRows};
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
-use crate::data::table::shuffled;
+use crate::data::table::{seeded, shuffled};
 use crate::data::{
     Dataset, DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords, Table,
     Unit,
@@ -259,7 +259,7 @@ impl Stage {
         let mut owners: Vec<u32> =
             rows.iter().filter_map(|row| self.owners.get(*row)).copied().collect();
         if let Some(unit) = self.unit() {
-            table = persons::by_person(&table, unit, usize::MAX, WithoutUnit::OwnPerson)?;
+            table = persons::by_person(&table, unit, (usize::MAX, WithoutUnit::OwnPerson), None)?;
             // In another order now. Predictors leave persons out instead.
             owners.clear();
         }
@@ -385,7 +385,7 @@ impl Stage {
 
     /// The records of a person that a run would use, in random order.
     fn used(&self, own: &[usize]) -> Vec<usize> {
-        let order = shuffled(own.len(), own.first().map_or(0, |row| *row as u64));
+        let order = shuffled(own.len(), &mut seeded(own.first().map_or(0, |row| *row as u64)));
         order.iter().take(self.private.definition.most_records()).map(|at| own[*at]).collect()
     }
 }

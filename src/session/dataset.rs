@@ -5,16 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rand::rngs::ChaCha20Rng;
+
 use super::features;
 use super::secret::FoundSecret;
 use super::workspace::Workspace;
 use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
+use crate::data::fingerprint::InOrder;
 use crate::data::overlap::Sketch;
 use crate::data::persons;
 use crate::data::read::{self, Overflow, Reading, ReadingProgress, Unwatched, parts};
+use crate::data::table::seeded;
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
-use crate::data::{Missing, missing};
+use crate::data::{Missing, RowChoice, Sample, SecretOrder, missing};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
 use crate::privacy::{Ledger, Private, Secret};
@@ -49,8 +53,26 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// The secret of its record in the ledger; private datasets only.
     pub secret: Option<Secret>,
+    /// The order of its rows; private datasets only.
+    pub order: Option<OrderOfRows>,
     /// A sketch of its rows, for comparison with other datasets; made on demand.
     sketch: OnceLock<Sketch>,
+}
+
+/// The order of private rows in their file, after its filter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrderOfRows {
+    /// The key of every random choice among them.
+    pub choices: SecretOrder,
+    /// A keyed name for these rows in this order.
+    pub name: String,
+}
+
+impl OrderOfRows {
+    fn of(table: &Table, secret: &Secret) -> Self {
+        let rows = InOrder { rows: table.view, order: table.order };
+        Self { choices: secret.order_of(&rows), name: secret.name_in_order(&rows) }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +130,26 @@ impl Loaded {
         format!("{} {what}", self.rows)
     }
 
+    /// A private dataset whose random choices everybody can compute, for runs that protect nothing
+    /// because their noise is known; `None` for a public one.
+    pub fn in_known_order(&self) -> Option<Self> {
+        let LoadedRecords::Private(records) = &self.records else { return None };
+        let order = self.order.clone();
+        Some(Self {
+            reading: self.reading,
+            definition: self.definition.clone(),
+            rows: self.rows,
+            columns: self.columns.clone(),
+            records: LoadedRecords::Private(records.share()),
+            record: self.record.clone(),
+            parts: self.parts.clone(),
+            warnings: self.warnings.clone(),
+            secret: self.secret.clone(),
+            order: order.map(|order| OrderOfRows { choices: SecretOrder::KNOWN, ..order }),
+            sketch: self.sketch.clone(),
+        })
+    }
+
     /// Sets the number of records for the ledger, where it is not public.
     pub fn set_rows_on_record(&mut self, rows: u64) {
         self.record.iter_mut().chain(&mut self.parts).for_each(|record| record.rows = rows);
@@ -157,7 +199,13 @@ pub fn load_watched(
     let (whole, parts) = reader.read_all(&definition.source)?;
     let progress = reader.progress;
     let mut warnings = whole.remarks.clone();
-    let table = chosen_rows(definition, whole, &mut warnings)?;
+    let private = definition.role == Role::Private;
+    // A public dataset is compared with private ones later, if at all. Only if a network replaces
+    // the contents of the file would this be too late.
+    let found = (private || definition.extract.is_some()).then(|| workspace.secret());
+    let found = found.transpose()?;
+    let secret = found.as_ref().map(|found| &found.secret).filter(|_| private);
+    let (table, order) = chosen_rows(definition, whole, secret, &mut warnings)?;
     let about = definition.units.keys().chain(definition.notes.keys());
     let unit = definition.unit.iter().flat_map(Unit::columns);
     for column in definition.label.iter().chain(about).chain(unit) {
@@ -173,7 +221,6 @@ pub fn load_watched(
         ));
     }
     let content = table.content;
-    let private = definition.role == Role::Private;
     let mut names = table.names.iter();
     if let (true, None, Some(name)) =
         (private, &definition.unit, names.find(|name| persons::seems_to_name_persons(name)))
@@ -184,10 +231,6 @@ pub fn load_watched(
              one person together"
         ));
     }
-    // A public dataset is compared with private ones later, if at all. Only if a network replaces
-    // the contents of the file would this be too late.
-    let found = (private || definition.extract.is_some()).then(|| workspace.secret());
-    let found = found.transpose()?;
     let sketch = found.as_ref().map(|found| Sketch::of(&table, &found.secret.overlap_key()));
     let table = match definition.extract.as_ref().zip(found.as_ref()) {
         Some((extraction, found)) => {
@@ -195,24 +238,28 @@ pub fn load_watched(
         }
         None => table,
     };
-    let table = match (definition.records, found.as_ref()) {
-        (Some(records), Some(found)) => {
+    let choices = order.as_ref().map(|order| &order.choices);
+    let table = match (definition.records, choices) {
+        (Some(records), Some(choices)) => {
             warnings.push(format!(
                 "'{}' counts as {records} records: how many there are stays private",
                 definition.name
             ));
-            table.of_size(records, found.secret.order_of(&fingerprint))?
+            table.of_size(records, choices.generator(RowChoice::Size, 0))?
         }
         _ => table,
     };
     let table = match definition.unit.as_ref().filter(|_| private) {
         Some(unit) => {
-            persons::by_person(&table, unit, definition.most_records(), definition.without_unit)?
+            let kept = (definition.most_records(), definition.without_unit);
+            persons::by_person(&table, unit, kept, choices)?
         }
         None => table,
     };
     let table = match definition.sample {
-        Some(sample) if table.persons.is_some() => table.sample_of_persons(sample)?,
+        Some(sample) if table.persons.is_some() => {
+            table.sample_of_persons(sample.rows, generator_of(sample, choices))?
+        }
         _ => table,
     };
     let columns = column_kinds(&table);
@@ -262,17 +309,28 @@ pub fn load_watched(
         parts: parts_on_record,
         warnings,
         secret: found.filter(|_| private).map(|found| found.secret),
+        order,
         sketch: sketch.map_or_else(OnceLock::new, OnceLock::from),
     })
 }
 
+/// The generator of a sample: of private rows it is secret.
+fn generator_of(sample: Sample, choices: Option<&SecretOrder>) -> ChaCha20Rng {
+    choices.map_or_else(
+        || seeded(sample.seed),
+        |choices| choices.generator(RowChoice::Sample, sample.seed),
+    )
+}
+
 /// The rows that a definition selects: filtered, sampled, and, for public data, without incomplete
-/// ones if these are dropped.
+/// ones if these are dropped. With the order of private rows before any of them was chosen at
+/// random.
 fn chosen_rows(
     definition: &DatasetDefinition,
     whole: Table,
+    secret: Option<&Secret>,
     warnings: &mut Vec<String>,
-) -> Result<Table> {
+) -> Result<(Table, Option<OrderOfRows>)> {
     let mut table = whole.apart_for(definition)?;
     if let Some(filter) = &definition.filter {
         let filter = Filter::parse(filter)?;
@@ -281,21 +339,23 @@ fn chosen_rows(
             Role::Private => filter.apply_to_private(&table)?,
         };
     }
+    let order = secret.map(|secret| OrderOfRows::of(&table, secret));
     // For persons the sample is taken later, when the owners of the rows are known.
     let of_persons = definition.unit.is_some() && definition.role == Role::Private;
     if let Some(sample) = definition.sample.filter(|_| !of_persons) {
-        table = table.sample(sample.rows, sample.seed)?;
+        let choices = order.as_ref().map(|order| &order.choices);
+        table = table.sample(sample.rows, generator_of(sample, choices))?;
     }
     let mut table = table.renamed(&definition.rename)?;
     if definition.missing != Missing::Drop {
-        return Ok(table);
+        return Ok((table, order));
     }
     if definition.role == Role::Private {
         warnings.push(format!(
             "incomplete records of '{}' count as empty ones: their number stays private",
             definition.name
         ));
-        return Ok(table);
+        return Ok((table, order));
     }
     let complete = missing::complete_rows(&table, definition)?;
     let dropped = table.rows() - complete.len();
@@ -312,7 +372,7 @@ fn chosen_rows(
         ));
         table = table.select(&complete)?;
     }
-    Ok(table)
+    Ok((table, order))
 }
 
 /// One file (or other origin) that a dataset's rows come from.

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use super::demo;
 use super::preferences::UserDirectories;
 use super::resumption;
+use super::rows_of_run;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::files::{self, step};
@@ -21,10 +22,11 @@ use crate::privacy::ledger::{Book, Ledger, RunId, RunState, is_torn_note};
 const OLD: Duration = Duration::from_hours(1);
 
 /// The files of a directory in which nothing has happened yet, with their largest lengths.
-const OF_A_BEGINNING: [(&str, u64); 6] = [
+const OF_A_BEGINNING: [(&str, u64); 7] = [
     ("run.ron", u64::MAX),
     ("process", u64::MAX),
     (resumption::FILE, u64::MAX),
+    (rows_of_run::FILE, u64::MAX),
     (resumption::TRANSCRIPT, Transcript::EMPTY),
     ("events.jsonl", 0),
     ("curator.jsonl", 0),

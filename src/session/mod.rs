@@ -16,6 +16,7 @@
 //! | [`ranking`] | the session's settings for ranking its public datasets |
 //! | [`run_directory`] | the files that a run writes |
 //! | [`resumption`] | the files by which a run can be resumed |
+//! | [`rows_of_run`] | the private rows of a run and their order |
 //! | [`sweep`] | the directory of a sweep: grants, claims, results |
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | the predictions of a model on disk for the rows of a table |
@@ -65,6 +66,7 @@ pub mod ranking;
 pub mod ranking_record;
 pub mod report;
 pub mod resumption;
+pub mod rows_of_run;
 pub mod run_directory;
 pub mod run_steps;
 pub mod secret;

@@ -41,6 +41,10 @@ pub struct Origin {
     pub session: String,
     /// The private records.
     pub private: DatasetRecord,
+    /// The keyed name of the private rows in their order. Earlier versions, which chose rows by
+    /// their place with a public seed, did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Fingerprints of the public datasets, by name.
     pub public: BTreeMap<String, String>,
     /// Whether the watch was sealed when it started.
@@ -54,7 +58,10 @@ impl Origin {
     /// The origin of a run of the one plan in the file `session` on these datasets.
     pub fn of(session: &Path, datasets: &[&Loaded], sealed: bool) -> Result<Self> {
         let session = std::fs::read(session).map_err(|error| Error::io("read", session, &error))?;
-        let private = datasets.iter().find_map(|loaded| loaded.record.clone());
+        let private = datasets.iter().find(|loaded| loaded.record.is_some());
+        let order = private.and_then(|private| private.order.as_ref());
+        let order = order.map(|order| order.name.clone());
+        let private = private.and_then(|private| private.record.clone());
         let private =
             private.ok_or_else(|| Error::failed("the private dataset of the run is not loaded"))?;
         let public = datasets.iter().filter(|loaded| loaded.record.is_none()).map(|loaded| {
@@ -66,6 +73,7 @@ impl Origin {
             steps: adapt::STEPS_VERSION,
             session: sha256(&session),
             private: private.without_sketch(),
+            order,
             public: public.collect(),
             sealed,
             insecure_noise_seed: None,
@@ -139,6 +147,26 @@ impl Origin {
                 &format!("the private dataset '{}' was changed", self.private.name),
                 "bring its file back as it was: noise that was released belongs to those records",
             );
+        }
+        match &self.order {
+            None => {
+                return Err(Error::refused(
+                    "it was begun by an earlier version of halflight, which chose the held-out \
+                     rows in another way",
+                )
+                .cure("resume it with the release that started it, or settle it and run again"));
+            }
+            order if *order != now.order => {
+                return differs(
+                    &format!(
+                        "the rows of the private dataset '{}' were reordered",
+                        self.private.name
+                    ),
+                    "bring its file back as it was: by the order of its rows the run knows which \
+                     of them it holds out",
+                );
+            }
+            Some(_) => {}
         }
         match self.public.iter().find(|(name, known)| now.public.get(*name) != Some(*known)) {
             Some((name, _)) => differs(
@@ -270,6 +298,7 @@ mod tests {
             steps: 1,
             session: "s".to_owned(),
             private: record,
+            order: Some("o".to_owned()),
             public: BTreeMap::from([("theirs".to_owned(), "f".to_owned())]),
             sealed: false,
             insecure_noise_seed: None,
@@ -282,6 +311,9 @@ mod tests {
         then.check(&then).unwrap();
         let moved = DatasetRecord { origin: "/b.csv".to_owned(), ..then.private.clone() };
         then.check(&Origin { private: moved, sealed: true, ..then.clone() }).unwrap();
+        let old = Origin { order: None, ..then.clone() };
+        let error = old.check(&then).unwrap_err().to_string();
+        assert!(error.contains("an earlier version"), "{error}");
         let other = |content: &str, rows| DatasetRecord {
             content: content.to_owned(),
             rows,
@@ -293,6 +325,7 @@ mod tests {
             (Origin { session: "t".to_owned(), ..then.clone() }, "run.ron was changed"),
             (Origin { private: other("d", 10), ..then.clone() }, "private dataset 'ours'"),
             (Origin { private: other("c", 11), ..then.clone() }, "private dataset 'ours'"),
+            (Origin { order: Some("p".to_owned()), ..then.clone() }, "'ours' were reordered"),
             (Origin { public: BTreeMap::new(), ..then.clone() }, "public dataset 'theirs'"),
         ] {
             let error = then.check(&now).unwrap_err().to_string();

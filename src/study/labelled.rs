@@ -23,7 +23,7 @@ use crate::adapt::labelled::weighted::learner::signs;
 use crate::adapt::unlabelled::moment::bounded_moment;
 use crate::data::column::Column;
 use crate::data::filter::Filter;
-use crate::data::table::shuffled;
+use crate::data::table::{seeded, shuffled};
 use crate::data::{
     self, Columns, Dataset, DatasetDefinition, Preparation, PreparationSettings, Role, Source, Task,
 };
@@ -446,7 +446,7 @@ impl LabelledProblem {
         } else {
             (0..all.rows()).chain((all.rows()..private).map(again)).collect()
         };
-        let chosen = shuffled(self.source.rows(), seed);
+        let chosen = shuffled(self.source.rows(), &mut seeded(seed));
         let source = self.source.select(&chosen[..public.min(chosen.len())])?;
         let public = preparation.apply(&source, "public", true)?.into();
         Self::split_of(preparation, public, (all.select(&rows)?, judges))

@@ -14,7 +14,7 @@ use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow}
 use crate::adapt::Value;
 use crate::adapt::labelled::public_shape;
 use crate::data::persons::{WithoutUnit, by_person};
-use crate::data::table::shuffled;
+use crate::data::table::{seeded, shuffled};
 use crate::data::{Dataset, Persons, Preparation, Table, Unit};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -253,17 +253,17 @@ impl UnitCase {
         seed: u64,
     ) -> Result<Split> {
         let unit = Unit::parse(self.unit).ok_or_else(|| Error::failed("a unit has no column"))?;
-        let table = by_person(&problem.target, &unit, self.most, WithoutUnit::OwnPerson)?;
+        let table = by_person(&problem.target, &unit, (self.most, WithoutUnit::OwnPerson), None)?;
         let table = if self.few { with_few_records(table, seed)? } else { table };
         let persons =
             table.persons.clone().ok_or_else(|| Error::failed("the table names no persons"))?;
-        let mut order = shuffled(persons.count(), seed);
+        let mut order = shuffled(persons.count(), &mut seeded(seed));
         let judging = order.split_off(persons.count() / 2);
         order.sort_unstable();
         let (rows, own) = persons.chosen(&order);
         let mut private = preparation.apply(&table.select(&rows)?, "private", true)?;
         private.persons = Some(Arc::new(own));
-        let source = by_person(&problem.source, &unit, usize::MAX, WithoutUnit::OwnPerson)?;
+        let source = by_person(&problem.source, &unit, (usize::MAX, WithoutUnit::OwnPerson), None)?;
         let source = if self.few { with_few_records(source, seed)? } else { source };
         let public = preparation.apply(&source, "public", true)?;
         let judges = table.select(&persons.chosen(&judging).0)?;
@@ -281,7 +281,7 @@ impl UnitCase {
 fn with_few_records(table: Table, seed: u64) -> Result<Table> {
     let Some(persons) = &table.persons else { return Ok(table) };
     let mut most = vec![0; persons.count()];
-    for (rank, person) in shuffled(persons.count(), seed).into_iter().enumerate() {
+    for (rank, person) in shuffled(persons.count(), &mut seeded(seed)).into_iter().enumerate() {
         most[person] = persons.count() / (rank + 1);
     }
     // Records of a person stand in random order.

@@ -25,26 +25,47 @@ pub fn shell() -> Command {
     command
 }
 
+/// Every byte of the tests' secret.
+pub const SECRET: u8 = 0x5e;
+
 /// A secret that several users of a test share, each with a configuration of their own.
 pub fn secret() -> PathBuf {
-    static SECRET: OnceLock<PathBuf> = OnceLock::new();
-    SECRET
-        .get_or_init(|| {
-            let path = home().with_file_name(format!("secret-{}", std::process::id()));
-            std::fs::write(&path, "5e".repeat(32)).unwrap();
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                let owner = std::fs::Permissions::from_mode(0o600);
-                std::fs::set_permissions(&path, owner).unwrap();
-            }
-            path
-        })
-        .clone()
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let path = home().with_file_name(format!("secret-{}", std::process::id()));
+        write_secret(&path);
+        path
+    })
+    .clone()
+}
+
+fn write_secret(path: &Path) {
+    std::fs::write(path, format!("{SECRET:02x}").repeat(32)).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+}
+
+/// The secret of the configuration is always the same: which private rows a run holds out depends
+/// on it, and no test may fail by chance.
+fn configured() {
+    static DONE: OnceLock<()> = OnceLock::new();
+    DONE.get_or_init(|| {
+        let folder = home().join("config/halflight");
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("secret");
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if text.trim() != format!("{SECRET:02x}").repeat(32) {
+            write_secret(&path);
+        }
+    });
 }
 
 /// Keeps a command that starts the program away from the user's own files.
 pub fn apart(command: &mut Command) -> &mut Command {
+    configured();
     command.env("XDG_CONFIG_HOME", home().join("config"));
     command.env("XDG_STATE_HOME", home().join("state"))
 }

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use halflight::data::Table;
+use halflight::data::fingerprint::InOrder;
+use halflight::data::table::seeded;
+use halflight::data::{RowChoice, Table, csv};
+use halflight::privacy::Secret;
 use serde_json::Value;
 
 use crate::{program, schema};
@@ -98,14 +101,19 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(number).collect()
 }
 
-/// The rows that a run holds out, by the rule that is kept for ever.
-fn held_out(rows: usize, purpose: u64) -> Vec<usize> {
-    let seed = SEED.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(purpose);
-    Table::split_rows(rows, HOLDOUT, seed).unwrap().1
+/// The rows of a table that a run holds out, by the rule that is kept for ever: public ones by the
+/// plan's seed, private ones by the user's secret.
+fn held_out(table: &Path) -> Vec<usize> {
+    let table = csv::read(table).unwrap();
+    let generator = if table.origin.ends_with("there.csv") {
+        seeded(SEED.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    } else {
+        let rows = InOrder { rows: table.view, order: table.order };
+        let secret = Secret::new([program::SECRET; 32], Path::new("secret"));
+        secret.order_of(&rows).generator(RowChoice::HeldOut, SEED)
+    };
+    Table::split_rows(table.rows(), HOLDOUT, generator).unwrap().1
 }
-
-const OF_PUBLIC: u64 = 0;
-const OF_PRIVATE: u64 = 1;
 
 /// Private features are kept in single precision.
 fn nearly_agree(one: &Value, other: f64) {
@@ -163,11 +171,11 @@ fn the_mean_absolute_error_is_that_of_the_predictions() {
     let told = place.json(&["run", "s.ron", "--json", "--include-curator"]);
     let run = &told["runs"][0];
     let folder = run["directory"].as_str().unwrap();
-    let errors = |table: &str, rows: usize, purpose: u64| {
+    let errors = |table: &str, rows: usize| {
         let columns = place.predicted(folder, table, "y")["columns"].clone();
         let (answers, labels) = (numbers(&columns["prediction"]), numbers(&columns["y"]));
         assert_eq!(answers.len(), rows);
-        let held = held_out(rows, purpose);
+        let held = held_out(&place.at().join(table));
         let of = |value: &dyn Fn(f64) -> f64| {
             let sum = held.iter().map(|row| value(answers[*row] - labels[*row])).sum::<f64>();
             sum / held.len() as f64
@@ -175,13 +183,13 @@ fn the_mean_absolute_error_is_that_of_the_predictions() {
         (of(&|error| error * error).sqrt(), of(&f64::abs))
     };
     let public = &run["public_measures"]["model"];
-    let (rmse, absolute) = errors("there.csv", 200, OF_PUBLIC);
+    let (rmse, absolute) = errors("there.csv", 200);
     agree(&public["rmse"], rmse);
     agree(&public["mean_absolute_error"], absolute);
     assert_eq!(run["public_rmse"]["model"], public["rmse"]);
     assert!(public.get("auc").is_none() && public.get("balanced_accuracy").is_none(), "{public}");
     let exact = &run["curator_only_private_measures"];
-    let (rmse, absolute) = errors("here.csv", 150, OF_PRIVATE);
+    let (rmse, absolute) = errors("here.csv", 150);
     nearly_agree(&exact["model"]["rmse"], rmse);
     nearly_agree(&exact["model"]["mean_absolute_error"], absolute);
     for whose in ["source_only", "target_only"] {
@@ -218,11 +226,11 @@ fn of_two_classes_balanced_accuracy_and_auc_are_those_of_the_predictions() {
     let told = place.json(&["run", "s.ron", "--json", "--include-curator"]);
     let run = &told["runs"][0];
     let folder = run["directory"].as_str().unwrap();
-    let measured = |table: &str, rows: usize, purpose: u64| {
+    let measured = |table: &str, rows: usize| {
         let columns = place.predicted(folder, table, "kind")["columns"].clone();
         let chances = numbers(&columns["probability_yes"]);
         assert_eq!(chances.len(), rows);
-        let held = held_out(rows, purpose);
+        let held = held_out(&place.at().join(table));
         let of = |class: &str| -> Vec<usize> {
             held.iter().copied().filter(|row| columns["kind"][*row] == class).collect()
         };
@@ -247,10 +255,9 @@ fn of_two_classes_balanced_accuracy_and_auc_are_those_of_the_predictions() {
         (wrong, balanced, won / (no.len() * yes.len()) as f64)
     };
     let exact = &run["curator_only_private_measures"];
-    for (told, table, rows, purpose) in [
-        (&run["public_measures"]["model"], "there.csv", 200, OF_PUBLIC),
-        (&exact["model"], "here.csv", 150, OF_PRIVATE),
-    ] {
+    for (told, table, rows, purpose) in
+        [(&run["public_measures"]["model"], "there.csv", 200), (&exact["model"], "here.csv", 150)]
+    {
         let (wrong, balanced, auc) = measured(table, rows, purpose);
         agree(&told["error_rate"], wrong);
         agree(&told["balanced_accuracy"], balanced);

@@ -14,7 +14,7 @@ use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
 use super::records::{self, FileRecord, FileRecords, RecordBlock, not_utf8};
 use crate::data::column::{CellWindow, Column, finite, is_missing};
-use crate::data::fingerprint::{Fingerprint, Names};
+use crate::data::fingerprint::{InOrder, Names};
 use crate::data::lines::RowLines;
 use crate::data::missing::lacks_value;
 use crate::data::numbers::Numbers;
@@ -194,7 +194,7 @@ struct CsvPiece {
     /// The bytes of the cells so far.
     bytes: u64,
     /// The fingerprint of these rows.
-    content: Fingerprint,
+    content: InOrder,
     /// Whether some cells were read as numbers at first.
     reread: bool,
 }
@@ -208,7 +208,7 @@ impl Default for CsvPiece {
             room: 0,
             room_in_bytes: 0,
             bytes: 0,
-            content: Fingerprint::EMPTY,
+            content: InOrder::EMPTY,
             reread: false,
         }
     }
@@ -589,7 +589,7 @@ impl<'a> CsvFile<'_, 'a> {
                 whole.append(&texts)?;
             }
         }
-        all.content = all.content.plus(piece.content);
+        all.content = all.content.then(piece.content);
         all.lines.append(&piece.lines);
         Ok(())
     }
@@ -803,7 +803,8 @@ mod tests {
             }
             assert_eq!((a[late].as_str(), b[late].as_str()), ("x", "y"));
             assert!(numbers(&table, "c").iter().all(|&one| one == 1.0));
-            assert_eq!(table.content, Fingerprint::of(&table.names, &table.columns));
+            let known = InOrder::of(&table.names, &table.columns);
+            assert_eq!((table.content, table.order), (known.rows, known.order));
             assert!(table.lines.iter().zip(2..).all(|(line, expected)| line == expected));
         }
     }

@@ -261,7 +261,7 @@ mod tests {
         }
         let twice = |table: &Table| Table::concat(&[table, table]).unwrap();
         assert!(twice(&memory) == twice(&disk) && twice(&disk).space().is_some());
-        let more = |table: &Table| table.of_size(9500, [3; 32]).unwrap();
+        let more = |table: &Table| table.of_size(9500, crate::data::table::seeded(3)).unwrap();
         assert!(more(&memory).columns == more(&disk).columns);
         let apart = |table: Table| table.apart_into(&["x[3]".to_owned()]).unwrap().columns;
         assert!(apart(memory) == apart(disk));

@@ -37,7 +37,7 @@ use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
 use crate::adapt::{self, Companion, PublicPredictor, Run, Step};
-use crate::data::{HeldOut, PublicData};
+use crate::data::{HeldOut, PublicData, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
 use crate::evaluation::tally::Kind;
@@ -313,7 +313,7 @@ impl ChoiceJob {
 
         let asked = self.plans[0].evaluation.unwrap_or_default();
         let asked = Evaluation { pay: Pay::Covered, ..asked };
-        let rows = private.rows - first.assembly.problem.shape.private_records;
+        let rows = Table::holdout_rows(private.rows, first.plan.holdout);
         let classes = first.assembly.problem.shape.classes.len();
         let alone = public_alone(&first.assembly.problem, &first.plan.method);
         let comparable = alone.is_some();
@@ -406,7 +406,8 @@ impl ChoiceJob {
         noise_seed: u64,
         tell: &mut dyn FnMut(ChoiceMoment),
     ) -> Result<Chosen> {
-        self.launch(NoiseSource::Seeded(noise_seed), tell)
+        let known = Self { datasets: job::in_known_order(&self.datasets), ..self.clone() };
+        known.launch(NoiseSource::Seeded(noise_seed), tell)
     }
 
     fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {

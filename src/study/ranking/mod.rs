@@ -27,6 +27,7 @@ use rand::rngs::ChaCha20Rng;
 use super::grid::{Grid, GridTask, Harvest};
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::Dataset;
+use crate::data::SecretOrder;
 use crate::error::Result;
 use crate::numeric::Vector;
 use crate::privacy::accountant::calibrate;
@@ -275,11 +276,13 @@ impl RankingStudy {
         let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
         let selector = way.unwrap_or_default();
         let scored = lineup(candidates.clone())?;
-        let mut selection = PrivateSelection::new(selector, scored, repeats, &private, records);
+        // The data of a study are public: nothing is hidden.
+        let known = (records, SecretOrder::KNOWN);
+        let mut selection = PrivateSelection::new(selector, scored, repeats, &private, known);
         while !selection.step()?.done {}
         let noiseless = crate::privacy::Calibrated::noiseless(&[selection.plan()?], 1e-6);
         let winner = selection.draw(&mut Spender::rehearsal(&noiseless, 0))?;
-        let mut direction = PrivateDirection::new(lineup(candidates)?, &private, records)?;
+        let mut direction = PrivateDirection::new(lineup(candidates)?, &private, known)?;
         direction.step()?;
         let plan = if way.is_some() { selection.plan() } else { direction.plan() }?;
         let calibrated = calibrate(&[plan], Target { epsilon, delta: 1e-6 })?;
