@@ -28,6 +28,7 @@
 pub mod adapt;
 pub mod audit;
 pub mod bibliography;
+mod blind;
 pub mod cli;
 pub mod clock;
 pub mod data;

@@ -374,7 +374,7 @@ impl<'a> Parts<'a> {
             definition.task = private.definition.task;
         }
         let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-        overlap::refuse_rows(private, publics)?;
+        overlap::refuse_rows(private, publics, None)?;
         definition = resolved(&definition, tables[0])?;
         if *foreign {
             forget_own_label(&mut definition, own);

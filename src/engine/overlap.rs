@@ -20,15 +20,19 @@ pub(super) fn refuse_private_rows(
     workspace: &Workspace,
     watch: &Watch,
 ) -> Result<Vec<String>> {
-    refuse_rows(private, publics)?;
+    refuse_rows(private, publics, Some(watch))?;
     check(private, publics, workspace, watch)
 }
 
 /// Refuses public data that contain a row of this private dataset, whatever the ledger knows.
-pub(super) fn refuse_rows(private: &Loaded, publics: &[&Loaded]) -> Result<()> {
+pub(super) fn refuse_rows(
+    private: &Loaded,
+    publics: &[&Loaded],
+    watch: Option<&Watch>,
+) -> Result<()> {
     let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
     refuse_overlap(private, &tables, &private.definition.name)?;
-    publics.iter().try_for_each(|public| between(private, public, None).map(|_| ()))
+    publics.iter().try_for_each(|public| between(private, public, watch).map(|_| ()))
 }
 
 /// A row on both sides would be used without any protection.
@@ -120,7 +124,7 @@ fn between(private: &Loaded, public: &Loaded, watch: Option<&Watch>) -> Result<O
 /// Whether a public dataset contains a row of a private one, recognised by its place or its
 /// contents.
 pub(super) fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
-    refuse_rows(private, &[public]).is_err()
+    refuse_rows(private, &[public], None).is_err()
 }
 
 /// The same for all accounts of the ledger.

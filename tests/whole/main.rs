@@ -36,6 +36,7 @@ mod larger;
 mod ledger;
 mod ledger_memory;
 mod measures;
+mod neighbours;
 mod overlap;
 mod persons;
 mod pipeline;

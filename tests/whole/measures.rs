@@ -255,10 +255,10 @@ fn of_two_classes_balanced_accuracy_and_auc_are_those_of_the_predictions() {
         (wrong, balanced, won / (no.len() * yes.len()) as f64)
     };
     let exact = &run["curator_only_private_measures"];
-    for (told, table, rows, purpose) in
+    for (told, table, rows) in
         [(&run["public_measures"]["model"], "there.csv", 200), (&exact["model"], "here.csv", 150)]
     {
-        let (wrong, balanced, auc) = measured(table, rows, purpose);
+        let (wrong, balanced, auc) = measured(table, rows);
         agree(&told["error_rate"], wrong);
         agree(&told["balanced_accuracy"], balanced);
         agree(&told["auc"], auc);

@@ -14,6 +14,7 @@ use super::private::Watch;
 use super::release::{Release, ReleaseKind};
 use super::tape::{Departure, Draw, Tape};
 use super::transcript::Transcript;
+use crate::blind::is_blind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::faults::{Fault, planted};
 use open_runs::SharedRun;
@@ -347,7 +348,10 @@ impl Spender {
         query: impl FnOnce(&mut Self) -> Result<MechanismInput>,
     ) -> Result<MechanismInput> {
         self.announce(index)?;
-        let query = query(self)?;
+        let mut query = query(self)?;
+        if is_blind() {
+            query.exact.fill(0.0);
+        }
         // The error does not tell how many it computed instead, because this may depend on the
         // data.
         if query.exact.len() as u64 != planned {

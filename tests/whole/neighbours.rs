@@ -1,0 +1,468 @@
+//! Neighbouring tables, whose records may be anywhere in the file, through whole commands.
+//!
+//! Mechanisms are blind here (`src/blind.rs`): nothing that they release depends on the private
+//! records. So everything that somebody else may see has to be the same for two neighbours, byte
+//! for byte: results, files, their names and lengths, errors, exit codes. Only times and random
+//! names are covered first.
+//!
+//! `HALFLIGHT_HARNESS=long` compares every command on every pair of neighbours; otherwise each
+//! command sees some of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use halflight::adapt;
+
+use crate::program;
+
+const PRIVATE: usize = 150;
+
+/// A table: its lines without the header.
+type Lines = Vec<String>;
+
+/// Records in the order of their label, as exports often are. No two of different shifts are alike.
+fn lines(count: usize, shift: usize) -> Lines {
+    let mut rows: Vec<(f64, String)> = (0..count)
+        .map(|i| {
+            let a = ((i * 37 + 11 * shift) % 101) as f64 / 10.0 + shift as f64 / 1000.0;
+            let b = ((i * 53 + 7 * shift) % 89) as f64 / 10.0;
+            let y = (3.0 * a - b + ((i * 29 + shift) % 17) as f64).round() / 2.0;
+            let class = u8::from(a > b);
+            let kind = ["red", "green", "blue"][i % 3];
+            (y, format!("p{shift}x{},{a},{b},{kind},{y},{class}", i / 3))
+        })
+        .collect();
+    rows.sort_by(|one, other| one.0.total_cmp(&other.0));
+    rows.into_iter().map(|(_, line)| line).collect()
+}
+
+fn csv(lines: &[String]) -> String {
+    let mut text = "who,a,b,kind,y,class\n".to_owned();
+    for line in lines {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// Tables that differ from `all` in one record, or in the records of one person.
+fn neighbours(all: &Lines, public: &Lines, persons: bool) -> Vec<(&'static str, Lines)> {
+    let with = |change: &dyn Fn(&mut Lines)| {
+        let mut lines = all.clone();
+        change(&mut lines);
+        lines
+    };
+    let elsewhere = "pnew,9.9,0.1,red,99,1".to_owned();
+    if persons {
+        let first = all[0].split(',').next().unwrap().to_owned();
+        let own = |line: &String| line.starts_with(&format!("{first},"));
+        return vec![
+            (
+                "another person, with one record at the end",
+                with(&|lines| {
+                    lines.retain(|line| !own(line));
+                    lines.push(elsewhere.clone());
+                }),
+            ),
+            (
+                "another person, with many records in the middle",
+                with(&|lines| {
+                    lines.retain(|line| !own(line));
+                    for i in 0..40 {
+                        let at = (i * 2) % lines.len();
+                        lines.insert(at, format!("pnew,{},0.5,blue,{},0", i % 7, i % 5));
+                    }
+                }),
+            ),
+            (
+                "a person without a usable record",
+                with(&|lines| {
+                    lines.retain(|line| !own(line));
+                    lines.insert(3, "pnew,?,?,?,?,?".to_owned());
+                }),
+            ),
+        ];
+    }
+    vec![
+        (
+            "the first record becomes one at the end",
+            with(&|lines| {
+                lines.remove(0);
+                lines.push(elsewhere.clone());
+            }),
+        ),
+        (
+            "the last record becomes one at the beginning",
+            with(&|lines| {
+                lines.pop();
+                lines.insert(0, "pnew,0.1,8.0,green,-40,0".to_owned());
+            }),
+        ),
+        ("a record of words", with(&|lines| lines[40] = "one,two,three,four,five,six".to_owned())),
+        ("a record with too few cells", with(&|lines| lines[41] = "p1,3".to_owned())),
+        (
+            "a record with too many cells",
+            with(&|lines| lines[2] = "p1,3,1,red,2,1,7,7,7".to_owned()),
+        ),
+        ("an open quotation mark", with(&|lines| lines[7] = "\"p1,3,1,red,2,1".to_owned())),
+        (
+            "a long and huge record",
+            with(&|lines| {
+                lines[11] = format!("p1,1e300,-1e300,{},1e308,1", "x".repeat(5000));
+            }),
+        ),
+        ("an empty record", with(&|lines| lines[12] = ",,,,,".to_owned())),
+        ("a copy of another record", with(&|lines| lines[30] = lines[31].clone())),
+        ("a public record", with(&|lines| lines[50] = public[5].clone())),
+        ("all records in another order", with(&|lines| lines.reverse())),
+    ]
+}
+
+/// One folder for all tables, for files name each other by their paths.
+struct Place {
+    top: tempfile::TempDir,
+    unit: &'static str,
+}
+
+/// What others may see, by name.
+type Seen = BTreeMap<String, Vec<u8>>;
+
+impl Place {
+    fn new(unit: &'static str) -> Self {
+        Self { top: tempfile::tempdir().unwrap(), unit }
+    }
+
+    fn at(&self) -> PathBuf {
+        self.top.path().join("work")
+    }
+
+    /// A new workspace with this private table and a session with this plan.
+    fn lay(&self, private: &Lines, plans: &str) {
+        let at = self.at();
+        let _ = fs::remove_dir_all(&at);
+        let _ = fs::remove_dir_all(self.top.path().join("config/halflight/ledgers"));
+        fs::create_dir_all(&at).unwrap();
+        let write = |name: &str, text: &str| fs::write(at.join(name), text).unwrap();
+        write("ours.csv", &csv(private));
+        write("theirs.csv", &csv(&lines(150, 3)));
+        write("others.csv", &csv(&lines(150, 4)));
+        write("test.csv", &csv(&lines(100, 7)));
+        let y = "label: \"y\", columns: only([\"a\", \"b\", \"kind\"])";
+        let class = "label: \"class\", task: classification, classes: [\"0\", \"1\"], \
+                     columns: only([\"a\", \"b\"])";
+        let mut datasets = String::new();
+        let budgets = ["ours", "ours_k", "test", "test_k"]
+            .map(|name| format!("\"{name}\": (epsilon: 50.0, delta: 1e-3),"))
+            .concat();
+        for (kind, about) in [("", y), ("_k", class)] {
+            let unit = self.unit;
+            let _ = write!(
+                datasets,
+                "(name: \"ours{kind}\", role: private, source: file(\"ours.csv\"), {about}{unit}),
+                 (name: \"test{kind}\", role: private, source: file(\"test.csv\"), {about}{unit}),
+                 (name: \"theirs{kind}\", role: public, source: file(\"theirs.csv\"), {about}),
+                 (name: \"others{kind}\", role: public, source: file(\"others.csv\"), {about}),"
+            );
+        }
+        write(
+            "s.ron",
+            &format!(
+                "(version: 1, datasets: [{datasets}], plans: [{plans}],
+                  budgets: {{{budgets}}},
+                  ranking: (private: \"ours\", public: [\"theirs\", \"others\"], 
+                    settings: (repeats: 2, batch: 40)))"
+            ),
+        );
+        write("ranking.ron", &fs::read_to_string(at.join("s.ron")).unwrap());
+    }
+
+    fn call(&self, arguments: &[&str]) -> Output {
+        let mut command = program::halflight();
+        command.args(arguments).current_dir(self.at()).env("HALFLIGHT_BLIND", "1");
+        command.env("XDG_CONFIG_HOME", self.top.path().join("config"));
+        command.env("HALFLIGHT_SECRET_FILE", program::secret());
+        command.env("TZ", "UTC");
+        command.output().unwrap()
+    }
+
+    /// Calls a command; all that it prints is seen.
+    fn seen(&self, seen: &mut Seen, arguments: &[&str]) -> Output {
+        let output = self.call(arguments);
+        let name = covered(&self.at(), arguments.join(" ").as_bytes());
+        let name = String::from_utf8_lossy(&name).into_owned();
+        seen.insert(format!("{name}: exit code"), format!("{:?}", output.status.code()).into());
+        seen.insert(format!("{name}: output"), covered(&self.at(), &output.stdout));
+        seen.insert(format!("{name}: messages"), covered(&self.at(), &output.stderr));
+        output
+    }
+
+    /// The files in a folder that may be handed on.
+    fn files(&self, seen: &mut Seen, folder: &Path, what: &str) {
+        let mut entries: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().map(|it| it.unwrap().path()).collect();
+        entries.sort();
+        for path in entries {
+            if path.is_dir() {
+                self.files(seen, &path, what);
+                continue;
+            }
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            let name = String::from_utf8_lossy(&covered(&self.at(), name.as_bytes())).into_owned();
+            let bytes = fs::read(&path).unwrap();
+            let permissions = fs::metadata(&path).unwrap().permissions();
+            seen.insert(format!("{what}/{name}"), covered(&self.at(), &bytes));
+            seen.insert(format!("{what}/{name}: permissions"), format!("{permissions:?}").into());
+        }
+    }
+
+    /// A run with this plan, and everything that can be made of it for others.
+    fn run(&self, seen: &mut Seen) {
+        let output = self.seen(seen, &["run", "s.ron", "--sealed", "--json"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for run in self.runs() {
+            self.made_of(seen, &run);
+        }
+    }
+
+    /// The run directories, in the order of their names.
+    fn runs(&self) -> Vec<String> {
+        let folder = fs::read_dir(self.at().join(".halflight/runs"));
+        let runs = folder.into_iter().flatten().map(|it| it.unwrap().path());
+        let mut runs: Vec<String> = runs.map(|path| path.display().to_string()).collect();
+        runs.sort();
+        runs
+    }
+
+    fn made_of(&self, seen: &mut Seen, run: &str) {
+        self.seen(seen, &["share", run, "--into", "out", "--json"]);
+        self.files(seen, &self.at().join("out"), "shared");
+        self.seen(seen, &["report", run, "-o", "r.html", "--csv", "r.csv", "--force"]);
+        self.seen(seen, &["export", run, "-o", "m.onnx", "--force"]);
+        self.seen(seen, &["predict", run, "theirs.csv", "--public", "-o", "p.csv", "--force"]);
+        for file in ["r.html", "r.csv", "m.onnx", "p.csv"] {
+            let bytes = fs::read(self.at().join(file)).unwrap_or_default();
+            seen.insert(file.to_owned(), covered(&self.at(), &bytes));
+        }
+        let certificate = format!("{run}/certificate.json");
+        self.seen(seen, &["verify", &certificate]);
+        let _ = fs::remove_dir_all(self.at().join("out"));
+    }
+}
+
+/// Covers what is random or a time: names of runs and accounts, keys, hashes of files that contain
+/// them, and how long something took. Digits stay digits, so lengths stay what they are.
+fn covered(at: &Path, bytes: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return bytes.to_vec() };
+    let text = text.replace(&at.display().to_string(), "DIR");
+    let mut out = String::new();
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let end = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        let digits = |range: std::ops::Range<usize>| {
+            word.get(range).is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let is_run = digits(0..8) && word.get(8..9) == Some("-") && digits(9..15);
+        let is_date = digits(0..4) && word.get(4..5) == Some("-") && digits(5..7);
+        let is_hash = word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_run {
+            out.push_str("RUN");
+            rest = after;
+        } else if is_date {
+            out.push_str("TIME");
+            let clock = |letter: char| !letter.is_ascii_digit() && !":.".contains(letter);
+            let after = after
+                .strip_prefix(' ')
+                .filter(|it| it.starts_with(|c: char| c.is_ascii_digit()))
+                .unwrap_or(after);
+            rest = &after[after.find(clock).unwrap_or(after.len())..];
+            rest = rest.strip_prefix('Z').unwrap_or(rest);
+        } else if is_hash || word.starts_with("acc-") {
+            out.push_str(if is_hash { "HASH" } else { "ACC" });
+            rest = after;
+        } else if let Some(after) = after_duration(rest, out.ends_with("\"seconds\": ")) {
+            out.push_str("DURATION");
+            rest = after;
+        } else {
+            out.push_str(word);
+            let next = after.chars().next().map_or(0, char::len_utf8);
+            out.push_str(&after[..next]);
+            rest = &after[next..];
+        }
+    }
+    out.into_bytes()
+}
+
+/// What follows a duration at the beginning of a text, such as `1.25 s`, or a plain number of
+/// `seconds`.
+fn after_duration(text: &str, seconds: bool) -> Option<&str> {
+    let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let (number, after) = text.split_at(text.find(|it| !is_number(it)).unwrap_or(text.len()));
+    let number = !number.is_empty() && !number.starts_with('.');
+    if seconds {
+        return Some(after).filter(|_| number);
+    }
+    ["\u{a0}s", " s", " ms", " µs", " min"].iter().find_map(|unit| {
+        let after = after.strip_prefix(unit)?;
+        (number && !after.starts_with(|it: char| it.is_alphanumeric())).then_some(after)
+    })
+}
+
+/// The first difference between what is seen of two tables, if there is one.
+fn difference(one: &Seen, other: &Seen) -> Option<String> {
+    let names = |seen: &Seen| seen.keys().cloned().collect::<Vec<_>>();
+    if names(one) != names(other) {
+        let only = |a: &Seen, b: &Seen| -> Vec<String> {
+            a.keys().filter(|name| !b.contains_key(*name)).cloned().collect()
+        };
+        return Some(format!("files: {:?} and {:?}", only(one, other), only(other, one)));
+    }
+    one.iter().zip(other).find(|(a, b)| a != b).map(|((name, a), (_, b))| {
+        let at = a.iter().zip(b).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
+        let near = |bytes: &[u8]| {
+            let from = at.saturating_sub(120);
+            String::from_utf8_lossy(&bytes[from..bytes.len().min(at + 120)]).into_owned()
+        };
+        format!("{name}, byte {at} of {} and {}:\n  {}\n  {}", a.len(), b.len(), near(a), near(b))
+    })
+}
+
+fn is_long() -> bool {
+    std::env::var("HALFLIGHT_HARNESS").is_ok_and(|it| it == "long")
+}
+
+/// Compares what `look` sees of a table with what it sees of its neighbours: of all of them in the
+/// long form, otherwise of every `stride`th from `first` on.
+fn compare(
+    unit: &'static str,
+    plans: &str,
+    (first, stride): (usize, usize),
+    look: &dyn Fn(&Place, &mut Seen),
+) {
+    let place = Place::new(unit);
+    let (base, public) = (lines(PRIVATE, 1), lines(150, 3));
+    let see = |table: &Lines| {
+        let mut seen = Seen::new();
+        place.lay(table, plans);
+        look(&place, &mut seen);
+        seen
+    };
+    let everybody = see(&base);
+    assert!(everybody.values().any(|it| !it.is_empty()));
+    for (number, (name, table)) in neighbours(&base, &public, !unit.is_empty()).iter().enumerate() {
+        if !is_long() && number % stride != first % stride {
+            continue;
+        }
+        if let Some(found) = difference(&everybody, &see(table)) {
+            panic!("{name}: others can tell ({plans})\n{found}");
+        }
+    }
+}
+
+const PERSONS: &str = ", unit: \"who\", most_records: 4";
+
+fn plan(name: &str, method: &str, kind: &str, more: &str) -> String {
+    format!(
+        "(name: \"{name}\", method: \"{method}\", private: \"ours{kind}\",
+          public: [\"theirs{kind}\"], target: (epsilon: 1.0, delta: 1e-4){more}),"
+    )
+}
+
+#[test]
+fn a_run_of_any_method_shows_others_nothing_but_its_releases() {
+    for (number, method) in adapt::methods().iter().enumerate() {
+        let spec = method.spec();
+        let kind = if spec.task == halflight::data::Task::Classification { "_k" } else { "" };
+        let scored = method.covers_scores() && spec.needs_private_labels;
+        let score = if scored { ", evaluation: ()" } else { "" };
+        let plans = plan("p", spec.id, kind, &format!(", holdout: 0.3{score}"));
+        compare("", &plans, (number, 6), &Place::run);
+        let plans = plan("p", spec.id, kind, &format!(", holdout: 0.5{score}"));
+        compare(PERSONS, &plans, (number, 3), &Place::run);
+    }
+}
+
+#[test]
+fn a_part_of_the_records_a_sample_and_a_hidden_number_show_others_nothing() {
+    let plans = plan("p", "target_only", "", ", holdout: 0.3, private_records: 40, evaluation: ()");
+    compare("", &plans, (0, 4), &Place::run);
+    let plans = plan("p", "target_only", "", ", holdout: 0.3, evaluation: ()");
+    compare(", sample: (rows: 120)", &plans, (1, 4), &Place::run);
+    compare(", records: 180", &plans, (2, 4), &Place::run);
+    let plans = plan("p", "target_only", "", ", holdout: 0.5, private_records: 21");
+    compare(", unit: \"who\", sample: (rows: 44)", &plans, (1, 3), &Place::run);
+}
+
+#[test]
+fn private_rankings_show_others_nothing_but_their_releases() {
+    let mechanisms = ["errors", "permute-and-flip", "exponential", "table", "direction"];
+    for (number, mechanism) in mechanisms.iter().enumerate() {
+        let look = |place: &Place, seen: &mut Seen| {
+            let mut arguments = vec!["rank", "s.ron", "--private", "1", "--delta", "1e-4"];
+            arguments.extend(["--mechanism", mechanism, "--json"]);
+            let output = place.call(&arguments);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            // In an open view, messages are for the curator alone.
+            seen.insert("ranking".to_owned(), covered(&place.at(), &output.stdout));
+            place.files(seen, &place.at().join(".halflight/rankings"), "rankings");
+            place.run(seen);
+        };
+        let plans = plan("p", "target_only", "", "");
+        compare("", &plans, (number, 5), &look);
+        compare(PERSONS, &plans, (number, 3), &look);
+    }
+}
+
+#[test]
+fn scores_choices_counts_and_sweeps_show_others_nothing_but_their_releases() {
+    let scores = |place: &Place, seen: &mut Seen| {
+        place.run(seen);
+        let run = place.runs().remove(0);
+        for data in [&[][..], &["s.ron", "--dataset", "test"]] {
+            let mut arguments = vec!["score", &run];
+            arguments.extend(data);
+            arguments.extend(["--epsilon", "1", "--largest-error", "50", "--json"]);
+            let output = place.seen(seen, &arguments);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    };
+    let plans = plan("p", "target_only", "", ", holdout: 0.3, private_records: 40");
+    compare("", &plans, (0, 4), &scores);
+    let plans = plan("p", "target_only", "", ", holdout: 0.5");
+    compare(PERSONS, &plans, (0, 3), &scores);
+
+    for (number, way) in ["all", "repeats"].iter().enumerate() {
+        let choices = |place: &Place, seen: &mut Seen| {
+            let asked = ["choose", "s.ron", "--epsilon", "2", "--delta", "1e-4", "--way", way];
+            let output = place.call(&[&asked[..], &["--json"]].concat());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            seen.insert("choice".to_owned(), covered(&place.at(), &output.stdout));
+            let run = place.runs().remove(0);
+            place.made_of(seen, &run);
+        };
+        let plans = ["target_only", "public_shape"]
+            .map(|method| plan(method, method, "", ", holdout: 0.3, private_records: 40"));
+        compare("", &plans.concat(), (number, 5), &choices);
+    }
+
+    let counts = |place: &Place, seen: &mut Seen| {
+        let count = ["data", "count", "s.ron", "--dataset", "ours", "--epsilon", "1", "--json"];
+        let output = place.call(&count);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        seen.insert("count".to_owned(), covered(&place.at(), &output.stdout));
+    };
+    compare("", "", (3, 5), &counts);
+
+    let sweeps = |place: &Place, seen: &mut Seen| {
+        let asked = ["sweep", "s.ron", "--over", "epsilon=0.5,1", "--sealed", "--json"];
+        let output = place.seen(seen, &asked);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for run in place.runs() {
+            place.made_of(seen, &run);
+        }
+    };
+    compare("", &plan("p", "target_only", "", ", holdout: 0.3"), (4, 5), &sweeps);
+}
