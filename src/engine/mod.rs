@@ -65,6 +65,8 @@ mod steps;
 mod steward;
 pub mod sweep;
 pub mod timing;
+#[cfg(test)]
+mod unordered;
 
 pub use assembly::Assembly;
 pub use control::Control;

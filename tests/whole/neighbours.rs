@@ -466,3 +466,97 @@ fn scores_choices_counts_and_sweeps_show_others_nothing_but_their_releases() {
     };
     compare("", &plan("p", "target_only", "", ", holdout: 0.3"), (4, 5), &sweeps);
 }
+
+/// What `halflight` says when it refuses, after nothing was spent.
+fn refused(place: &Place, arguments: &[&str], expected: &str) {
+    let ledger = || fs::read_to_string(place.at().join(".halflight/ledger.jsonl")).ok();
+    let before = ledger();
+    let output = place.call(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+    assert!(said.contains(expected), "{arguments:?}: {said}");
+    assert!(output.stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(ledger(), before, "{arguments:?}: something was written");
+}
+
+/// A candidate that was dropped because of private rows would tell who they are.
+#[test]
+fn a_ranking_with_private_rows_in_a_public_file_is_refused_as_a_whole() {
+    let plans = plan("p", "target_only", "", "");
+    let base = lines(PRIVATE, 1);
+    let public = lines(150, 3);
+    let mut shared = base.clone();
+    shared.splice(0..60, public[..60].iter().cloned());
+    let ranked = |place: &Place, more: &[&str], expected: &str| {
+        for mechanism in ["errors", "permute-and-flip", "exponential", "table", "direction"] {
+            let mut asked = vec!["rank", "s.ron", "--private", "1", "--delta", "1e-4"];
+            asked.extend(["--mechanism", mechanism]);
+            asked.extend(more);
+            refused(place, &asked, expected);
+        }
+        refused(place, &["rank", "s.ron"], expected);
+        assert!(!place.at().join(".halflight/rankings").exists());
+    };
+    // Many rows of another file.
+    let place = Place::new("");
+    place.lay(&shared, &plans);
+    ranked(&place, &[], "holds rows that are private in 'ours'");
+    // One person.
+    let place = Place::new(PERSONS);
+    let mut one = base.clone();
+    let name = public[9].split(',').next().unwrap();
+    one[77] = format!("{name},1,2,red,3,0");
+    place.lay(&one, &plans);
+    ranked(&place, &["--json"], "somebody in 'ours' has records among the public rows too");
+    // One row of the same file, by filters.
+    let place = Place::new("");
+    place.lay(&base, &plans);
+    let session = fs::read_to_string(place.at().join("s.ron")).unwrap();
+    let session = session
+        .replace(
+            "role: private, source: file(\"ours.csv\")",
+            "role: private, source: file(\"ours.csv\"), filter: \"a >= 1\"",
+        )
+        .replace("file(\"theirs.csv\")", "file(\"ours.csv\"), filter: \"a <= 1.001\"");
+    fs::write(place.at().join("s.ron"), session).unwrap();
+    ranked(&place, &[], "is among the public rows, too");
+}
+
+/// The rows that a run held out are known by the rows, their order and the secret.
+#[test]
+fn a_score_of_held_out_records_needs_the_rows_of_the_run_in_their_order() {
+    let place = Place::new("");
+    let base = lines(PRIVATE, 1);
+    place.lay(&base, &plan("p", "target_only", "", ", holdout: 0.3"));
+    assert!(place.call(&["run", "s.ron"]).status.success());
+    let run = place.runs().remove(0);
+    let score = ["score", &run, "--epsilon", "1", "--largest-error", "50"];
+    let with = |lines: &Lines| fs::write(place.at().join("ours.csv"), csv(lines)).unwrap();
+    let mut appended = base.clone();
+    appended.extend(lines(20, 9));
+    let mut reordered = base.clone();
+    reordered.swap(0, 140);
+    for other in [&appended, &reordered] {
+        with(other);
+        refused(&place, &score, "does not have the rows of the run any more");
+    }
+    with(&base);
+    let told = place.call(&score);
+    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.status.success() && said.contains("45 private records"), "{said}");
+    // An earlier version kept no such note.
+    fs::remove_file(Path::new(&run).join("rows.json")).unwrap();
+    refused(&place, &score, "nothing in the run's directory says which rows");
+}
+
+/// Records that neither train nor are held out judge nothing.
+#[test]
+fn a_choice_among_plans_of_a_part_of_the_records_judges_by_those_held_out() {
+    let place = Place::new("");
+    let plans = ["target_only", "public_shape"]
+        .map(|method| plan(method, method, "", ", holdout: 0.2, private_records: 40"));
+    place.lay(&lines(PRIVATE, 1), &plans.concat());
+    let output = place.call(&["choose", "s.ron", "--epsilon", "2", "--delta", "1e-4", "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["score"]["records"], 30, "{told:#}");
+}
