@@ -48,6 +48,13 @@ pub trait Method: Sync {
         false
     }
 
+    /// Whether it releases a number for each private record. Then the records are in a secret random
+    /// order (see [`crate::data::secret_order`]): in the order of the file, a record that is
+    /// elsewhere would move the numbers of many others.
+    fn releases_each_record(&self) -> bool {
+        false
+    }
+
     /// Whether it uses public records alone: it releases nothing, and its runs spend nothing.
     fn is_public_only(&self) -> bool {
         false

@@ -90,6 +90,16 @@ fn with(data: &Dataset, at: usize, kind: usize) -> Dataset {
     data
 }
 
+/// The records (or persons) `from`..`to` in the reverse order, the others where they were; with the
+/// former place of each.
+pub(super) fn reversed(data: &Dataset, from: usize, to: usize) -> (Dataset, Vec<usize>) {
+    let mut order: Vec<usize> = (0..data.protected()).collect();
+    order[from..to].reverse();
+    let Some(persons) = &data.persons else { return (data.select(&order), order) };
+    let (rows, persons) = persons.chosen(&order);
+    (Dataset { persons: Some(Arc::new(persons)), ..data.select(&rows) }, order)
+}
+
 /// The same number of entirely different records.
 pub(super) fn others(data: &Dataset) -> Dataset {
     let mut others = data.clone();

@@ -5,11 +5,14 @@
 //! are neighbours under replace-one; each of them and the one that leaves the record blank are
 //! neighbours under zero-out. All other output must be the same to the last bit in all of them, and
 //! on entirely different records, too. Any difference has leaked past the mechanisms.
+//!
+//! Neighbours are unordered: the other record may be anywhere. So the first run is also repeated
+//! with the records in another order, and nothing may change but the rounding of sums.
 
 use serde::Serialize;
 
-use super::neighbours::{NULL, others, variants};
-use super::subject::{Played, Subject};
+use super::neighbours::{NULL, others, reversed, variants};
+use super::subject::{HELD_OUT, Played, Subject};
 use crate::error::Result;
 use crate::numeric::Matrix;
 use crate::numeric::eigen::eigenvalues;
@@ -19,6 +22,10 @@ use crate::privacy::tape::{Departure, Draw};
 
 /// Rounding of the comparison itself.
 const ROUNDING: f64 = 1e-9;
+
+/// The most that another order of the records may change, relative to the sensitivity: the rounding
+/// of sums.
+const OF_ORDER: f64 = 1e-6;
 
 /// The largest change of one release.
 #[derive(Debug, Clone, Serialize)]
@@ -56,7 +63,11 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
     let blank = play(&hostile[NULL], vec![at])?;
     let other = play(&others(&subject.private), Vec::new())?;
 
-    for run in played.iter().chain([&blank, &other]) {
+    let turned = in_another_order(subject, &first)?;
+    // Sums of numbers that belong to single records are rounded in another order then.
+    let of_each = (0..events.len()).any(|event| subject.is_of_each_record(event));
+    let in_another_order = (!of_each).then_some(&turned);
+    for run in played.iter().chain([&blank, &other]).chain(in_another_order) {
         if run.told != first.told {
             findings.push("what is told besides the releases follows the private data".to_owned());
             break;
@@ -66,6 +77,15 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
     if let Some(draw) = every.find(|draw| draw.overreached) {
         let label = &events[draw.event].label;
         findings.push(format!("{label}: the mechanism had to clip what the method gave"));
+    }
+
+    for (a, b) in first.draws.iter().zip(&turned.draws) {
+        let event = &events[a.event];
+        let moved = change(event, &a.exact, &b.exact);
+        if moved.is_nan() || moved > OF_ORDER {
+            findings.push(format!("{}: it follows the order of the records", event.label));
+            break;
+        }
     }
 
     let mut moved: Vec<Moved> = events
@@ -98,6 +118,34 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
         }
     }
     Ok(moved)
+}
+
+/// The first run again with the records in another order, and its draws as they would be in the
+/// first order. Records that are held out stay held out, and samples have the same records.
+fn in_another_order(subject: &Subject, first: &Played) -> Result<Played> {
+    let (data, all) = (&subject.private, subject.private.protected());
+    let side = if subject.is_scored() { HELD_OUT.min(all / 2) } else { 0 };
+    let (data, order) = reversed(data, side, all - side);
+    // To reverse twice changes nothing, so this leads there and back.
+    let turn = |draw: &mut Draw| {
+        draw.members.iter_mut().for_each(|member| *member = order[*member]);
+        draw.members.sort_unstable();
+        if subject.is_of_each_record(draw.event) {
+            let start = subject.first_in_training();
+            for values in [&mut draw.exact, &mut draw.released] {
+                let before = values.clone();
+                for (at, value) in values.iter_mut().enumerate() {
+                    *value = before[order[at + start] - start];
+                }
+            }
+        }
+    };
+    let mut before = first.draws.clone();
+    before.iter_mut().for_each(turn);
+    let history = Departure { before: Some(before), ..Departure::default() };
+    let mut turned = subject.play(subject.bounded(data), 1, history)?;
+    turned.draws.iter_mut().for_each(turn);
+    Ok(turned)
 }
 
 /// The change of a query, relative to its announced sensitivity.

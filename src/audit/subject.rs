@@ -27,7 +27,7 @@ const FEATURES: usize = 4;
 /// The most records of a person, if persons are audited.
 const MOST_RECORDS: usize = 4;
 /// The number of held-out private records, if a score is audited.
-const HELD_OUT: usize = 20;
+pub(super) const HELD_OUT: usize = 20;
 /// The number of steps for methods where it can be chosen.
 const STEPS: u64 = 6;
 
@@ -179,6 +179,24 @@ impl Subject {
         }
         let exceeds = spender.exceeds_its_plan();
         Ok(Played { draws: spender.into_draws(), told, exceeds })
+    }
+
+    /// Whether this event releases a number for each private record (or person).
+    pub(super) fn is_of_each_record(&self, event: usize) -> bool {
+        let all = self.problem.shape.private_records as u64;
+        self.method.releases_each_record()
+            && self.calibrated.events[event].mechanism.query.size == all
+    }
+
+    /// The first record that trains.
+    pub(super) fn first_in_training(&self) -> usize {
+        let at_first = matches!(self.score, Some((_, End::First)));
+        if at_first { HELD_OUT } else { 0 }
+    }
+
+    /// Whether records at one end are held out for a score.
+    pub(super) fn is_scored(&self) -> bool {
+        self.score.is_some()
     }
 
     /// The records as after preparation.

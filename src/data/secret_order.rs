@@ -37,6 +37,8 @@ pub enum RowChoice {
     HeldOut,
     /// Which of the others train, if the plan states how many.
     Training,
+    /// The order of the rows that train, for methods that release a number for each.
+    Places,
     /// Random labels of rows in a private ranking.
     Labels,
 }

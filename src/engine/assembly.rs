@@ -15,7 +15,7 @@ use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of,
 };
 use crate::data::selection::{resolved, used_columns};
-use crate::data::table::seeded;
+use crate::data::table::{seeded, shuffled};
 use crate::data::{
     Bounded, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation, PublicData,
     RowChoice, SecretOrder, Table, Task, Unit,
@@ -155,6 +155,12 @@ pub fn assemble(
             Some(count) => Table::some_of(&train, count, part),
             None => train,
         };
+        let train = if method.releases_each_record() {
+            let mut places = order.generator(RowChoice::Places, plan.seed);
+            shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect()
+        } else {
+            train
+        };
         let tests = problem.shape.private_labels && !holdout.is_empty();
         let holdout = tests.then_some(holdout);
         let by_person = private.definition.unit.is_some();
@@ -213,6 +219,7 @@ pub fn propose(
         predictor: plan.public_predictor.clone(),
         earlier: earlier.clone(),
         wide: method.takes_wide_features(),
+        in_places: method.releases_each_record(),
         foreign: *foreign,
         with_label: method.spec().needs_private_labels,
     };

@@ -41,6 +41,8 @@ pub(super) struct PlanSource {
     /// The public predictor, and its finished model.
     pub predictor: PublicPredictor,
     pub earlier: Option<SavedModel>,
+    /// Whether the private records are in a random order.
+    pub in_places: bool,
     /// Whether the method itself bounds its features of a record.
     pub wide: bool,
     /// Whether the public records lack the label of the private ones.

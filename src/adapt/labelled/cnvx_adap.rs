@@ -154,6 +154,10 @@ impl Method for CnvxAdap {
         Some(MOST_FEATURES)
     }
 
+    fn releases_each_record(&self) -> bool {
+        true
+    }
+
     fn adds_up_persons(&self) -> bool {
         true
     }

@@ -163,6 +163,10 @@ impl Method for NcnvxAdap {
         Some(MOST_FEATURES)
     }
 
+    fn releases_each_record(&self) -> bool {
+        true
+    }
+
     fn adds_up_persons(&self) -> bool {
         true
     }
