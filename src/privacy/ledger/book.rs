@@ -290,7 +290,7 @@ impl Book {
             }
             Entry::Budget { account, budget } => {
                 let index = self.place(&account)?;
-                self.accounts[index].budget = Some(budget);
+                self.accounts[index].set_budget(time, budget);
             }
             Entry::Grant(grant) => {
                 let index = self.place(&grant.account)?;
@@ -392,6 +392,9 @@ impl Book {
             former: Vec::new(),
             datasets,
             budget: None,
+            replaced: None,
+            of_session: Vec::new(),
+            raised: Vec::new(),
             runs: Vec::new(),
             unprotected: Vec::new(),
             gaps,

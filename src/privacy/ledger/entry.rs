@@ -54,6 +54,11 @@ impl Budget {
     pub const fn new(epsilon: f64, delta: f64) -> Self {
         Self { epsilon, delta, allow_large_delta: false }
     }
+
+    /// Whether whatever fits into it also fits into the other one.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.epsilon <= other.epsilon && self.delta <= other.delta
+    }
 }
 
 /// The text for a known seed in ledgers of the first version, which had no field for it.
