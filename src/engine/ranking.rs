@@ -18,6 +18,7 @@ use std::time::Duration;
 use super::assembly::shared_classes;
 use super::control::Control;
 use super::launch::{OpenAccount, new_run_id, open_account};
+use super::look;
 use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
 use super::steps::panic_message;
@@ -191,7 +192,8 @@ fn curator(
     }
     let mut ledger = job.workspace.ledger()?;
     let account = private.register(&mut ledger)?;
-    ledger.record_unprotected(&account, UNPROTECTED)?;
+    drop(ledger);
+    look::note(private, &job.workspace, UNPROTECTED)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
     let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
     tell(RankingMoment::Begun { total: ranking.total(), remarks: about.remarks.clone() });

@@ -50,6 +50,12 @@ impl Book {
         self.account(&id)
     }
 
+    /// Every account that has records of this dataset.
+    pub fn find_all(&self, dataset: &DatasetRecord) -> Vec<&Account> {
+        let related = self.related(dataset).into_iter();
+        related.filter_map(|(id, _)| self.account(&id)).collect()
+    }
+
     /// The account in which exactly this dataset was registered, and its rows if they are known.
     pub fn account_of(&self, dataset: &DatasetRecord) -> Option<&Account> {
         self.accounts.iter().find(|account| {

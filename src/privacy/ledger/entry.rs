@@ -103,6 +103,11 @@ impl DatasetRecord {
         (&self.content, &self.view) == (&other.content, &other.view)
     }
 
+    /// Whether its records may be secret: those that come with the program are not.
+    pub fn is_secret(&self) -> bool {
+        !self.origin.starts_with("builtin:")
+    }
+
     /// Whether it was made by a version without a secret.
     pub fn is_plain(&self) -> bool {
         is_plain(&self.content) || is_plain(&self.view)
