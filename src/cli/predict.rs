@@ -83,7 +83,7 @@ pub struct Predict {
 }
 
 /// The ledger's note for a score.
-const SCORED: &str = "unprotected look: exact score of a model on the records";
+const SCORED: &str = "unprotected look: exact score of a model on rows that may be these records";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum DecisionRule {

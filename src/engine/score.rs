@@ -64,6 +64,19 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
     }
     let path = path.display().to_string();
     let like = session.dataset(&theirs)?.clone();
+    if like.records.is_some() {
+        // The number of the run's own records says nothing about this file, and a score of all its
+        // rows would tell how many they are.
+        return Err(Error::refused(format!(
+            "'{theirs}' hides how many records it has, and a score on this file would tell how many \
+             it has"
+        ))
+        .at(file.display().to_string())
+        .cure(
+            "put the file into a session as a private dataset with a `records` of its own \
+             (`halflight data count` finds one), then: halflight score RUN SESSION --dataset NAME",
+        ));
+    }
     let mut source = like.source.clone();
     match &mut source {
         Source::Delimited { file, .. }
