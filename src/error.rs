@@ -42,6 +42,11 @@ pub enum Action {
     SetBudget {
         account: Option<String>,
     },
+    /// Raise a budget where it is set: in the ledger for this account, in the session, or in both.
+    RaiseBudget {
+        account: Option<String>,
+        in_session: bool,
+    },
     /// Give the account this budget, "ε δ", although its δ is large.
     AllowDelta {
         account: String,

@@ -11,7 +11,7 @@ use super::reading::Watched;
 use super::{further_json, messages, print_json, print_line, print_text};
 use crate::data::read::{self, Format, Overflow, Reading, TableReader};
 use crate::data::{Column, Missing, Source, Table, write};
-use crate::engine::look;
+use crate::engine::look::Look;
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::session::prediction::{PredictionScore, predict};
@@ -83,7 +83,7 @@ pub struct Predict {
 }
 
 /// The ledger's note for a score.
-const SCORED: &str = "unprotected look: exact score of a model on the records";
+const SCORED: &str = "unprotected look: exact score of a model on rows that may be these records";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum DecisionRule {
@@ -189,10 +189,23 @@ impl Predict {
                 Some(width) => Source::Sparse { file, width },
                 None => Source::File(file),
             };
+            let mut look = Self::look(model, self.public)?;
             // Also of rows that are said to be public: the ledger may know better.
-            look::note_file(&self.data, &Workspace::of_session(&self.data)?, source, SCORED)?;
+            look.at_file(&self.data, source)?;
+            look.write()?;
         }
         self.of_table(model, table, self.public)
+    }
+
+    /// The look that an exact score is.
+    fn look(model: &SavedModel, public: bool) -> Result<Look<'static>> {
+        let folder = std::path::absolute(model.path.parent().unwrap_or(Path::new(".")))
+            .map_err(|error| Error::io("find the model", &model.path, &error))?;
+        let mut look = Look::new(SCORED, &[&Workspace::of(&folder)?])?;
+        if !public {
+            look.by_model(&folder)?;
+        }
+        Ok(look)
     }
 
     /// Exact predictions of private records need an open watch, like every number for the curator
@@ -212,7 +225,9 @@ impl Predict {
             messages::tell(format_args!("note: {warning}"));
         }
         if self.score {
-            look::note(&loaded, &workspace, SCORED)?;
+            let mut look = Self::look(model, loaded.record.is_none())?;
+            look.at(&loaded, &workspace)?;
+            look.write()?;
         }
         match loaded.records {
             LoadedRecords::Public(table) => self.of_table(model, *table, true),

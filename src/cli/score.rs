@@ -90,8 +90,12 @@ impl ScoreCommand {
         }
         let (path, session, dataset) = self.records()?;
         let workspace = Workspace::of_session(&path)?;
-        let records =
-            ScoredRecords { session: &session, workspace: &workspace, dataset: dataset.as_deref() };
+        let records = ScoredRecords {
+            session: &session,
+            workspace: &workspace,
+            dataset: dataset.as_deref(),
+            is_copy: path == self.model.join("run.ron"),
+        };
         let asked = Evaluation {
             pay: Pay::Epsilon(self.epsilon),
             per_class: self.per_class,

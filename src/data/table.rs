@@ -8,13 +8,19 @@ use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, Column};
+use super::column::{Cell, Column, finite};
 use super::fingerprint::{self, Fingerprint, InOrder};
 use super::lines::RowLines;
 use super::names;
 use super::person_rows::Persons;
 use crate::error::{Error, Result};
 use crate::files::scratch::Scratch;
+
+/// Rows whose cells are compared with the name of their column.
+const COMPARED: usize = 100_000;
+/// A name that stands in as many cells of its column is probably a value. One cell alone, such as a
+/// header line that was repeated, decides nothing.
+const OFTEN: usize = 2;
 
 /// The meaning of the numbers in `Table::lines`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,7 +215,26 @@ impl Table {
 
     /// Whether the names of its columns may be the first record of a file without a header.
     pub fn names_seem_a_record(&self) -> bool {
-        names::seem_a_record(&self.names)
+        names::seem_a_record(&self.names) || self.column_named_like_its_values().is_some()
+    }
+
+    /// The first column whose name stands in several of its own cells, among the first rows.
+    pub(super) fn column_named_like_its_values(&self) -> Option<usize> {
+        // Columns that some program only counted are named like many numbers.
+        let numbered = names::seem_a_record(&self.names);
+        let mut columns = self.names.iter().zip(&self.columns);
+        columns.position(|(name, column)| {
+            let number = finite(name).filter(|_| numbered);
+            if number.is_none() && !matches!(column, Column::Text(_)) {
+                return false;
+            }
+            let is_name = |cell: &Cell| match cell {
+                Cell::Text(text) => text == name,
+                Cell::Number(cell) => Some(*cell) == number,
+                Cell::Vector(_) => false,
+            };
+            column.cells().take(COMPARED).filter(is_name).nth(OFTEN - 1).is_some()
+        })
     }
 
     /// The same with numbers for names.

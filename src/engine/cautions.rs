@@ -61,10 +61,10 @@ fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<Str
     if let Some(persons) = &data.persons {
         let several = persons.iter().filter(|own| own.len() > 1).count();
         found.push(match several {
-            0 => {
-                "every private person has one record: protecting persons is protecting records here"
-                    .to_owned()
-            }
+            0 => "every private person has one record: protecting persons is protecting records \
+                 here. If the unit numbers rows and names nobody, the guarantee is for single \
+                 records, although the certificate says persons"
+                .to_owned(),
             _ => format!(
                 "{} private records of {} persons train; {several} of them have more than one",
                 persons.records(),

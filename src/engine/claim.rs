@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::launch::open_budget;
+use super::launch::open_account;
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::Guarantee;
@@ -48,14 +48,9 @@ pub struct Charged {
     /// Its guarantee as counted, at the δ of `total`.
     pub counts: Option<Guarantee>,
     pub budget: Option<Budget>,
+    /// The budget that is exceeded, and the ε spent at its δ. It is spent all the same.
+    pub overspent: Option<(Budget, f64)>,
     pub total: Total,
-}
-
-impl Charged {
-    /// Whether the budget is exceeded. The ε is spent all the same.
-    pub fn is_overspent(&self) -> bool {
-        self.budget.is_some_and(|budget| self.total.epsilon() > budget.epsilon)
-    }
 }
 
 /// Charges all draws in the file so far; `id` is for files whose first line has none.
@@ -90,8 +85,7 @@ pub fn charge(
         }
     };
     let delta = trainer.delta().unwrap_or_default();
-    let mut ledger = workspace.ledger()?;
-    let account = account_of(whose, trainer.unit(), workspace, &mut ledger)?;
+    let (mut ledger, account) = account_of(whose, trainer.unit(), workspace)?;
     let checked = trainer.account();
     let claim = Claim {
         run: claimed_name(&id),
@@ -112,12 +106,17 @@ pub fn charge(
     }?;
     let book = ledger.book()?;
     let gone = || Error::failed(format!("account {} is gone", account.0));
-    let account = book.account(&account).ok_or_else(gone)?;
+    let wish = match whose {
+        Whose::Account(_) => None,
+        Whose::Dataset(session, name) => session.budgets.get(name),
+    };
+    let account = book.account(&account).ok_or_else(gone)?.clone().held_to(wish);
     let at = account.budget.map_or(DELTA, |budget| budget.delta);
     Ok(Charged {
         counts: book.run(&run).map_or(Ok(None), |record| record.spent(at))?,
         account: account.id.clone(),
         budget: account.budget,
+        overspent: account.overspent()?,
         total: account.total(at)?,
         trainer: name,
         run,
@@ -132,10 +131,9 @@ fn account_of(
     whose: Whose<'_>,
     unit: Option<&str>,
     workspace: &Workspace,
-    ledger: &mut Ledger,
-) -> Result<AccountId> {
+) -> Result<(Ledger, AccountId)> {
     let (session, name) = match whose {
-        Whose::Account(id) => return Ok(AccountId(id.to_owned())),
+        Whose::Account(id) => return Ok((workspace.ledger()?, AccountId(id.to_owned()))),
         Whose::Dataset(session, name) => (session, name),
     };
     let private = dataset::load(session.dataset(name)?, workspace)?;
@@ -150,7 +148,6 @@ fn account_of(
         ))
         .cure("the first line names the column under `unit`, where persons are protected"));
     }
-    let account = private.register(ledger)?;
-    open_budget(ledger, &account, session.budgets.get(name))?;
-    Ok(account)
+    let opened = open_account(&private, workspace, session.budgets.get(name))?;
+    Ok((opened.ledger, opened.id))
 }

@@ -7,11 +7,10 @@ use super::course::{Opening, perform, to_be_resumed};
 use super::job::{Job, Moment, Summary, private};
 use super::score::Examinee;
 use crate::error::{Error, Result};
-use crate::privacy::accountant::delta_words;
 use crate::privacy::ledger::{AccountId, Book, Budget, ChargedElsewhere, Grant, RunId};
 use crate::privacy::{Ledger, NoiseSource, Spender};
 use crate::session::certificate;
-use crate::session::{RunDirectory, Workspace, leftovers};
+use crate::session::{Loaded, RunDirectory, Session, Workspace, leftovers};
 
 /// Runs `job` to its end. Errors before the grant spend nothing; everything
 /// later ends in a [`Summary`] whose guarantee counts what was drawn.
@@ -35,13 +34,11 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     job.session.check_plan(&job.plan)?;
     let known = job.check_rows()?;
     let assembly = job.assemble()?;
-    let mut ledger = job.workspace.ledger()?;
-    let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     let wish = job.session.budgets.get(&job.plan.private);
-    open_budget(&mut ledger, &account, wish)?;
+    let opened = open_account(private(&job.plan, &job.datasets)?, &job.workspace, wish)?;
+    let OpenAccount { mut ledger, id: account, other_budget } = opened;
     let before = ledger.book()?;
     let before = before.account(&account);
-    let known_budget = before.and_then(|it| it.budget);
     let elsewhere = before.and_then(|it| ChargedElsewhere::note(&it.elsewhere));
     if assembly.scoring.is_some() {
         refuse_known_records(&assembly, &ledger.book()?, &account)?;
@@ -82,8 +79,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
     let notes = ledger.notice().map(str::to_owned).into_iter();
-    let notes = notes.chain(other_budget(known_budget.as_ref(), wish));
-    let notes = notes.chain(elsewhere).collect();
+    let notes = notes.chain(other_budget).chain(elsewhere).collect();
     let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator)?;
     let opening = Opening {
         run,
@@ -129,30 +125,37 @@ pub(super) fn was_perhaps_granted(workspace: &Workspace, run: &RunId, directory:
     granted
 }
 
-/// Opens an account with the session's budget if the ledger has none.
-pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Budget>) -> Result<()> {
-    let Some(budget) = wish else { return Ok(()) };
-    let book = ledger.book()?;
-    let known = book.accounts.iter().find(|known| known.id == *account);
-    if known.is_some_and(|known| known.budget.is_none()) {
-        ledger.set_budget(account, *budget)?;
-    }
-    Ok(())
+/// The account that something is about to spend from.
+pub(super) struct OpenAccount {
+    /// Grants only what fits into the budget of the ledger and into that of the session.
+    pub ledger: Ledger,
+    pub id: AccountId,
+    /// What to say if the session names another budget than the ledger.
+    pub other_budget: Option<String>,
 }
 
-/// What to say if the session names another budget than the ledger has.
-pub(super) fn other_budget(known: Option<&Budget>, wish: Option<&Budget>) -> Option<String> {
-    let (known, wish) = (known?, wish?);
-    let numbers = |it: &Budget| (it.epsilon, it.delta);
-    let words = |it: &Budget| format!("ε {} at δ {}", it.epsilon, delta_words(it.delta));
-    (numbers(known) != numbers(wish)).then(|| {
-        format!(
-            "the budget in the ledger holds, {}, not that of the session, {}; `halflight ledger \
-             budget` changes it",
-            words(known),
-            words(wish)
-        )
-    })
+/// Opens the account of a private dataset for spending. Everything that spends begins here, so that
+/// the session's budget always counts.
+pub(super) fn open_account(
+    private: &Loaded,
+    workspace: &Workspace,
+    wish: Option<&Budget>,
+) -> Result<OpenAccount> {
+    let mut ledger = workspace.ledger()?;
+    let id = private.register(&mut ledger)?;
+    let other_budget = match wish {
+        Some(wish) => ledger.hold_to(&id, *wish)?,
+        None => None,
+    };
+    Ok(OpenAccount { ledger, id, other_budget })
+}
+
+/// The budget for a private dataset in the copy of a session that a run keeps. It says what held
+/// when the run began, so it only counts where the ledger has no budget yet.
+pub(super) fn budget_in_copy(session: &Session, private: &Loaded, book: &Book) -> Option<Budget> {
+    let account = private.record.as_ref().and_then(|record| book.find(record));
+    let has_one = account.is_some_and(|account| account.budget.is_some());
+    session.budgets.get(&private.definition.name).copied().filter(|_| !has_one)
 }
 
 /// Sortable by time, unique on this machine.

@@ -173,13 +173,15 @@ pub fn how_many_fit(
     with_one: Option<&Guarantee>,
 ) -> Option<u64> {
     let budget = account.budget?;
-    let is_within = |total: &Guarantee| total.epsilon <= budget.epsilon;
+    let limits = account.limits();
     let fits = |runs: u64| {
-        if runs == 1 {
-            return with_one.is_some_and(is_within);
-        }
-        let total = account.spent_with_runs(events, runs, budget.delta).ok().flatten();
-        total.as_ref().is_some_and(is_within)
+        limits.iter().all(|limit| {
+            let total = match with_one.filter(|_| runs == 1 && limit.delta == budget.delta) {
+                Some(known) => Some(known.clone()),
+                None => account.spent_with_runs(events, runs, limit.delta).ok().flatten(),
+            };
+            total.is_some_and(|total| total.epsilon <= limit.epsilon)
+        })
     };
     let (mut fitting, mut too_many) = (0, 1);
     while too_many < MOST_RUNS && fits(too_many) {

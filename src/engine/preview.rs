@@ -13,7 +13,7 @@ use super::prepared::PreparedStore;
 use super::public_alone::is_comparable;
 use super::score::Examinee;
 use super::timing::{RunTime, Stopwatch, TimedPlan};
-use super::{launch, lookup, overlap, rehearse};
+use super::{lookup, overlap, rehearse};
 use crate::adapt::{Plan, ProblemShape};
 use crate::data::Table;
 use crate::error::{Error, Result};
@@ -103,7 +103,7 @@ impl Previewer {
     }
 }
 
-/// The account of a private dataset, with the budget that its first run would set.
+/// The account of a private dataset, held to the budget of the session, as its next run would be.
 pub(super) fn account_of(
     private: &Loaded,
     session: &Session,
@@ -114,9 +114,8 @@ pub(super) fn account_of(
     let record = record.ok_or_else(|| Error::usage(format!("'{name}' is not private")))?;
     let book = workspace.book()?;
     let known = book.find(record).cloned();
-    let mut account = known.unwrap_or_else(|| Account::unopened(record, &book));
-    account.budget = account.budget.or(session.budgets.get(name).copied());
-    Ok(account)
+    let account = known.unwrap_or_else(|| Account::unopened(record, &book));
+    Ok(account.held_to(session.budgets.get(name)))
 }
 
 /// The precision of a score for a part of the budget, if training covers none and none is
@@ -198,8 +197,7 @@ fn timeable(
     };
     let timed = TimedPlan::of(&plan, &proposal, datasets, private);
     let mut warnings = proposal.warnings;
-    let wish = session.budgets.get(&plan.private);
-    warnings.extend(launch::other_budget(account.budget.as_ref(), wish));
+    warnings.extend(account.other_budget());
     warnings.extend(account.gaps().iter().map(Gap::words));
     warnings.extend(account.large_delta().into_iter().chain(account.remarks(&total)));
     let preview = Preview {

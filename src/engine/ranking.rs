@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use super::assembly::shared_classes;
 use super::control::Control;
-use super::launch::{new_run_id, open_budget};
+use super::launch::{OpenAccount, new_run_id, open_account};
+use super::look;
 use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
 use super::steps::panic_message;
@@ -190,7 +191,8 @@ fn curator(
     }
     let mut ledger = job.workspace.ledger()?;
     let account = private.register(&mut ledger)?;
-    ledger.record_unprotected(&account, UNPROTECTED)?;
+    drop(ledger);
+    look::note(private, &job.workspace, UNPROTECTED)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
     let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
     tell(RankingMoment::Begun { total: ranking.total(), remarks: about.remarks.clone() });
@@ -240,10 +242,9 @@ fn privately(
         let about = About::of(work.lineup(), work.remarks());
         return Ok(summary(private, Findings::Nothing, about, true));
     }
-    let mut ledger = job.workspace.ledger()?;
-    let account = private.register(&mut ledger)?;
     let name = &private.definition.name;
-    open_budget(&mut ledger, &account, job.session.budgets.get(name))?;
+    let opened = open_account(private, &job.workspace, job.session.budgets.get(name))?;
+    let OpenAccount { mut ledger, id: account, .. } = opened;
     let run = new_run_id(work.method());
     let grant = Grant {
         run: run.clone(),

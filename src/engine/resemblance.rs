@@ -1,5 +1,6 @@
 //! How close public datasets are to a private one, according to earlier rankings.
 
+use super::look;
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::rank::candidate_line::Mean;
@@ -44,9 +45,8 @@ pub fn exact(
         ))
         .cure("make one first (`halflight rank SESSION`), or leave --include-curator out")
     })?;
-    let mut ledger = workspace.ledger()?;
-    let account = private.register(&mut ledger)?;
-    ledger.record_unprotected(&account, UNPROTECTED)?;
+    private.register(&mut workspace.ledger()?)?;
+    look::note(private, workspace, UNPROTECTED)?;
     Ok(found)
 }
 

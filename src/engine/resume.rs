@@ -148,6 +148,21 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let assembly = job.assemble()?;
     // The run is locked first: nothing in its directory changes before the lock is ours.
     let mut ledger = job.workspace.ledger()?;
+    let book = ledger.book()?;
+    // A budget that was lowered since holds at once, also for draws that were granted before.
+    if let Some(record) = book.run(run)
+        && record.state == RunState::Open
+        && let Some(account) = book.account(&record.grant.account)
+    {
+        account.admit_open_run()?;
+    }
+    // The score of its test dataset spends from another account.
+    let mut session = job.session.clone();
+    let budgets = job.loaded().into_iter().filter_map(|it| {
+        Some((it.definition.name.clone(), launch::budget_in_copy(&job.session, it, &book)?))
+    });
+    session.budgets = budgets.collect();
+    let job = &Job { session, ..job.clone() };
     let unfinished = ledger.resume(run)?;
     if unfinished.grant.events != assembly.calibrated.events {
         return Err(Error::refused("the plan needs other noise than the run was granted")

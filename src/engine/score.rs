@@ -2,6 +2,7 @@
 //! it to their account.
 
 use super::assembly::assemble;
+use super::launch::budget_in_copy;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
@@ -47,6 +48,8 @@ pub struct ScoredRecords<'a> {
     /// All records of this private dataset; without it, those that the only plan of the session
     /// held out of training.
     pub dataset: Option<&'a str>,
+    /// Whether the session is the copy that a run keeps.
+    pub is_copy: bool,
 }
 
 /// The session of the run in `directory` with one more private dataset: this file, read like the
@@ -62,6 +65,19 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
     }
     let path = path.display().to_string();
     let like = session.dataset(&theirs)?.clone();
+    if like.records.is_some() {
+        // The number of the run's own records says nothing about this file, and a score of all its
+        // rows would tell how many they are.
+        return Err(Error::refused(format!(
+            "'{theirs}' hides how many records it has, and a score on this file would tell how many \
+             it has"
+        ))
+        .at(file.display().to_string())
+        .cure(
+            "put the file into a session as a private dataset with a `records` of its own \
+             (`halflight data count` finds one), then: halflight score RUN SESSION --dataset NAME",
+        ));
+    }
     let mut source = like.source.clone();
     match &mut source {
         Source::Delimited { file, .. }
@@ -114,7 +130,11 @@ impl ScoredRecords<'_> {
         let calibrated = by_itself(scoring)?;
         let target = calibrated.target;
         let name = private.definition.name.clone();
-        let budget = self.session.budgets.get(&name).copied();
+        let budget = if self.is_copy {
+            budget_in_copy(self.session, private, &self.workspace.book()?)
+        } else {
+            self.session.budgets.get(&name).copied()
+        };
         let order = Order { workspace: self.workspace, private, budget, method: METHOD, target };
         let paid = order
             .pay(&calibrated, |spender| scoring.draw(holdout, &model.model, scene, spender))?;
@@ -380,7 +400,7 @@ impl Test {
         let publics: Vec<&Loaded> =
             loaded.iter().copied().filter(|it| plan.public.contains(&it.definition.name)).collect();
         super::overlap::refuse_private_rows(test, &publics, workspace, &Watch::sealed())?;
-        let account = account_of(test, session, name, workspace)?;
+        let mut account = account_of(test, session, name, workspace)?;
         let learned = of.lineage.iter().flat_map(|lineage| &lineage.runs);
         let mut learned = learned
             .filter(|run| run.account == account.id || account.former.contains(&run.account));
@@ -394,6 +414,9 @@ impl Test {
         account.check_unit(test.unit().as_deref())?;
         // Both may be in one account.
         let trains = account_of(private, session, &plan.private, workspace)?.id == account.id;
+        if trains {
+            account = account.held_to(session.budgets.get(&plan.private));
+        }
         let run = of.events.iter().filter(|_| trains);
         let events: Vec<Event> = run.chain(&self.calibrated.events).cloned().collect();
         let target = if trains { plan.target } else { self.calibrated.target };

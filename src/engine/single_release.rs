@@ -1,6 +1,6 @@
 //! A single release outside a run: granted, drawn and settled at once.
 
-use super::launch::{new_run_id, open_budget};
+use super::launch::{OpenAccount, new_run_id, open_account};
 use crate::error::Result;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Budget, Grant, RunId, RunOutcome};
@@ -12,7 +12,7 @@ use crate::session::{Loaded, Workspace};
 pub(super) struct Order<'a> {
     pub workspace: &'a Workspace,
     pub private: &'a Loaded,
-    /// The budget for an account that has none.
+    /// The session's budget for it.
     pub budget: Option<Budget>,
     /// Its name in the ledger.
     pub method: &'static str,
@@ -35,9 +35,8 @@ impl Order<'_> {
         calibrated: &Calibrated,
         draw: impl FnOnce(&mut Spender) -> Result<T>,
     ) -> Result<Paid<T>> {
-        let mut ledger = self.workspace.ledger()?;
-        let account = self.private.register(&mut ledger)?;
-        open_budget(&mut ledger, &account, self.budget.as_ref())?;
+        let opened = open_account(self.private, self.workspace, self.budget.as_ref())?;
+        let OpenAccount { mut ledger, id: account, .. } = opened;
         let run = new_run_id(self.method);
         ledger.grant(Grant {
             run: run.clone(),

@@ -40,6 +40,7 @@ pub fn with_keys(error: &Error) -> Error {
             Action::SetBudget { .. } => {
                 "b on the Ledger screen (6), or under `budgets` in the session"
             }
+            Action::RaiseBudget { .. } => "b on the Ledger screen (6)",
             Action::TrustLocks => "outside, with HALFLIGHT_ONE_MACHINE=1",
             Action::DoWithout { .. } => "outside, with `halflight ledger accept`",
             Action::AllowDelta { .. } => "b on the Ledger screen (6), which says how",

@@ -122,16 +122,76 @@ fn no_plan_is_charged_while_another_one_of_the_session_cannot_be_run() {
     assert_eq!(told.matches("  time: ").count(), 1, "{told}");
 }
 
+/// What spends from a session, with an ε for which the larger budget has room.
+const SPENDING: [&[&str]; 6] = [
+    &["run", "session.ron", "--dry-run"],
+    &["run", "session.ron"],
+    &["choose", "session.ron", "--epsilon", "0.9"],
+    &["sweep", "session.ron", "--over", "seed=1", "--into", "sweep"],
+    &["rank", "session.ron", "--private", "0.9"],
+    &["data", "count", "session.ron", "--dataset", "ours", "--epsilon", "0.9"],
+];
+
+#[test]
+fn a_budget_that_is_lowered_in_the_session_holds_for_everything_that_spends() {
+    let directory = workspace();
+    let here = directory.path();
+    // A private ranking needs two public datasets.
+    let public = std::fs::read_to_string(here.join("public.csv")).unwrap();
+    std::fs::write(here.join("more.csv"), public.replacen("\n0", "\n1", 1)).unwrap();
+    edit(
+        here,
+        "(name: \"theirs\"",
+        "(name: \"more\", role: public, source: file(\"more.csv\"), label: \"y\"), \
+         (name: \"theirs\"",
+    );
+    assert!(halflight(here, &["run", "session.ron"]).status.success());
+    let book = || json(&halflight(here, &["ledger", "--json"]))["accounts"][0].clone();
+    let account = book()["account"].as_str().unwrap().to_owned();
+    edit(here, "epsilon: 2.5", "epsilon: 1.2");
+    for (index, command) in SPENDING.iter().enumerate() {
+        let told = halflight(here, command);
+        let said = stderr(&told);
+        assert_eq!(told.status.code(), Some(3), "{command:?}: {said}");
+        assert!(said.contains("ε = 1.2 at δ = 1e-5"), "{command:?}: {said}");
+        assert!(said.contains("under `budgets` in the session"), "{command:?}: {said}");
+        let lowered = book();
+        assert_eq!(lowered["runs"].as_array().unwrap().len(), 1, "{command:?}: {lowered:#}");
+        if index == 0 {
+            assert!(said.contains("the session's budget for account"), "{said}");
+            assert!(stdout(&told).contains("a run writes it there"), "{}", stdout(&told));
+            assert_eq!(lowered["budget"]["epsilon"], 2.5, "a dry run writes nothing");
+            continue;
+        }
+        assert!(said.contains(&format!("`halflight ledger budget {account}")), "{said}");
+        assert_eq!(lowered["budget"]["epsilon"], 1.2, "{command:?}: {lowered:#}");
+        let raised = halflight(here, &["ledger", "budget", &account, "2.5", "1e-5"]);
+        let line = "the budget was raised from ε 1.2 at δ 1e-5 to ε 2.5 at δ 1e-5";
+        assert_eq!(stdout(&raised).matches(line).count(), index, "{}", stdout(&raised));
+        assert_eq!(book()["raised_budgets"].as_array().unwrap().len(), index);
+    }
+    // The budgets differ in δ as well: both hold.
+    edit(here, "epsilon: 1.2, delta: 1e-5", "epsilon: 1.0, delta: 1e-4");
+    let told = halflight(here, &["run", "session.ron"]);
+    let said = stderr(&told);
+    assert!(said.contains("overspend the session's budget for account"), "{said}");
+    assert!(said.contains("ε = 1 at δ = 1e-4"), "{said}");
+    assert_eq!(book()["budget"]["epsilon"], 2.5);
+    edit(here, "epsilon: 1.0, delta: 1e-4", "epsilon: 2.5, delta: 1e-5");
+    let told = halflight(here, &["run", "session.ron"]);
+    assert!(told.status.success(), "{}", stderr(&told));
+}
+
 #[test]
 fn another_budget_in_the_session_is_told_and_another_model_in_a_run_is_refused() {
     let directory = workspace();
     let here = directory.path();
     let first = halflight(here, &["run", "session.ron"]);
     assert!(!stderr(&first).contains("the budget in the ledger holds"), "{}", stderr(&first));
-    edit(here, "epsilon: 2.5", "epsilon: 1.5");
+    edit(here, "epsilon: 2.5", "epsilon: 3.5");
     edit(here, "seed: 3", "seed: 4");
     let second = halflight(here, &["run", "session.ron"]);
-    let note = "the budget in the ledger holds, ε 2.5 at δ 1e-5, not that of the session, ε 1.5";
+    let note = "the budget in the ledger holds, ε 2.5 at δ 1e-5, not that of the session, ε 3.5";
     assert!(second.status.success() && stderr(&second).contains(note), "{}", stderr(&second));
     let mut runs: Vec<_> = std::fs::read_dir(here.join(".halflight/runs"))
         .unwrap()

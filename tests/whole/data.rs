@@ -419,6 +419,32 @@ fn inspect_does_not_show_a_first_record_as_names() {
     assert!(stdout(&public).contains("miller"));
 }
 
+#[test]
+fn words_of_a_first_record_are_no_names_of_a_private_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let rows = "miller,hiv,high\nsmith,flu,low\njones,hiv,high\nbrown,hiv,low\n".repeat(30);
+    std::fs::write(here.join("headerless.csv"), rows).unwrap();
+    let text = stdout(&halflight(here, &["data", "inspect", "headerless.csv"]));
+    assert!(text.contains("column 2") && !text.contains("hiv"), "{text}");
+    let session = |source: &str| {
+        let text =
+            format!("(version: 1, datasets: [(name: \"ours\", role: private, source: {source})])");
+        std::fs::write(here.join("s.ron"), text).unwrap();
+        halflight(here, &["data", "inspect", "s.ron"])
+    };
+    let refused = session("file(\"headerless.csv\")");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("the first line may be a record") && said.contains("names: […]"),
+        "{said}"
+    );
+    let named =
+        session("delimited(file: \"headerless.csv\", names: [\"name\", \"illness\", \"risk\"])");
+    assert!(named.status.success(), "{}", String::from_utf8_lossy(&named.stderr));
+}
+
 /// Nobody has said whether a file is private: what a single record decides is not in JSON.
 #[test]
 fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {

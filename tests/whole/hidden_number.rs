@@ -114,6 +114,38 @@ fn a_count_is_released_once_and_hides_the_number_from_then_on() {
 }
 
 #[test]
+fn a_score_on_another_file_tells_no_number_where_numbers_are_private() {
+    let place = workspace(", records: 1300");
+    let here = place.path();
+    let ran = halflight(here, &["run", "s.ron"]);
+    assert!(ran.status.success(), "{}", said(&ran));
+    let run = fs::read_dir(here.join(".halflight/runs")).unwrap().next().unwrap().unwrap().path();
+    let run = run.to_str().unwrap();
+    cases(&here.join("other.csv"), 843, 7);
+    let largest = ["--epsilon", "0.5", "--largest-error", "9", "--json"];
+    let refused = halflight(here, &[&["score", run, "other.csv"][..], &largest].concat());
+    assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
+    assert!(said(&refused).contains("halflight data count"), "{}", said(&refused));
+    // A number of its own hides it.
+    let text = fs::read_to_string(here.join("s.ron")).unwrap();
+    let other = "datasets: [(name: \"other\", role: private, source: file(\"other.csv\"), \
+                 label: \"days\", records: 900), ";
+    let text = text.replacen("datasets: [", other, 1);
+    let budget = "budgets: {\"other\": (epsilon: 1.0, delta: 1e-5), ";
+    fs::write(here.join("t.ron"), text.replacen("budgets: {", budget, 1)).unwrap();
+    let asked = [&["score", run, "t.ron", "--dataset", "other"][..], &largest].concat();
+    let scored = halflight(here, &asked);
+    assert!(scored.status.success(), "{}", said(&scored));
+    let shown = said(&refused)
+        + &said(&scored)
+        + &said(&halflight(here, &["ledger", "--json"]))
+        + &program::written(&here.join(".halflight"), "process");
+    let mut words = shown.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.');
+    assert!(!words.any(|word| word == "843"), "{shown}");
+    assert!(said(&scored).contains("900"), "{}", said(&scored));
+}
+
+#[test]
 fn a_count_that_the_budget_does_not_admit_or_of_what_is_public_is_refused() {
     let place = workspace("");
     let count = |dataset: &str, epsilon: &str| {

@@ -35,6 +35,7 @@ mod kill;
 mod larger;
 mod ledger;
 mod ledger_memory;
+mod looks;
 mod measures;
 mod neighbours;
 mod overlap;

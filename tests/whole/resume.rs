@@ -203,6 +203,31 @@ fn dead_run() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
+fn a_run_is_not_resumed_beyond_a_budget_that_was_lowered_since() {
+    let (directory, run) = dead_run();
+    let here = directory.path();
+    let book = json(&halflight(here, &["ledger", "--json"]));
+    let account = book["accounts"][0]["account"].as_str().unwrap().to_owned();
+    let resume = || halflight(here, &["run", "--resume", run.to_str().unwrap()]);
+    let budget = |epsilon: &str| {
+        let set = halflight(here, &["ledger", "budget", &account, epsilon, "1e-5"]);
+        assert!(set.status.success(), "{}", text(&set));
+    };
+    budget("0.3");
+    let refused = resume();
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused));
+    assert!(text(&refused).contains("is not resumed"), "{}", text(&refused));
+    assert!(text(&refused).contains(&format!("ledger budget {account}")), "{}", text(&refused));
+    assert!(is_open(&ledger(here)[0]));
+    // The session that the run keeps has the larger budget, and lowers none that was raised.
+    budget("9");
+    let resumed = resume();
+    assert!(resumed.status.success(), "{}", text(&resumed));
+    let book = json(&halflight(here, &["ledger", "--json"]));
+    assert_eq!(book["accounts"][0]["budget"]["epsilon"], 9.0);
+}
+
+#[test]
 fn a_run_that_was_started_sealed_stays_sealed() {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/bikeshare/session.ron");
     let (directory, run) = loop {

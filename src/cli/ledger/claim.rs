@@ -144,16 +144,16 @@ fn value(charged: &Charged) -> serde_json::Value {
         "verdict": charged.checked.verdict, "claim_is_too_low": charged.checked.is_too_low,
         "counts": charged.counts, "budget": charged.budget,
         "spent": charged.total.known, "spent_is": charged.total.standing.name(),
-        "total": charged.total.words(), "overspent": charged.is_overspent(),
+        "total": charged.total.words(), "overspent": charged.overspent.is_some(),
     })
 }
 
 fn overspent(charged: &Charged) -> Result<()> {
-    let Some(budget) = charged.budget.filter(|_| charged.is_overspent()) else { return Ok(()) };
+    let Some((budget, spent)) = &charged.overspent else { return Ok(()) };
     let id = &charged.account.0;
     Err(Error::refused(format!(
         "account {id} is overspent: ε {} of {} at δ {:e}. The claim is entered, because it is spent",
-        round_up(charged.total.epsilon(), 4),
+        round_up(*spent, 4),
         budget.epsilon,
         budget.delta
     ))

@@ -266,6 +266,7 @@ fn as_text(account: &Account) -> Result<String> {
         (None, TotalStanding::Nothing) => format!("  {words}; no budget set"),
         (None, _) => format!("  spent {words} at δ {at:e}; no budget set"),
     });
+    lines.extend(account.raised.iter().map(|raised| format!("  {}", raised.words())));
     lines.extend(account.remarks(&total).map(|remark| format!("  {remark}")));
     lines.extend(account.large_delta().map(|words| format!("  note: {words}")));
     lines.extend(account.beside_the_total().map(|words| format!("  {words}")));
@@ -376,6 +377,9 @@ fn as_json(account: &Account) -> Result<Value> {
             "corrected": claims.corrected,
         })),
         "total": total.words(),
+        "raised_budgets": account.raised.iter().map(|raised| json!({
+            "time": raised.time, "from": raised.from, "to": raised.to,
+        })).collect::<Vec<_>>(),
         "remark": remark, "large_delta": account.large_delta(),
         "gaps": gaps.collect::<Vec<_>>(),
         "unknown_past": account.unknown_past(),

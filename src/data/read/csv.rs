@@ -73,6 +73,9 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     let has_header = dialect.names.is_empty();
     let CsvPiece { columns, lines, content, .. } = sheet.columns(records, &names, has_header)?;
     let mut table = Table::with_content(input.origin.clone(), names, columns, lines, content)?;
+    if input.forgiving && has_header {
+        refuse_a_first_record(&table, &input.origin)?;
+    }
     // In a public file such a row is an error.
     if input.forgiving {
         let mut columns = table.columns.iter();
@@ -717,6 +720,24 @@ fn check_names(names: &[String], place: &str) -> Result<()> {
     Ok(())
 }
 
+/// Refuses names that are probably the first record of a private file without a header: everybody
+/// who gets the model or a report sees the names of columns. Private records decide this, several of
+/// them and never one alone; only the curator sees the refusal, and nothing was spent.
+fn refuse_a_first_record(table: &Table, origin: &str) -> Result<()> {
+    let Some(at) = table.column_named_like_its_values() else { return Ok(()) };
+    Err(Error::refused(format!(
+        "column {} has values that are the same as its name, so the first line may be a record and \
+         not a header",
+        at + 1
+    ))
+    .at(origin.to_owned())
+    .cure(
+        "if there is no header, give the names in the session: delimited(file: …, names: […]); if \
+         there is one, remove its copies from the rows, or give this column another name in it",
+    )
+    .quoting(&table.names[at]))
+}
+
 /// A first line of numbers is data without a header – unless it counts 0, 1, 2 (or 1, 2, 3), as
 /// some programs name unnamed columns.
 fn looks_like_data(names: &[String]) -> bool {
@@ -920,6 +941,35 @@ mod tests {
         assert!(refusal("a,,c\n1,2,3\n").starts_with("t.csv:1: column 2 has no name"));
         assert!(refusal("\n3.5,7\n1,2\n").starts_with("t.csv:2: expected column names"));
         assert_eq!(numbers(&table("0,1\n5,6\n"), "1"), [6.0]);
+    }
+
+    #[test]
+    fn a_first_record_is_not_taken_for_the_header_of_a_private_file() {
+        let read = |text: &str, forgiving: bool, names: &[&str]| {
+            let mut unwatched = Unwatched;
+            let mut input = Input::of_bytes("t.csv", text.as_bytes(), &mut unwatched).unwrap();
+            input.forgiving = forgiving;
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            read_input(&input, &Dialect { delimiter: None, names })
+        };
+        let words = "miller,hiv,high\nsmith,flu,low\njones,hiv,high\nbrown,hiv,low\n";
+        let refused = read(words, true, &[]).err().unwrap();
+        let text = refused.to_string();
+        assert!(text.contains("column 2 has values that are the same as its name"), "{text}");
+        assert!(text.contains("names: […]") && !text.contains("hiv"), "{text}");
+        assert!(refused.for_curator().contains("'hiv'"));
+        assert_eq!(read(words, true, &["name", "illness", "risk"]).unwrap().rows(), 4);
+        assert_eq!(read(words, false, &[]).unwrap().rows(), 3);
+        let ages = "miller,31\nsmith,40\njones,31\nbrown,31\n";
+        assert!(read(ages, true, &[]).is_err());
+        // One cell alone decides nothing, and numbered columns have names.
+        for text in [
+            "name,illness\nsmith,flu\nname,illness\njones,flu\n",
+            "0,1\n1,1\n0,1\n0,1\n",
+            "age,dose\n31,2\n31,2\n",
+        ] {
+            assert!(read(text, true, &[]).is_ok(), "{text}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ use self::repeats::Repeating;
 use super::assembly::{Assembly, assemble};
 use super::course::CourseEnding;
 use super::job::{self, renamed_columns};
-use super::launch::{self, new_run_id, open_budget, was_perhaps_granted};
+use super::launch::{self, OpenAccount, new_run_id, open_account, was_perhaps_granted};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
@@ -413,10 +413,9 @@ impl ChoiceJob {
     fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
         let prepared = self.prepare()?;
         let private = job::private(&self.plans[0], &self.datasets)?;
-        let mut ledger = self.workspace.ledger()?;
-        let account = private.register(&mut ledger)?;
         let budget = self.session.budgets.get(&self.plans[0].private);
-        open_budget(&mut ledger, &account, budget)?;
+        let opened = open_account(private, &self.workspace, budget)?;
+        let OpenAccount { mut ledger, id: account, .. } = opened;
         let run = new_run_id(METHOD);
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
         let generator = noise.generator();

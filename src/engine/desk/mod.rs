@@ -786,9 +786,9 @@ impl Clerk {
     fn note_look(&mut self, dataset: &str, watch: &Watch, what: &'static str) -> Result<()> {
         let private = self.loaded.get(dataset).filter(|loaded| loaded.private().is_ok());
         let Some(private) = private.filter(|_| !watch.is_sealed()).cloned() else { return Ok(()) };
+        look::note(&private, &self.workspace, what)?;
         let book = self.workspace.book()?;
         if private.record.as_ref().is_some_and(|record| book.find(record).is_some()) {
-            look::note(&private, &self.workspace, what)?;
             return self.tell_ledger();
         }
         self.looks.push((self.files_of(&private.definition), what));

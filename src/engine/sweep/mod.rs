@@ -20,9 +20,10 @@ use super::assembly::propose;
 use super::control::Control;
 use super::course::{self, CourseResult, Opening};
 use super::job::{self, Job, Moment, Summary};
-use super::launch::{self, new_run_id};
+use super::launch::{OpenAccount, new_run_id, open_account};
 use super::overlap;
 use super::prepared::PreparedStore;
+use super::preview::account_of;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
@@ -85,15 +86,8 @@ impl SweepOrder<'_> {
     /// Would the ledger reserve all of it? Writes nothing.
     pub fn admit(&self, planned: &[Planned]) -> Result<()> {
         self.check_rows()?;
-        let record = self.private()?.record.as_ref();
-        let record = record.ok_or_else(|| Error::failed("the private dataset has no account"))?;
-        let book = self.workspace.book()?;
-        let mut account = match book.find(record) {
-            Some(account) => account.clone(),
-            None => Account::unopened(record, &book),
-        };
-        let wish = self.session.budgets.get(&self.base.private);
-        account.budget = account.budget.or(wish.copied());
+        let account =
+            account_of(self.private()?, self.session, &self.base.private, self.workspace)?;
         let tasks = entries(planned);
         let grants: Vec<Grant> = tasks
             .iter()
@@ -130,9 +124,9 @@ impl SweepOrder<'_> {
             task.write_session(self.session, &it.variant.plan, self.workspace)?;
             origins.push(Origin::of(&task.session_file(), &loaded, self.sealed)?);
         }
-        let mut ledger = self.workspace.ledger()?;
-        let account = self.private()?.register(&mut ledger)?;
-        launch::open_budget(&mut ledger, &account, self.session.budgets.get(&self.base.private))?;
+        let budget = self.session.budgets.get(&self.base.private);
+        let opened = open_account(self.private()?, self.workspace, budget)?;
+        let OpenAccount { mut ledger, id: account, .. } = opened;
         let book = ledger.book()?;
         let account =
             book.account(&account).ok_or_else(|| Error::failed("the ledger lost an account"))?;

@@ -11,7 +11,9 @@ use super::gap::{Acceptance, Gap};
 use super::total::Total;
 use crate::data::persons::protected_words;
 use crate::error::Result;
-use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted, round_up};
+use crate::privacy::accountant::{
+    Adjacency, Composition, Event, Guarantee, counted, delta_words, round_up,
+};
 
 /// The state of a run in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +191,12 @@ pub struct Account {
     pub datasets: Vec<DatasetRecord>,
     /// The budget for ever.
     pub budget: Option<Budget>,
+    /// The larger budget of the ledger, if the session's replaces it.
+    pub(super) replaced: Option<Budget>,
+    /// The budgets of the session that the account is held to; none for the ledger alone.
+    pub(super) of_session: Vec<Budget>,
+    /// When its budget was raised, in the order of the lines.
+    pub raised: Vec<RaisedBudget>,
     /// Every run that was granted here.
     pub runs: Vec<RunRecord>,
     /// Uses of exact numbers, for which no ε can be stated.
@@ -197,6 +205,30 @@ pub struct Account {
     pub(super) gaps: Vec<Gap>,
     /// The charges on the same records in other ledgers of this user.
     pub elsewhere: Vec<ChargedElsewhere>,
+}
+
+/// A budget that was made larger in ε or in δ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RaisedBudget {
+    /// When.
+    pub time: String,
+    /// The budget until then.
+    pub from: Budget,
+    /// The budget from then on.
+    pub to: Budget,
+}
+
+impl RaisedBudget {
+    /// The change in words.
+    pub fn words(&self) -> String {
+        let words = |it: &Budget| format!("ε {} at δ {}", it.epsilon, delta_words(it.delta));
+        format!(
+            "{} the budget was raised from {} to {}",
+            self.time,
+            words(&self.from),
+            words(&self.to)
+        )
+    }
 }
 
 /// The part of the spending that rests on the word of others.
@@ -380,6 +412,9 @@ impl Account {
             former: Vec::new(),
             datasets: vec![dataset.clone()],
             budget: None,
+            replaced: None,
+            of_session: Vec::new(),
+            raised: Vec::new(),
             runs: Vec::new(),
             unprotected: Vec::new(),
             gaps: book.gaps.clone(),
@@ -418,6 +453,13 @@ impl Account {
         self.datasets.iter().map(|dataset| dataset.rows).max().unwrap_or(0)
     }
 
+    /// Takes in a new budget. A larger one stays noted.
+    pub(super) fn set_budget(&mut self, time: &str, to: Budget) {
+        if let Some(from) = self.budget.replace(to).filter(|from| !to.is_within(from)) {
+            self.raised.push(RaisedBudget { time: time.to_owned(), from, to });
+        }
+    }
+
     pub(super) fn accept(&mut self, time: &str, why: &str) {
         for gap in self.gaps.iter_mut().filter(|gap| gap.accepted.is_none()) {
             gap.accepted = Some(Acceptance { time: time.to_owned(), why: why.to_owned() });
@@ -437,6 +479,8 @@ impl Account {
             }),
             (mine, theirs) => mine.or(theirs),
         };
+        self.raised.extend(other.raised);
+        self.raised.sort_by(|a, b| a.time.cmp(&b.time));
         self.runs.extend(other.runs);
         self.runs.sort_by(|a, b| a.time.cmp(&b.time));
         self.unprotected.extend(other.unprotected);

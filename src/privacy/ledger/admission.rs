@@ -5,18 +5,128 @@ use super::delta;
 use super::entry::{Budget, Grant};
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::target::check_delta;
-use crate::privacy::accountant::{Adjacency, Composition, Event, Target, counted, round_up};
+use crate::privacy::accountant::{
+    Adjacency, Composition, Event, Target, counted, delta_words, round_up,
+};
 
 impl Account {
-    /// Would these further events stay within the budget? The refusal names the
-    /// numbers and the largest ε (at `target.delta`) that would still fit.
+    /// The account as a session with this budget uses it. The smaller of both budgets holds: the
+    /// session's replaces a larger one of the ledger, and is a second limit where neither is
+    /// smaller in ε and in δ. A larger one of the session changes nothing.
+    pub fn held_to(mut self, wish: Option<&Budget>) -> Self {
+        let Some(wish) = wish else { return self };
+        match self.budget {
+            None => self.budget = Some(*wish),
+            Some(known) if wish.is_within(&known) && !known.is_within(wish) => {
+                self.replaced = self.replaced.or(Some(known));
+                // Lowering a budget allows no large δ that was refused, and refuses none that was
+                // allowed.
+                let allow_large_delta = known.allow_large_delta;
+                self.budget = Some(Budget { allow_large_delta, ..*wish });
+            }
+            Some(_) => {}
+        }
+        self.of_session.push(*wish);
+        self
+    }
+
+    /// What to say if the session names another budget than the ledger has.
+    pub fn other_budget(&self) -> Option<String> {
+        let words = |it: &Budget| format!("ε {} at δ {}", it.epsilon, delta_words(it.delta));
+        let budget = self.budget?;
+        let here = words(&budget);
+        if let Some(replaced) = &self.replaced {
+            return Some(format!(
+                "the session's budget holds, {here}, because it is smaller than that in the \
+                 ledger, {}; a run writes it there",
+                words(replaced)
+            ));
+        }
+        let wish = self.of_session.iter().find(|wish| !wish.is_within(&budget))?;
+        let there = words(wish);
+        Some(if budget.is_within(wish) {
+            format!(
+                "the budget in the ledger holds, {here}, not that of the session, {there}; \
+                 `halflight ledger budget` changes it"
+            )
+        } else {
+            format!(
+                "two budgets hold, and all runs must fit into both: {here} in the ledger, and \
+                 {there} in the session"
+            )
+        })
+    }
+
+    /// Every budget that holds: that of the ledger, and those of the session that say more.
+    pub fn limits(&self) -> Vec<Budget> {
+        let Some(budget) = self.budget else { return Vec::new() };
+        let further = self.of_session.iter().filter(|wish| !budget.is_within(wish));
+        std::iter::once(budget).chain(further.copied()).collect()
+    }
+
+    /// The first budget that is exceeded, with the ε that is spent at its δ.
+    pub fn overspent(&self) -> Result<Option<(Budget, f64)>> {
+        for limit in self.limits() {
+            let spent = self.spent(limit.delta)?.map_or(0.0, |spent| spent.epsilon);
+            // A sum in another order may differ in its last digits from the admitted one.
+            if spent > limit.epsilon * (1.0 + 1e-9) {
+                return Ok(Some((limit, spent)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Refuses to resume a run whose grant does not fit into a budget that was lowered since.
+    pub fn admit_open_run(&self) -> Result<()> {
+        let Some((limit, spent)) = self.overspent()? else { return Ok(()) };
+        Err(Error::refused(format!(
+            "this run is not resumed, because its account exceeds {}: ε = {} is spent if open \
+             runs are counted in full",
+            self.limit_words(&limit),
+            at_least(spent)
+        ))
+        .cure("settle the run, so that only what it announced counts; or raise the budget")
+        .asking(self.raising(&limit)))
+    }
+
+    /// A limit in words that say where it is set.
+    fn limit_words(&self, limit: &Budget) -> String {
+        let whose = match (self.in_ledger(limit), self.in_session(limit)) {
+            (true, false) => format!("the budget of account {}", self.id.0),
+            (true, true) => format!("the budget of account {} and of the session", self.id.0),
+            (false, _) if self.is_unopened() => "the session's budget".to_owned(),
+            (false, _) => format!("the session's budget for account {}", self.id.0),
+        };
+        format!("{whose}, ε = {} at δ = {:e}", limit.epsilon, limit.delta)
+    }
+
+    /// The action that raises a limit, wherever it is set.
+    fn raising(&self, limit: &Budget) -> Action {
+        let account = self.in_ledger(limit).then(|| self.id.0.clone());
+        Action::RaiseBudget { account, in_session: self.in_session(limit) }
+    }
+
+    fn in_ledger(&self, limit: &Budget) -> bool {
+        self.replaced.is_none() && !self.is_unopened() && self.budget.as_ref() == Some(limit)
+    }
+
+    fn in_session(&self, limit: &Budget) -> bool {
+        self.of_session.iter().any(|wish| wish.is_within(limit) && limit.is_within(wish))
+    }
+
+    /// Would these further events stay within the budget, and within that of the session? The
+    /// refusal names the numbers and the largest ε (at `target.delta`) that would still fit.
     pub fn admit(&self, events: &[Event], target: Target) -> Result<()> {
         if events.is_empty() {
             // A run that releases nothing asks nothing of a budget.
             return Ok(());
         }
-        let id = &self.id.0;
-        let budget = self.open_budget()?;
+        self.open_budget()?;
+        let limits = self.limits();
+        limits.iter().try_for_each(|limit| self.admit_within(limit, events, target))
+    }
+
+    fn admit_within(&self, budget: &Budget, events: &[Event], target: Target) -> Result<()> {
         // A quick bound is often enough: the best one takes long where δ is large.
         if self.charged_events().is_empty()
             && Composition::of(events)?.running(budget.delta)?.epsilon <= budget.epsilon
@@ -49,19 +159,20 @@ impl Account {
             ),
             None => (
                 format!("no further run at δ = {:e} fits", target.delta),
-                "raise the budget: that weakens the promise made to the people in the data"
+                "raise the budget, which weakens the promise made to the people in the data"
                     .to_owned(),
             ),
         };
         Err(Error::refused(format!(
-            "this run (ε = {}, δ = {:e}) would overspend the budget of account {id}, ε = {} at δ = {:e}: {spent}, this run would make it ε = {}; {fits}",
+            "this run (ε = {}, δ = {:e}) would overspend {}: {spent}, this run would make it ε = \
+             {}; {fits}",
             target.epsilon,
             target.delta,
-            budget.epsilon,
-            budget.delta,
+            self.limit_words(budget),
             at_least(all.epsilon),
         ))
-        .cure(cure))
+        .cure(cure)
+        .asking(self.raising(budget)))
     }
 
     /// Guarantees for persons and for single records do not add up: nobody knows how many records
@@ -111,7 +222,11 @@ impl Account {
         if let [only] = grants {
             return self.admit(&only.events, only.target);
         }
-        let budget = self.open_budget()?;
+        self.open_budget()?;
+        self.limits().iter().try_for_each(|limit| self.admit_all_within(limit, grants))
+    }
+
+    fn admit_all_within(&self, budget: &Budget, grants: &[Grant]) -> Result<()> {
         let total = |grants: &[Grant]| -> Result<f64> {
             let events: Vec<Event> = grants.iter().flat_map(|it| counted(&it.events)).collect();
             Ok(self.with_events(&events, 1)?.gate(budget.delta)?.epsilon)
@@ -134,19 +249,18 @@ impl Account {
             fitting => format!("the first {fitting} fit"),
         };
         Err(Error::refused(format!(
-            "these {} runs together would overspend the budget of account {}, ε = {} at δ = {:e}: \
-             everything spent and they come to ε = {}; {left}",
+            "these {} runs together would overspend {}: everything spent and they come to ε = \
+             {}; {left}",
             grants.len(),
-            self.id.0,
-            budget.epsilon,
-            budget.delta,
+            self.limit_words(budget),
             at_least(all)
         ))
-        .cure("ask for fewer runs or a smaller ε in each, or raise the budget"))
+        .cure("ask for fewer runs or a smaller ε in each, or raise the budget")
+        .asking(self.raising(budget)))
     }
 
-    /// The budget, if anything may be spent at all.
-    fn open_budget(&self) -> Result<Budget> {
+    /// Refuses if nothing may be spent at all.
+    fn open_budget(&self) -> Result<()> {
         let id = &self.id.0;
         if let Some(gap) = self.gaps().iter().find(|gap| gap.accepted.is_none()) {
             let (what, go_on) = if gap.hides_spending() {
@@ -166,8 +280,7 @@ impl Account {
             };
             Error::refused(what).cure("set one").asking(Action::SetBudget { account })
         })?;
-        self.check_budget(&budget)?;
-        Ok(budget)
+        self.check_budget(&budget)
     }
 
     /// The reason why nothing is granted at all, if there is one.
@@ -207,11 +320,19 @@ impl Account {
         })
     }
 
-    /// Largest per-run ε at `delta` that the rest of the budget admits as one
-    /// more Gaussian run; 0 when nothing is left, `None` without a budget.
+    /// Largest per-run ε at `delta` that the rest of the budget, and of the session's, admits as
+    /// one more Gaussian run; 0 when nothing is left, `None` without a budget.
     pub fn largest_epsilon(&self, delta: f64) -> Result<Option<f64>> {
         check_delta(delta)?;
-        let Some(budget) = self.budget else { return Ok(None) };
+        let mut largest: Option<f64> = None;
+        for limit in self.limits() {
+            let within = self.largest_within(&limit, delta)?;
+            largest = Some(largest.map_or(within, |other| other.min(within)));
+        }
+        Ok(largest)
+    }
+
+    fn largest_within(&self, budget: &Budget, delta: f64) -> Result<f64> {
         let events = self.charged_events();
         let spent = if events.is_empty() {
             Composition::gaussian(0.0, Adjacency::ReplaceOne)
@@ -231,7 +352,7 @@ impl Account {
         // `low` fits and `high` does not. The spending so far fits, or nothing more does.
         let (mut low, mut high) = (spent.mu, spent.mu.max(1e-6));
         if !events.is_empty() && !fits(low)? {
-            return Ok(Some(0.0));
+            return Ok(0.0);
         }
         while fits(high)? {
             low = high;
@@ -248,9 +369,9 @@ impl Account {
         }
         let mu = ((low - spent.mu) * (low + spent.mu)).sqrt();
         if mu == 0.0 {
-            return Ok(Some(0.0));
+            return Ok(0.0);
         }
-        Ok(Some(Composition::gaussian(mu, spent.adjacency).guarantee(delta)?.epsilon_lower))
+        Ok(Composition::gaussian(mu, spent.adjacency).guarantee(delta)?.epsilon_lower)
     }
 }
 
@@ -282,7 +403,10 @@ fn at_most(epsilon: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{book, budget, damage, dataset, event, grant, one_account, put};
+    use super::super::Entry;
+    use super::super::samples::{
+        book, budget, damage, dataset, event, grant, one_account, put, run,
+    };
     use super::*;
     use crate::error::ErrorKind;
     use crate::privacy::accountant::{Allotment, Noise, PlannedRelease, QueryKind, calibrate};
@@ -341,6 +465,42 @@ mod tests {
         let limit = 0.268_054_f64;
         assert_eq!(runs, (limit * limit / (4.0 * 0.05 * 0.05)) as usize);
         assert!(book.accounts[0].spent(1e-5).unwrap().unwrap().epsilon <= 1.0);
+    }
+
+    #[test]
+    fn of_two_budgets_the_smaller_holds_and_both_hold_if_neither_is_smaller() {
+        let account = one_account(2.0, 1e-5).accounts.remove(0);
+        let held = |epsilon, delta| account.clone().held_to(Some(&Budget::new(epsilon, delta)));
+        for (wish, holds) in [
+            ((1.0, 1e-5), vec![(1.0, 1e-5)]),
+            ((1.0, 1e-7), vec![(1.0, 1e-7)]),
+            ((2.0, 1e-5), vec![(2.0, 1e-5)]),
+            ((3.0, 1e-4), vec![(2.0, 1e-5)]),
+            ((3.0, 1e-7), vec![(2.0, 1e-5), (3.0, 1e-7)]),
+            ((1.0, 1e-4), vec![(2.0, 1e-5), (1.0, 1e-4)]),
+        ] {
+            let account = held(wish.0, wish.1);
+            let limits: Vec<_> = account.limits().iter().map(|it| (it.epsilon, it.delta)).collect();
+            assert_eq!(limits, holds);
+            assert_eq!(account.other_budget().is_some(), wish != (2.0, 1e-5), "{wish:?}");
+        }
+        assert_eq!(account.clone().held_to(None), account);
+        // A run of ε 1.5 at δ 1e-5 fits into each of these, or into one of them only.
+        let event = [event(0.38, 1)];
+        let target = Target { epsilon: 1.5, delta: 1e-5 };
+        assert!(account.admit(&event, target).is_ok());
+        for (epsilon, delta) in [(1.0, 1e-5), (1.5, 1e-9), (0.5, 1e-4), (f64::NAN, 1e-5)] {
+            let account = held(epsilon, delta);
+            let error = account.admit(&event, target).unwrap_err();
+            assert!(error.to_string().contains("the session's budget"), "{error}");
+            let action = Action::RaiseBudget { account: None, in_session: true };
+            assert!(epsilon.is_nan() || error.action() == Some(&action), "{error:?}");
+            let largest = account.largest_epsilon(1e-5).unwrap().unwrap();
+            assert!(largest.is_nan() || largest < 1.5, "{largest}");
+            let Entry::Grant(grant) = grant("r", "a", event.to_vec()) else { panic!() };
+            let two = [grant.clone(), Grant { run: run("s"), ..grant }];
+            assert!(account.admit_all(&two).is_err());
+        }
     }
 
     /// A run by itself is a plan fixed in advance; several are added up by the gate, which gives a

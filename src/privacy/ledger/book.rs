@@ -50,6 +50,12 @@ impl Book {
         self.account(&id)
     }
 
+    /// Every account that has records of this dataset.
+    pub fn find_all(&self, dataset: &DatasetRecord) -> Vec<&Account> {
+        let related = self.related(dataset).into_iter();
+        related.filter_map(|(id, _)| self.account(&id)).collect()
+    }
+
     /// The account in which exactly this dataset was registered, and its rows if they are known.
     pub fn account_of(&self, dataset: &DatasetRecord) -> Option<&Account> {
         self.accounts.iter().find(|account| {
@@ -290,7 +296,7 @@ impl Book {
             }
             Entry::Budget { account, budget } => {
                 let index = self.place(&account)?;
-                self.accounts[index].budget = Some(budget);
+                self.accounts[index].set_budget(time, budget);
             }
             Entry::Grant(grant) => {
                 let index = self.place(&grant.account)?;
@@ -392,6 +398,9 @@ impl Book {
             former: Vec::new(),
             datasets,
             budget: None,
+            replaced: None,
+            of_session: Vec::new(),
+            raised: Vec::new(),
             runs: Vec::new(),
             unprotected: Vec::new(),
             gaps,

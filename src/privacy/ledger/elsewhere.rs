@@ -126,9 +126,7 @@ impl Cards {
         let mut found: Vec<ChargedElsewhere> = Vec::new();
         let rows: Vec<String> = datasets.iter().flat_map(rows_of).collect();
         for (known, ledger) in self.names.iter().filter(|(known, _)| rows.contains(known)) {
-            // An unreadable card says nothing; the next charge writes it again.
-            let text = fs::read(path(&self.folder, known, ledger)).ok();
-            let card = text.and_then(|text| serde_json::from_slice::<Card>(&text).ok());
+            let card = card(&self.folder, known, ledger);
             let Some(Card { folder, epsilon, at_least, delta }) = card else { continue };
             let is_there = first_line(&folder).as_deref() == Some(ledger);
             let charged = ChargedElsewhere { folder, is_there, epsilon, at_least, delta };
@@ -147,6 +145,27 @@ impl Cards {
         }
         book.cards = self;
     }
+}
+
+/// The folders of all ledgers that cards in this folder name, where they still are.
+pub fn ledgers(memory: &Path) -> Vec<PathBuf> {
+    let cards = Cards::of_others(memory, None);
+    let mut found: Vec<(&str, PathBuf)> = Vec::new();
+    for (rows, ledger) in &cards.names {
+        if found.iter().any(|(known, _)| known == ledger) {
+            continue;
+        }
+        let Some(Card { folder, .. }) = card(memory, rows, ledger) else { continue };
+        if first_line(&folder).as_ref() == Some(ledger) {
+            found.push((ledger, folder));
+        }
+    }
+    found.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// An unreadable card says nothing; the next charge writes it again.
+fn card(memory: &Path, rows: &str, ledger: &str) -> Option<Card> {
+    serde_json::from_slice(&fs::read(path(memory, rows, ledger)).ok()?).ok()
 }
 
 /// Writes the cards of an account. They help where they can be written; a failure is no error.
@@ -180,7 +199,7 @@ fn path(memory: &Path, rows: &str, first: &str) -> PathBuf {
 
 /// Names for the file of a dataset and for its selected rows.
 fn rows_of(dataset: &DatasetRecord) -> impl Iterator<Item = String> + use<> {
-    let is_secret = !dataset.origin.starts_with("builtin:") && !dataset.is_plain();
+    let is_secret = dataset.is_secret() && !dataset.is_plain();
     let both = [&dataset.content, &dataset.view].map(|it| sha256(it.as_bytes())[..32].to_owned());
     both.into_iter().filter(move |_| is_secret)
 }

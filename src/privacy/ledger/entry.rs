@@ -54,6 +54,11 @@ impl Budget {
     pub const fn new(epsilon: f64, delta: f64) -> Self {
         Self { epsilon, delta, allow_large_delta: false }
     }
+
+    /// Whether whatever fits into it also fits into the other one.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.epsilon <= other.epsilon && self.delta <= other.delta
+    }
 }
 
 /// The text for a known seed in ledgers of the first version, which had no field for it.
@@ -96,6 +101,11 @@ impl DatasetRecord {
     /// Whether it is the same file and the same rows.
     pub fn has_rows_of(&self, other: &Self) -> bool {
         (&self.content, &self.view) == (&other.content, &other.view)
+    }
+
+    /// Whether its records may be secret: those that come with the program are not.
+    pub fn is_secret(&self) -> bool {
+        !self.origin.starts_with("builtin:")
     }
 
     /// Whether it was made by a version without a secret.

@@ -56,6 +56,8 @@ pub struct Ledger {
     secret: Option<Secret>,
     /// The marks that show others that these runs are alive.
     alive: BTreeMap<RunId, RunMark>,
+    /// The budgets of the session that also limit what this handle grants.
+    limits: Vec<(AccountId, Budget)>,
 }
 
 /// Locked as long as a run is executed; both hold its draws so far.
@@ -77,7 +79,8 @@ impl Ledger {
     /// Opens (does not create) the ledger in `directory`; the file appears with the first entry.
     pub fn open(directory: &Path) -> Result<Self> {
         let (disk, reading) = (Disk::new(directory)?, ChainReading::default());
-        Ok(Self { disk, reading, witness: None, secret: None, alive: BTreeMap::new() })
+        let (alive, limits) = (BTreeMap::new(), Vec::new());
+        Ok(Self { disk, reading, witness: None, secret: None, alive, limits })
     }
 
     /// The same, and compares the ledger with what this user's programs remember in `memory`, a
@@ -216,12 +219,41 @@ impl Ledger {
         self.write(&mut turn, &Entry::Budget { account, budget })
     }
 
+    /// Holds an account to the budget of a session. It becomes the budget of an account without one,
+    /// and replaces a larger one. From here on this handle grants nothing that does not fit into it.
+    /// Returns what to say if the ledger had another budget.
+    pub fn hold_to(&mut self, account: &AccountId, wish: Budget) -> Result<Option<String>> {
+        self.look()?;
+        let known = self.reading.book().known(account)?;
+        let (before, held) = (known.budget, known.clone().held_to(Some(&wish)));
+        if held.budget != before {
+            let mut turn = self.begin()?;
+            // Another process may have set one meanwhile.
+            let known = self.reading.book().known(account)?;
+            let (before, id) = (known.budget, known.id.clone());
+            let held = known.clone().held_to(Some(&wish));
+            if let Some(budget) = held.budget.filter(|_| held.budget != before) {
+                known.check_budget(&budget)?;
+                self.write(&mut turn, &Entry::Budget { account: id, budget })?;
+            }
+        }
+        self.limits.push((account.clone(), wish));
+        Ok(held.other_budget())
+    }
+
+    /// An account with the budgets that it is held to.
+    fn held(&self, account: &AccountId) -> Result<Account> {
+        let known = self.reading.book().known(account)?;
+        let is_it = |id: &AccountId| *id == known.id || known.former.contains(id);
+        let limits = self.limits.iter().filter(|(id, _)| is_it(id));
+        Ok(limits.fold(known.clone(), |held, (_, wish)| held.held_to(Some(wish))))
+    }
+
     /// Whether there is room for such a run now. Nothing is reserved, so the room may be gone when
     /// the run asks for it.
     pub fn admits(&mut self, grant: &Grant) -> Result<()> {
         self.look()?;
-        let account = self.reading.book().known(&grant.account)?;
-        account.admit_all(std::slice::from_ref(grant))
+        self.held(&grant.account)?.admit_all(std::slice::from_ref(grant))
     }
 
     /// Reserves the whole run or refuses it. Returns the line of the grant.
@@ -230,12 +262,11 @@ impl Ledger {
         self.reading = ChainReading::default();
         let mut turn = self.begin_without_traces()?;
         let run = grant.run.clone();
-        let book = self.reading.book();
-        let account = book.known(&grant.account)?;
+        let account = self.held(&grant.account)?;
         account.admit_all(std::slice::from_ref(&grant))?;
-        grant.account = account.id.clone();
+        grant.account = account.id;
         let entry = Entry::Grant(grant);
-        book.check(&entry)?;
+        self.reading.book().check(&entry)?;
         let mark = self.hold(&run)?.ok_or_else(|| {
             Error::refused(format!("a run named '{}' is alive elsewhere", run.0))
                 .cure("give the run another name")
@@ -251,7 +282,7 @@ impl Ledger {
         let Some(first) = grants.first() else { return Ok(()) };
         self.reading = ChainReading::default();
         let mut turn = self.begin_without_traces()?;
-        let account = self.reading.book().known(&first.account)?;
+        let account = self.held(&first.account)?;
         if grants.iter().any(|grant| grant.account != first.account) {
             return Err(Error::usage("runs that are reserved together spend from one account"));
         }

@@ -102,7 +102,7 @@ pub mod total;
 mod traces;
 mod witness;
 
-pub use account::{Account, Claims, Corrected, RunRecord, RunState, Unprotected};
+pub use account::{Account, Claims, Corrected, RaisedBudget, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
 pub use elsewhere::ChargedElsewhere;
