@@ -111,9 +111,8 @@ impl ReportCommand {
     }
 
     fn summary(&self, report: &Report) -> Result<Value> {
-        let together = report.together()?.into_iter().map(
-            |sum| json!({ "account": sum.account, "runs": sum.runs, "guarantee": sum.guarantee }),
-        );
+        let together = report.together()?.into_iter();
+        let together = together.map(|sum| json!({ "runs": sum.runs, "guarantee": sum.guarantee }));
         let runs = report.runs.iter().map(|reported| as_json(reported, report));
         let rankings = report.rankings.iter().map(|ranking| {
             let released = match &ranking.findings {

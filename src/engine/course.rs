@@ -21,7 +21,7 @@ use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
 use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
 use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
 use crate::session::resumption::{self, Recorded};
-use crate::session::{Lineage, RunDirectory, report, signature};
+use crate::session::{Lineage, RunDirectory, report};
 
 /// A run that may draw, and where it writes.
 pub(super) struct Opening {
@@ -328,10 +328,6 @@ impl CourseEnding {
             self.trouble.get_or_insert(error);
         } else {
             resumption::forget(directory);
-            if let Err(error) = signature::sign(directory) {
-                // The run is complete; only its signature is missing.
-                self.trouble.get_or_insert(error);
-            }
         }
     }
 }

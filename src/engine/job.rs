@@ -17,7 +17,7 @@ use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::advice::Advice;
 use crate::session::resumption::{self, Origin};
-use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, signature};
+use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
 
 /// A run to be made, with everything it needs.
 #[derive(Debug, Clone)]
@@ -89,7 +89,11 @@ impl Job {
     /// Everything that its run needs.
     pub(super) fn assemble(&self) -> Result<Assembly> {
         let plan = self.plan.resolved(&self.workspace);
-        assemble(&self.session, &plan, &self.loaded(), &self.prepared)
+        let mut assembly = assemble(&self.session, &plan, &self.loaded(), &self.prepared)?;
+        if let Some(lineage) = &mut assembly.lineage {
+            assembly.warnings.extend(lineage.take_names(&self.workspace)?);
+        }
+        Ok(assembly)
     }
 
     /// The datasets of its plan.
@@ -141,7 +145,6 @@ impl Job {
         run: &RunId,
         noise: NoiseSource,
     ) -> Result<Transcript> {
-        signature::key()?;
         let insecure_noise_seed = noise.seed();
         Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
             .write(directory.path())?;

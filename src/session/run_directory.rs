@@ -199,10 +199,7 @@ impl RunDirectory {
     }
 
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
-        let text = serde_json::to_string_pretty(certificate).map_err(|error| {
-            Error::failed(format!("the certificate cannot be written: {error}"))
-        })?;
-        files::write_private(&self.path.join(certificate::FILE), (text + "\n").as_bytes())
+        files::write_private(&self.path.join(certificate::FILE), certificate.text()?.as_bytes())
     }
 }
 

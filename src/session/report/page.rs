@@ -382,13 +382,13 @@ fn runs_table(report: &Report) -> Markup {
     table(&header, &rows.collect::<Vec<_>>())
 }
 
-/// The sums of runs on the same private data.
+/// The sums of several runs.
 fn sums(together: &[Together]) -> Markup {
     html! {
-        @for Together { runs, account, guarantee } in together {
+        @for Together { runs, guarantee } in together {
             p.note {
-                "Runs " (runs.join(", ")) " used the same private data (account " (account.0)
-                "): together they cost "
+                "Runs " (runs.join(", ")) " together cost whoever is in the private data of all of \
+                 them "
                 b {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (format!("{:e}", guarantee.delta))
