@@ -20,6 +20,7 @@ use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
 use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
 use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
+use crate::session::model_file::Beside;
 use crate::session::resumption::{self, Recorded};
 use crate::session::{Lineage, RunDirectory, report};
 
@@ -244,7 +245,13 @@ impl<'a> Drawn<'a> {
         self.ending.certify(|| {
             let model = self.model.as_ref().map(|model| {
                 let rename = renamed_columns(plan, &self.job.loaded());
-                directory.write_model(model, &self.preparation, &rename, self.told.as_ref())
+                let beside = Beside {
+                    preparation: &self.preparation,
+                    rename: &rename,
+                    score: self.told.as_ref(),
+                    noise: opening.noise,
+                };
+                directory.write_model(model, &beside)
             });
             facts.model = model.transpose()?;
             let certificate = Certificate::of(facts)?;

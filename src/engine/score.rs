@@ -18,6 +18,7 @@ use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
+use crate::session::model_file::KNOWN_NOISE;
 use crate::session::outbox;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use std::path::Path;
@@ -96,11 +97,16 @@ pub fn score(
     outbox::refuse_another_model(&model.path)?;
     let folder = model.path.parent().unwrap_or(directory).to_path_buf();
     let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
-    if let Some(name) = records.dataset {
-        return of_dataset(&model, &folder, records, name, asked);
-    }
-    let caveat = refuse_early_training(&folder)?;
-    let told = of_holdout(&model, records, asked)?;
+    let told = match records.dataset {
+        Some(name) => of_dataset(&model, &folder, records, name, asked)?,
+        None => {
+            let caveat = refuse_early_training(&folder)?;
+            Told { caveat, ..of_holdout(&model, records, asked)? }
+        }
+    };
+    let known = model.noise_is_known.then(|| format!("Of the model itself: {KNOWN_NOISE}."));
+    let caveats: Vec<String> = told.caveat.into_iter().chain(known).collect();
+    let caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
     Ok(Told { caveat, ..told })
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::certificate::{self, Certificate};
-use super::model_file;
+use super::model_file::{self, SavedModel};
 use super::report::{self, Report};
 use super::signature;
 use crate::error::{Error, Result};
@@ -128,7 +128,9 @@ fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Resu
 
 /// Refuses the model in a folder whose certificate promises nothing, or is about another model. A
 /// model that somebody passed on may have no certificate.
-pub fn refuse_model(model: &Path) -> Result<()> {
+pub fn refuse_model(model: &SavedModel) -> Result<()> {
+    model.refuse_known_noise()?;
+    let model = &model.path;
     let directory = model.parent().unwrap_or(Path::new(""));
     if let Some(certificate) = Certificate::read(directory)? {
         refuse_without_guarantee(&certificate, directory)?;

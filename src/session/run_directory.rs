@@ -3,7 +3,6 @@
 //! certificate. `transcript` and `resume.json` are for a run whose program dies: see
 //! [`super::resumption`].
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +14,8 @@ use super::model_file;
 use super::resumption::{Recorded, keep_until};
 use super::workspace::Workspace;
 use crate::adapt::{MeasureStanding, Step};
-use crate::data::{Preparation, Role};
+use crate::data::Role;
 use crate::error::{Error, Result};
-use crate::evaluation::Scored;
 use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::model::Model;
@@ -191,11 +189,9 @@ impl RunDirectory {
     pub fn write_model(
         &self,
         model: &Released<Model>,
-        preparation: &Preparation,
-        rename: &BTreeMap<String, String>,
-        score: Option<&Scored>,
+        beside: &model_file::Beside,
     ) -> Result<String> {
-        model_file::write(&self.path, model.get(), preparation, rename, score)
+        model_file::write(&self.path, model.get(), beside)
     }
 
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {

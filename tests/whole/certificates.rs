@@ -114,6 +114,53 @@ fn a_model_without_a_guarantee_is_not_laundered_by_training_it_further() {
     }
     let refused = run(here, &then("ours", &from(&copy)), &[]).unwrap_err();
     assert!(refused.contains("no certificate beside it"), "{refused}");
+    // Nor if somebody declares it public: the model itself says what its noise was.
+    for start in ["start", "public_predictor"] {
+        let plan = from(&copy).replace("start", start);
+        let plan = match start {
+            "start" => then("ours", &format!("{plan}, start_is_public: true")),
+            _ => format!(
+                "name: \"on\", method: \"profiled_logistic\", private: \"ours\", public_predictor: \
+                 model(\"{}\"), start_is_public: true, target: (epsilon: 0.5, delta: 1e-6)",
+                copy.join("model.ron").display()
+            ),
+        };
+        let refused = run(here, &plan, &[]).unwrap_err();
+        assert!(refused.contains("came from a known seed"), "{refused}");
+    }
+}
+
+#[test]
+fn whatever_is_made_of_a_run_with_known_noise_says_so() {
+    let directory = workspace();
+    let here = directory.path();
+    let insecure = run(here, &first("ours"), &["--insecure-noise-seed", "7"]).unwrap();
+    let page = std::fs::read_to_string(insecure.join("report.html")).unwrap();
+    assert!(page.contains("The noise is known") && page.contains("NO GUARANTEE"), "{page}");
+    assert!(!page.contains("Released numbers only") && !page.contains("from the operating system"));
+    let copy = here.join("copy");
+    std::fs::create_dir(&copy).unwrap();
+    for file in ["model.ron", "model.safetensors"] {
+        let bytes = std::fs::read(insecure.join(file)).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).contains("known_seed"), "{file}");
+        std::fs::write(copy.join(file), bytes).unwrap();
+    }
+    session(here, "s.ron", &first("theirs"));
+    for model in [&insecure, &copy] {
+        let model = model.to_str().unwrap();
+        let output = halflight(here, &["predict", model, "open.csv", "--json"]);
+        assert!(output.status.success(), "{}", text(&output));
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(told["warning"].as_str().unwrap().contains("known seed"), "{told:#}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("came from a known seed"));
+        let refused = halflight(here, &["export", model, "-o", "m.onnx"]);
+        assert!(text(&refused).contains("no guarantee") && !here.join("m.onnx").exists());
+        let more = ["s.ron", "--dataset", "theirs", "--epsilon", "0.5", "--json"];
+        let told = halflight(here, &[&["score", model][..], &more].concat());
+        assert!(text(&told).contains("came from a known seed"), "{}", text(&told));
+    }
+    let said = text(&halflight(here, &["report", insecure.to_str().unwrap(), "-o", "q.html"]));
+    assert!(said.contains("nothing is protected"), "{said}");
 }
 
 fn account(here: &Path, dataset: &str) -> String {

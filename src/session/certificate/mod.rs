@@ -828,7 +828,7 @@ fn looks(past: &Past) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     pub(super) fn facts(epsilon: f64, delta: f64) -> Facts {
@@ -866,6 +866,12 @@ mod tests {
 
     pub(super) fn certified(facts: Facts) -> Certificate {
         Certificate::of(facts).unwrap()
+    }
+
+    /// The certificate of a run with a known seed, as an earlier version wrote it.
+    pub(in crate::session) fn seeded() -> Certificate {
+        let seeded = Facts { noise: NoiseSource::Seeded(7), ..facts(1.0, 1e-6) };
+        Certificate { noise: NoiseSource::Secret, ..certified(seeded) }
     }
 
     #[test]

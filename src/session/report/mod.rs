@@ -125,6 +125,11 @@ impl Report {
         !self.watch.is_sealed()
     }
 
+    /// Whether the noise of one of the runs is known, so that nothing protects its records.
+    pub fn is_void(&self) -> bool {
+        self.runs.iter().any(Reported::is_void)
+    }
+
     /// The sums of several runs, for those that protect the same unit. A sum holds although later
     /// runs may have been chosen after seeing earlier ones. It is at the largest δ of the runs.
     ///
