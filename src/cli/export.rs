@@ -53,7 +53,7 @@ impl Export {
         for remark in &model.remarks {
             messages::tell(format_args!("note: {remark}"));
         }
-        outbox::refuse_model(&model.path)?;
+        outbox::refuse_model(&model)?;
         let exported = onnx::export(&model)?;
         files::write_private(&self.output, &exported.bytes)?;
         if self.json {

@@ -14,6 +14,7 @@ use crate::data::{Column, Missing, Source, Table, write};
 use crate::engine::look::Look;
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
+use crate::session::model_file::KNOWN_NOISE;
 use crate::session::prediction::{PredictionScore, predict};
 use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace, dataset, outbox};
 
@@ -341,6 +342,9 @@ impl Predict {
             "rows": rows,
             "output": (self.output != Path::new("-")).then_some(&self.output),
         });
+        if model.noise_is_known {
+            summary["warning"] = json!(KNOWN_NOISE);
+        }
         if !outcome.public && !self.include_curator {
             return summary;
         }

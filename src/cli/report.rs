@@ -93,7 +93,8 @@ impl ReportCommand {
         if printed {
             return print_text(html.as_bytes());
         }
-        let write = if report.is_curators() { files::write_private } else { files::write };
+        let for_nobody = report.is_curators() || report.is_void();
+        let write = if for_nobody { files::write_private } else { files::write };
         write(&self.output, html.as_bytes())?;
         if self.json {
             return print_json(&self.summary(&report)?);
@@ -104,6 +105,8 @@ impl ReportCommand {
         };
         let standing = if report.is_curators() {
             "it holds exact numbers (◆): do not pass it on"
+        } else if report.is_void() {
+            "its noise is known, so nothing is protected: do not pass it on"
         } else {
             "public and released numbers only"
         };
@@ -111,9 +114,8 @@ impl ReportCommand {
     }
 
     fn summary(&self, report: &Report) -> Result<Value> {
-        let together = report.together()?.into_iter().map(
-            |sum| json!({ "account": sum.account, "runs": sum.runs, "guarantee": sum.guarantee }),
-        );
+        let together = report.together()?.into_iter();
+        let together = together.map(|sum| json!({ "runs": sum.runs, "guarantee": sum.guarantee }));
         let runs = report.runs.iter().map(|reported| as_json(reported, report));
         let rankings = report.rankings.iter().map(|ranking| {
             let released = match &ranking.findings {

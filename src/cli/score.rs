@@ -127,6 +127,7 @@ impl ScoreCommand {
             told.guarantee.adjacency.words()
         ));
         lines.extend(all_spending(&workspace.book()?, &told.account));
+        lines.extend(told.caveat.iter().cloned());
         lines.iter().try_for_each(|line| print_line(line))
     }
 
@@ -158,20 +159,24 @@ impl ScoreCommand {
         }
     }
 
-    /// The released result and its guarantees, for programs and for passing on.
+    /// The released result and its guarantees, for programs and for passing on. It does not name the
+    /// account: that would tell which data have rows in common.
     fn as_json(&self, told: &Told) -> Result<Value> {
         let file =
             if self.model.is_dir() { self.model.join("model.ron") } else { self.model.clone() };
         let bytes = std::fs::read(&file).map_err(|error| Error::io("read", &file, &error))?;
-        Ok(json!({
+        let mut value = json!({
             "kind": "score",
             "model": sha256(&bytes),
             "dataset": told.dataset,
             "run": told.run,
-            "account": told.account,
             "score": told.score.get(),
             "guarantee": told.guarantee,
             "mechanisms": told.mechanisms,
-        }))
+        });
+        if let Some(caveat) = &told.caveat {
+            value["caveat"] = json!(caveat);
+        }
+        Ok(value)
     }
 }

@@ -202,6 +202,9 @@ pub fn propose(
     let earlier = predictor_model(plan)?;
     let model = start.or(earlier.as_ref().map(|saved| saved.path.as_path()));
     let lineage = model.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
+    if let Some(earlier) = &earlier {
+        earlier.refuse_known_noise()?;
+    }
     let (start, theirs) = start.map(starting_model).transpose()?.unzip();
     let labelled = private.definition.label.is_some();
     let source = PlanSource {
@@ -604,6 +607,8 @@ fn wanted_columns(
 /// The model of an earlier run, and how its features are prepared.
 fn starting_model(path: &Path) -> Result<(StartingModel, Preparation)> {
     let saved = SavedModel::open(path)?;
+    // Also if the user declares it public: it has seen private records without protection.
+    saved.refuse_known_noise()?;
     let Model::Classifier(model) = saved.model else {
         return Err(Error::usage(format!(
             "a {} model cannot be trained further",

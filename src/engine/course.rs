@@ -20,8 +20,9 @@ use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
 use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
 use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
+use crate::session::model_file::Beside;
 use crate::session::resumption::{self, Recorded};
-use crate::session::{Lineage, RunDirectory, report, signature};
+use crate::session::{Lineage, RunDirectory, report};
 
 /// A run that may draw, and where it writes.
 pub(super) struct Opening {
@@ -244,7 +245,13 @@ impl<'a> Drawn<'a> {
         self.ending.certify(|| {
             let model = self.model.as_ref().map(|model| {
                 let rename = renamed_columns(plan, &self.job.loaded());
-                directory.write_model(model, &self.preparation, &rename, self.told.as_ref())
+                let beside = Beside {
+                    preparation: &self.preparation,
+                    rename: &rename,
+                    score: self.told.as_ref(),
+                    noise: opening.noise,
+                };
+                directory.write_model(model, &beside)
             });
             facts.model = model.transpose()?;
             let certificate = Certificate::of(facts)?;
@@ -328,10 +335,6 @@ impl CourseEnding {
             self.trouble.get_or_insert(error);
         } else {
             resumption::forget(directory);
-            if let Err(error) = signature::sign(directory) {
-                // The run is complete; only its signature is missing.
-                self.trouble.get_or_insert(error);
-            }
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Wa
 use crate::rehearsal::advice::Advice;
 use crate::session::resumption::{self, Origin};
 use crate::session::rows_of_run;
-use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, signature};
+use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
 
 /// A run to be made, with everything it needs.
 #[derive(Debug, Clone)]
@@ -96,7 +96,11 @@ impl Job {
     /// Everything that its run needs.
     pub(super) fn assemble(&self) -> Result<Assembly> {
         let plan = self.plan.resolved(&self.workspace);
-        assemble(&self.session, &plan, &self.loaded(), &self.prepared)
+        let mut assembly = assemble(&self.session, &plan, &self.loaded(), &self.prepared)?;
+        if let Some(lineage) = &mut assembly.lineage {
+            assembly.warnings.extend(lineage.take_names(&self.workspace)?);
+        }
+        Ok(assembly)
     }
 
     /// The datasets of its plan.
@@ -148,7 +152,6 @@ impl Job {
         run: &RunId,
         noise: NoiseSource,
     ) -> Result<Transcript> {
-        signature::key()?;
         let insecure_noise_seed = noise.seed();
         Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
             .write(directory.path())?;

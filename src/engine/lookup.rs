@@ -10,7 +10,7 @@ use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
 use crate::privacy::ledger::{
-    Account, ChargedElsewhere, Gap, RunRecord, RunState, Total, TotalStanding,
+    Account, AccountId, ChargedElsewhere, Gap, RunRecord, RunState, Total, TotalStanding,
 };
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch};
 use crate::session::Workspace;
@@ -296,13 +296,16 @@ fn totals(account: &Account, delta: f64) -> [(Adjacency, Option<f64>); 2] {
 }
 
 /// Things that a sum of guarantees does not cover; each run's own certificate says more.
-const NOT_COVERED: [&str; 3] = [
+const NOT_COVERED: [&str; 4] = [
     "data of the same people that the ledger does not know: copies elsewhere, other workspaces",
     "decisions taken on exact numbers that the curator saw (see 'peeked' of each run)",
     "timing and memory of the machine, and access to it",
+    "which data have records in common: `entries` lists the runs on these records and on all data \
+     that share rows with them, and whoever knows the data of these runs learns that they do",
 ];
 
-/// The joint guarantee of everything on an account, for others.
+/// The joint guarantee of everything on an account, for others. It names neither the account nor
+/// lines of the ledger: both would be the same in other files about this account.
 pub fn certificate(account: &Account) -> Result<String> {
     let delta = account.budget.map_or(1e-6, |budget| budget.delta);
     let total = account.total(delta)?;
@@ -330,13 +333,12 @@ pub fn certificate(account: &Account) -> Result<String> {
                 "changed_by_hand": run.corrections.iter().map(|change| {
                     json!({"time": change.time, "why": change.why, "before": change.before})
                 }).collect::<Vec<_>>(),
-                "granted_in_line": run.granted, "settled_in_line": run.settled,
             })
         })
         .collect();
     let certificate = json!({
         "halflight": env!("CARGO_PKG_VERSION"),
-        "account": account.id,
+        "account": AccountId::alias()?,
         "budget": account.budget,
         "total": format!("everything together, at δ = {delta:e}: {}", total.words()),
         "totals": totals,
@@ -463,7 +465,9 @@ mod tests {
     #[test]
     fn the_second_opinion_bears_out_the_certificate_of_an_account_and_no_edited_one() {
         let directory = tempfile::tempdir().unwrap();
-        let text = certificate(&spent_from(directory.path(), NoiseSource::Secret)).unwrap();
+        let account = spent_from(directory.path(), NoiseSource::Secret);
+        let text = certificate(&account).unwrap();
+        assert!(!text.contains(&account.id.0) && !text.contains("\"seq\""), "{text}");
         let file = directory.path().join("certificate.json");
         let check = |text: &str| {
             std::fs::write(&file, text).unwrap();

@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::session::prediction::predict;
 use crate::session::{SavedModel, outbox};
 
-/// Writes the predictions; returns the number of rows. An existing file is not overwritten.
-pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize> {
+/// Writes the predictions; returns the number of rows and remarks on the model. An existing file is
+/// not overwritten.
+pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<(usize, Vec<String>)> {
     let format = write::WriteFormat::of(output)?;
     if output.exists() {
         return Err(Error::usage("it is there already")
@@ -24,5 +25,5 @@ pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize
     let table = model.under_its_names(table, &BTreeMap::new())?;
     let predictions = predict(&model, &table, &mut |_| {})?;
     write::private_file(output, format, &predictions.columns())?;
-    Ok(predictions.rows)
+    Ok((predictions.rows, model.remarks))
 }

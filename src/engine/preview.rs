@@ -173,7 +173,10 @@ fn timeable(
         let publics: Vec<&Loaded> = publics.collect();
         overlap::check(private, &publics, workspace, &Watch::sealed())?;
     }
-    let proposal = propose(session, &plan.resolved(workspace), &loaded, store)?;
+    let mut proposal = propose(session, &plan.resolved(workspace), &loaded, store)?;
+    if let Some(lineage) = &mut proposal.lineage {
+        proposal.warnings.extend(lineage.take_names(workspace)?);
+    }
     let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
     let account = account_of(private, session, &plan.private, workspace)?;
     let events = &proposal.calibrated.events;

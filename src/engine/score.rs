@@ -19,6 +19,7 @@ use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
+use crate::session::model_file::KNOWN_NOISE;
 use crate::session::outbox;
 use crate::session::rows_of_run::{self, SameRows};
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
@@ -38,6 +39,8 @@ pub struct Told {
     pub mechanisms: Vec<Event>,
     pub account: AccountId,
     pub run: RunId,
+    /// What nobody here can know of the model's training.
+    pub caveat: Option<String>,
 }
 
 /// The records that score the model.
@@ -111,11 +114,17 @@ pub fn score(
     outbox::refuse_another_model(&model.path)?;
     let folder = model.path.parent().unwrap_or(directory).to_path_buf();
     let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
-    if let Some(name) = records.dataset {
-        return of_dataset(&model, &folder, records, name, asked);
-    }
-    refuse_early_training(&folder)?;
-    of_holdout(&model, &folder, records, asked)
+    let told = match records.dataset {
+        Some(name) => of_dataset(&model, &folder, records, name, asked)?,
+        None => {
+            let caveat = refuse_early_training(&folder)?;
+            Told { caveat, ..of_holdout(&model, &folder, records, asked)? }
+        }
+    };
+    let known = model.noise_is_known.then(|| format!("Of the model itself: {KNOWN_NOISE}."));
+    let caveats: Vec<String> = told.caveat.into_iter().chain(known).collect();
+    let caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
+    Ok(Told { caveat, ..told })
 }
 
 impl ScoredRecords<'_> {
@@ -145,6 +154,7 @@ impl ScoredRecords<'_> {
             mechanisms: paid.drawn,
             account: paid.account,
             run: paid.run,
+            caveat: None,
         })
     }
 }
@@ -231,7 +241,7 @@ fn of_dataset(
             .cure("use `halflight predict MODEL DATA --score --public`"));
     }
     let private = dataset::load(definition, records.workspace)?;
-    refuse_training_records(&private, folder, records.workspace)?;
+    let caveat = refuse_training_records(&private, folder, records.workspace)?;
     let preparation = model.preparation.under(definition);
     let holdout = prepared(&private, &preparation)?;
     let classes = preparation.class_names();
@@ -239,7 +249,8 @@ fn of_dataset(
         .map_err(|error| error.within(&format!("dataset '{name}'")))?;
     let label = |raw: f64| preparation.label_from_prediction(raw);
     let scene = ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
-    records.release(&private, &scoring, &holdout, model, &scene)
+    let told = records.release(&private, &scoring, &holdout, model, &scene)?;
+    Ok(Told { caveat, ..told })
 }
 
 /// Refuses rows of which nobody can say which were held out: other rows than the run had, or the
@@ -263,9 +274,14 @@ fn refuse_another_split(private: &Loaded, folder: &Path) -> Result<()> {
     ))
 }
 
-/// Records that a run held out may have trained the model that it started from.
-fn refuse_early_training(folder: &Path) -> Result<()> {
-    let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
+/// Records that a run held out may have trained the model that it started from. Returns what
+/// nobody here can know.
+fn refuse_early_training(folder: &Path) -> Result<Option<String>> {
+    let Some(certificate) = Certificate::read(folder)? else {
+        return Ok(Some(format!(
+            "{UNKNOWN}: there is no certificate beside the model. {TOO_GOOD}"
+        )));
+    };
     let own = certificate.of_this_run.is_some()
         || certificate
             .start
@@ -273,7 +289,7 @@ fn refuse_early_training(folder: &Path) -> Result<()> {
             .flat_map(|start| &start.runs)
             .any(|run| run.account == certificate.account);
     if !own {
-        return Ok(());
+        return Ok(None);
     }
     Err(Error::refused(
         "its training started from a model of the same private data, so no record is held out of \
@@ -282,31 +298,53 @@ fn refuse_early_training(folder: &Path) -> Result<()> {
     .cure("score it on another private dataset: a session and --dataset"))
 }
 
-/// A model answers better for records that it was trained on than for others.
-fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspace) -> Result<()> {
-    let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
-    let Some(record) = &private.record else { return Ok(()) };
+const UNKNOWN: &str = "nobody here can tell whether the model was trained on some of these records";
+const TOO_GOOD: &str = "If it was, the score is too good.";
+
+/// A model answers better for records that it was trained on than for others. Returns what nobody
+/// here can know.
+fn refuse_training_records(
+    private: &Loaded,
+    folder: &Path,
+    workspace: &Workspace,
+) -> Result<Option<String>> {
+    let unknown = |why: &str| Ok(Some(format!("{UNKNOWN}: {why}. {TOO_GOOD}")));
+    let Some(certificate) = Certificate::read(folder)? else {
+        return unknown("there is no certificate beside the model");
+    };
+    let Some(record) = &private.record else { return Ok(None) };
+    let book = workspace.book()?;
     let starts = certificate.start.iter().flat_map(|start| &start.runs);
-    let trained: Vec<_> = starts.map(|run| &run.account).chain([&certificate.account]).collect();
-    let same = workspace.book()?.find(record).is_some_and(|account| {
-        trained.iter().any(|id| **id == account.id || account.former.contains(id))
+    let trained: Vec<_> = starts
+        .map(|run| (&run.run, &run.account))
+        .chain([(&certificate.run, &certificate.account)])
+        .collect();
+    // A shared certificate names no account, but the ledger knows its own runs.
+    let account_of = |(run, named)| book.account_of_run(run).map_or(named, |known| &known.id);
+    let same = book.find(record).is_some_and(|account| {
+        let own = |id: &AccountId| *id == account.id || account.former.contains(id);
+        trained.iter().any(|it| own(account_of(*it)))
     });
-    let other = has_other_rows(private, folder);
-    let refused = match other {
+    let others = has_other_rows(private, folder);
+    let refused = match others {
         Some(false) => true,
         // One account holds everything from the same files; the rows may differ.
         Some(true) => same && certificate.start.is_some(),
         None => same,
     };
-    if !refused {
-        return Ok(());
+    if refused {
+        return Err(Error::refused(format!(
+            "the model {} trained on records of '{}', so a score on all of them would be too good",
+            if others == Some(false) { "was" } else { "may have been" },
+            private.definition.name
+        ))
+        .cure("score it on what its run held out: name the run directory alone"));
     }
-    Err(Error::refused(format!(
-        "the model {} trained on records of '{}', so a score on all of them would be too good",
-        if other == Some(false) { "was" } else { "may have been" },
-        private.definition.name
-    ))
-    .cure("score it on what its run held out: name the run directory alone"))
+    let earlier = trained.iter().filter(|(run, _)| *run != &certificate.run || others.is_none());
+    match earlier.map(|(run, _)| run).find(|run| book.run(run).is_none()) {
+        Some(run) => unknown(&format!("the ledger of this workspace does not know run {}", run.0)),
+        None => Ok(None),
+    }
 }
 
 /// Whether no row was used by the run in `folder`; `None` if this is unknown.
@@ -446,7 +484,7 @@ impl Test {
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),
             epsilon: paid.guarantee.epsilon,
-            account: paid.account.0,
+            account: None,
             run: paid.run.0,
         };
         Ok(Scored { elsewhere: Some(elsewhere), ..paid.value.into_inner() })

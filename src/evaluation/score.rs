@@ -96,8 +96,9 @@ pub struct Elsewhere {
     pub dataset: String,
     /// ε of the score.
     pub epsilon: f64,
-    /// The account that paid for it.
-    pub account: String,
+    /// The account that paid for it. Earlier versions wrote it; the ledger knows it by the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// The entry of the ledger.
     pub run: String,
 }

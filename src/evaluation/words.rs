@@ -152,8 +152,8 @@ impl Scored {
     /// An explanation of its numbers.
     pub fn note(&self) -> String {
         let of = self.elsewhere.as_ref().map_or_else(String::new, |elsewhere| {
-            let Elsewhere { dataset, epsilon, account, .. } = elsewhere;
-            format!(" of '{dataset}' (which cost ε {} of account {account})", round_up(*epsilon, 4))
+            let Elsewhere { dataset, epsilon, .. } = elsewhere;
+            format!(" of '{dataset}' (which cost ε {} of its account)", round_up(*epsilon, 4))
         });
         let mut note = format!("{} private records{of} that training did not see", self.records);
         if let Some(usable) = self.usable {

@@ -32,7 +32,7 @@ const LONGEST: usize = 64;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ancestor {
     pub run: RunId,
-    /// Random name of its private dataset.
+    /// The account of its private dataset; an alias if only a shared certificate is known.
     pub account: AccountId,
     pub method: String,
     /// Its private training records, or persons.
@@ -90,6 +90,36 @@ impl Lineage {
             }
         }
         Ok(Self { runs, declared_public: None })
+    }
+
+    /// Whether a shared certificate hides an account from this workspace.
+    fn has_aliases(&self) -> bool {
+        self.runs.iter().any(|run| run.account.is_alias())
+    }
+
+    /// Puts the accounts of this workspace's ledger in place of aliases, as far as it knows the
+    /// runs. Returns a remark for the curator if it does not know all of them.
+    pub fn take_names(&mut self, workspace: &Workspace) -> Result<Option<String>> {
+        if !self.has_aliases() {
+            return Ok(None);
+        }
+        let book = workspace.book()?;
+        let known = |run: &Ancestor| {
+            let account = book.account_of_run(&run.run)?;
+            run.account.is_alias().then(|| (run.account.clone(), account.id.clone()))
+        };
+        let known: Vec<_> = self.runs.iter().filter_map(known).collect();
+        for (alias, account) in known {
+            for run in self.runs.iter_mut().filter(|run| run.account == alias) {
+                run.account = account.clone();
+            }
+        }
+        Ok(self.has_aliases().then(|| {
+            "nobody here can tell whether the earlier model learned from records of your private \
+             data, because its shared certificate does not name its account: if it did, the ε of \
+             both runs add up for them, and a score of held-out records is too good"
+                .to_owned()
+        }))
     }
 
     /// A remark for the curator before the run, for the Plan screen and the log.
@@ -152,9 +182,11 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
     let hash = hash_of(path)?;
     let file = text_of(path);
     let directory = file.parent().unwrap_or(Path::new("."));
-    let certificate = Certificate::read(directory)?
+    let mut certificate = Certificate::read(directory)?
         .ok_or_else(|| unknown("there is no certificate beside it", path))?;
-    let record = known_to_ledger(directory, &certificate.run)?;
+    let book = Workspace::of(directory)?.book()?;
+    certificate.take_names(&book);
+    let record = known_to_ledger(&book, &certificate.run);
     match (&certificate.model, &record) {
         (Some(model), _) if *model != hash => {
             return Err(unknown("the certificate beside it is for another model", path));
@@ -188,13 +220,12 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
     Ok(certificate)
 }
 
-/// A run in the ledger of the workspace around `directory`: its grant and its draws.
-fn known_to_ledger(directory: &Path, run: &RunId) -> Result<Option<(String, Vec<Event>)>> {
-    let book: Book = Workspace::of(directory)?.book()?;
+/// A run in the ledger: its grant and its draws.
+fn known_to_ledger(book: &Book, run: &RunId) -> Option<(String, Vec<Event>)> {
     // A record recovered from a certificate proves nothing about that certificate.
     let record =
         book.run(run).filter(|it| !matches!(it.state, RunState::Recovered | RunState::Claimed));
-    Ok(record.map(|record| (record.grant.method_words(), record.charged_events())))
+    record.map(|record| (record.grant.method_words(), record.charged_events()))
 }
 
 fn ancestor(certificate: Certificate, path: &Path) -> Result<Ancestor> {

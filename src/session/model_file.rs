@@ -15,12 +15,14 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::certificate::Certificate;
 use crate::adapt::public_predictor::EarlierModel;
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
 use crate::model::{Architecture, Model};
+use crate::privacy::NoiseSource;
 use crate::privacy::ledger::sha256;
 
 const VERSION: u32 = 1;
@@ -38,6 +40,9 @@ pub struct SavedModel {
     pub preparation: Preparation,
     /// Columns with another name in raw files: name there → name here.
     pub rename: BTreeMap<String, String>,
+    /// Whether the noise of its run came from a known seed. A model file of an earlier version does
+    /// not say it; then the certificate beside it does.
+    pub noise_is_known: bool,
     /// Remarks from reading it.
     pub remarks: Vec<String>,
 }
@@ -57,6 +62,19 @@ struct ModelFile {
     /// Its released score on private records that were held out of training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     score: Option<Scored>,
+    /// The mark of a model whose noise was not secret.
+    #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
+    noise: NoiseSource,
+}
+
+/// What a model holds besides its numbers.
+pub struct Beside<'a> {
+    pub preparation: &'a Preparation,
+    /// Columns with another name in raw files: name there → name here.
+    pub rename: &'a BTreeMap<String, String>,
+    /// Its released score.
+    pub score: Option<&'a Scored>,
+    pub noise: NoiseSource,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -68,13 +86,7 @@ struct TensorFile {
 
 /// Writes both files into `directory` and returns the SHA-256 of `model.ron`. Only [`super::RunDirectory`] calls it, with models
 /// that were released.
-pub(super) fn write(
-    directory: &Path,
-    model: &Model,
-    preparation: &Preparation,
-    rename: &BTreeMap<String, String>,
-    score: Option<&Scored>,
-) -> Result<String> {
+pub(super) fn write(directory: &Path, model: &Model, beside: &Beside) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::failed(format!("the model cannot be written: {error}"))
     };
@@ -86,9 +98,10 @@ pub(super) fn write(
         kind: model.kind().to_owned(),
         architecture: model.architecture().cloned(),
         tensors: tensors.collect(),
-        rename: rename.clone(),
-        preparation: preparation.clone(),
-        score: score.cloned(),
+        rename: beside.rename.clone(),
+        preparation: beside.preparation.clone(),
+        score: beside.score.cloned(),
+        noise: beside.noise,
     };
     let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
     let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
@@ -114,6 +127,10 @@ fn numbers(file: &ModelFile) -> std::result::Result<Vec<u8>, safetensors::SafeTe
     });
     if let Some(score) = &file.score {
         about["score"] = json!(score);
+    }
+    if !file.noise.is_secret() {
+        about["noise"] = json!(file.noise);
+        about["warning"] = json!(KNOWN_NOISE);
     }
     let bytes: Vec<Vec<u8>> = file
         .tensors
@@ -176,7 +193,20 @@ impl SavedModel {
                 model.inputs()
             )));
         }
-        Ok(Self { path, model, preparation: file.preparation, rename: file.rename, remarks })
+        let noise_is_known = !file.noise.is_secret() || has_void_certificate(&path);
+        remarks.extend(noise_is_known.then(|| KNOWN_NOISE.to_owned()));
+        let ModelFile { preparation, rename, .. } = file;
+        Ok(Self { path, model, preparation, rename, noise_is_known, remarks })
+    }
+
+    /// Refuses a model that protects nobody, before anything is made of it that may be passed on.
+    pub fn refuse_known_noise(&self) -> Result<()> {
+        if !self.noise_is_known {
+            return Ok(());
+        }
+        Err(Error::refused(format!("the model has no guarantee: {KNOWN_NOISE}"))
+            .at(self.path.display().to_string())
+            .cure("use a model of a run without --insecure-noise-seed"))
     }
 
     /// It as a public predictor of rows like those of `table`, whose columns it finds by their names
@@ -214,6 +244,18 @@ impl SavedModel {
         let names = names.collect();
         table.renamed(&names)
     }
+}
+
+/// What everybody must know of a model whose noise was not secret.
+pub const KNOWN_NOISE: &str = "its noise came from a known seed (--insecure-noise-seed), so it \
+                               protects none of its private training records: do not pass on the \
+                               model or anything made with it";
+
+/// Whether the certificate beside a model says that nothing is guaranteed. One that cannot be read
+/// is an error elsewhere.
+fn has_void_certificate(model: &Path) -> bool {
+    let directory = model.parent().unwrap_or(Path::new(""));
+    Certificate::read(directory).ok().flatten().is_some_and(|it| it.guarantee.is_none())
 }
 
 fn read_text(path: &Path, place: &str) -> Result<ModelFile> {
@@ -294,7 +336,33 @@ pub(crate) mod tests {
             Task::Classification => Model::Logistic(weights),
         };
         let rename = [("old".to_owned(), "z".to_owned())].into();
-        write(directory, &model, &preparation(task), &rename, None).unwrap();
+        let noise = NoiseSource::Secret;
+        let preparation = &preparation(task);
+        let beside = Beside { preparation, rename: &rename, score: None, noise };
+        write(directory, &model, &beside).unwrap();
+    }
+
+    #[test]
+    fn a_model_whose_noise_is_known_carries_a_mark_in_both_files() {
+        let place = tempfile::tempdir().unwrap();
+        let model = Model::Linear(LinearModel { weights: vec![1.0, 2.0, 3.0] });
+        let preparation = &preparation(Task::Regression);
+        let rename = BTreeMap::new();
+        let noise = NoiseSource::Seeded(7);
+        write(place.path(), &model, &Beside { preparation, rename: &rename, score: None, noise })
+            .unwrap();
+        let numbers = std::fs::read(place.path().join(NUMBERS)).unwrap();
+        let metadata = SafeTensors::read_metadata(&numbers).unwrap().1.metadata().clone().unwrap();
+        assert!(metadata[METADATA].contains("protects none of its private"), "{metadata:?}");
+        let read = SavedModel::open(place.path()).unwrap();
+        assert_eq!((read.noise_is_known, read.remarks.len()), (true, 1));
+        assert!(read.refuse_known_noise().is_err());
+        // A model of an earlier version has no mark, and its certificate says it.
+        saved(place.path(), &[1.0, 2.0, 3.0], Task::Regression);
+        assert!(SavedModel::open(place.path()).unwrap().refuse_known_noise().is_ok());
+        let seeded = super::super::certificate::tests::seeded().text().unwrap();
+        std::fs::write(place.path().join("certificate.json"), seeded).unwrap();
+        assert!(SavedModel::open(place.path()).unwrap().refuse_known_noise().is_err());
     }
 
     #[test]

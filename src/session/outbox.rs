@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::certificate::{self, Certificate};
+use super::model_file::{self, SavedModel};
+use super::report::{self, Report};
 use super::signature;
-use super::{model_file, report};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
-use crate::privacy::ledger::sha256;
+use crate::privacy::ledger::{AccountId, sha256};
 
 /// Files of a run directory, and the purpose of each. Only the certificate is required.
 pub const MAY_LEAVE: [(&str, &str); 6] = [
@@ -23,7 +24,9 @@ pub const MAY_LEAVE: [(&str, &str); 6] = [
     ("events.jsonl", "the public and released numbers of every step"),
 ];
 
-/// Copies the files of the run in `directory` that may leave into a new folder `into`.
+/// Copies the files of the run in `directory` that may leave into a new folder `into`. The
+/// certificate is [`Certificate::for_others`], signed if the user named a key, and the report is
+/// about it.
 pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
     let certificate = Certificate::read(directory)?.ok_or_else(|| {
         Error::refused("the run has no certificate: it has not ended")
@@ -31,8 +34,12 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
             .cure("wait for it, or `halflight run --resume` it if its program died")
     })?;
     refuse_without_guarantee(&certificate, directory)?;
+    let mut copy = certificate.for_others()?;
     let mut found = Vec::new();
     for (name, _) in MAY_LEAVE {
+        if [certificate::FILE, signature::FILE].contains(&name) {
+            continue;
+        }
         match std::fs::read(directory.join(name)) {
             Ok(bytes) => found.push((name, bytes)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -50,6 +57,23 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
             return Err(not_what_the_run_wrote(name, directory));
         }
     }
+    let paid = certificate.score.as_ref().and_then(|it| it.elsewhere.as_ref()?.account.clone());
+    for (name, bytes) in &mut found {
+        match *name {
+            // Earlier versions wrote the account that paid for a score into the model.
+            model_file::TEXT | model_file::NUMBERS => {
+                if let Some(account) = &paid {
+                    replace(bytes, account, &AccountId::alias()?.0);
+                }
+                if *name == model_file::TEXT && copy.model.is_some() {
+                    copy.model = Some(sha256(bytes));
+                }
+            }
+            report::FILE => *bytes = Report::beside(directory, &copy)?.into_bytes(),
+            _ => {}
+        }
+    }
+    found.insert(0, (certificate::FILE, copy.text()?.into_bytes()));
     files::create_folder(into.parent().unwrap_or(Path::new(".")))
         .and_then(|()| step::make_folder(&DirBuilder::new(), into))
         .map_err(|error| match error.kind() {
@@ -58,11 +82,38 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
                 .cure("choose another folder with --into, or remove it first"),
             _ => Error::io("create the folder", into, &error),
         })?;
-    let copied = found.into_iter().map(|(name, bytes)| {
+    let written = write_and_sign(&found, into);
+    if written.is_err() {
+        // Half a folder would pass for a whole one.
+        let _ = step::remove_folder(into);
+    }
+    written
+}
+
+fn write_and_sign(found: &[(&str, Vec<u8>)], into: &Path) -> Result<Vec<PathBuf>> {
+    let mut copied = Vec::new();
+    for (name, bytes) in found {
         let path = into.join(name);
-        files::write(&path, &bytes).map(|()| path)
-    });
-    copied.collect()
+        files::write(&path, bytes)?;
+        copied.push(path);
+    }
+    if signature::sign(into)? {
+        copied.push(into.join(signature::FILE));
+    }
+    Ok(copied)
+}
+
+/// Replaces a name by one of the same length, so that lengths that a file states stay right.
+fn replace(bytes: &mut [u8], from: &str, into: &str) {
+    let (from, into) = (from.as_bytes(), into.as_bytes());
+    if from.len() != into.len() {
+        return;
+    }
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(from.len()).position(|part| part == from) {
+        at += found;
+        bytes[at..at + into.len()].copy_from_slice(into);
+    }
 }
 
 /// Refuses the files of a run whose noise is known.
@@ -77,7 +128,9 @@ fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Resu
 
 /// Refuses the model in a folder whose certificate promises nothing, or is about another model. A
 /// model that somebody passed on may have no certificate.
-pub fn refuse_model(model: &Path) -> Result<()> {
+pub fn refuse_model(model: &SavedModel) -> Result<()> {
+    model.refuse_known_noise()?;
+    let model = &model.path;
     let directory = model.parent().unwrap_or(Path::new(""));
     if let Some(certificate) = Certificate::read(directory)? {
         refuse_without_guarantee(&certificate, directory)?;
@@ -119,6 +172,17 @@ fn only_public_or_released(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As models of earlier versions name the account that paid for their score.
+    #[test]
+    fn a_name_is_replaced_wherever_it_stands_by_one_of_the_same_length() {
+        let mut bytes =
+            b"(account: \"acc-0123456789\", run: \"acc-012345678\") acc-0123456789".to_vec();
+        let alias = AccountId::alias().unwrap().0;
+        replace(&mut bytes, "acc-0123456789", &alias);
+        let wanted = format!("(account: \"{alias}\", run: \"acc-012345678\") {alias}");
+        assert_eq!(String::from_utf8(bytes).unwrap(), wanted);
+    }
 
     #[test]
     fn a_step_with_an_exact_number_may_not_leave() {

@@ -3,7 +3,6 @@
 //! certificate. `transcript` and `resume.json` are for a run whose program dies: see
 //! [`super::resumption`].
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +14,8 @@ use super::model_file;
 use super::resumption::{Recorded, keep_until};
 use super::workspace::Workspace;
 use crate::adapt::{MeasureStanding, Step};
-use crate::data::{Preparation, Role};
+use crate::data::Role;
 use crate::error::{Error, Result};
-use crate::evaluation::Scored;
 use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::model::Model;
@@ -191,18 +189,13 @@ impl RunDirectory {
     pub fn write_model(
         &self,
         model: &Released<Model>,
-        preparation: &Preparation,
-        rename: &BTreeMap<String, String>,
-        score: Option<&Scored>,
+        beside: &model_file::Beside,
     ) -> Result<String> {
-        model_file::write(&self.path, model.get(), preparation, rename, score)
+        model_file::write(&self.path, model.get(), beside)
     }
 
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
-        let text = serde_json::to_string_pretty(certificate).map_err(|error| {
-            Error::failed(format!("the certificate cannot be written: {error}"))
-        })?;
-        files::write_private(&self.path.join(certificate::FILE), (text + "\n").as_bytes())
+        files::write_private(&self.path.join(certificate::FILE), certificate.text()?.as_bytes())
     }
 }
 

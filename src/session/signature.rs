@@ -1,6 +1,6 @@
-//! A certificate's signature, made with a key that the user names in the configuration (`sign_with:
-//! "PATH"`): an SSH key by `ssh-keygen`, a minisign key by `minisign`. Both run without asking
-//! questions, so a key with a passphrase needs its agent.
+//! A shared certificate's signature, made with a key that the user names in the configuration
+//! (`sign_with: "PATH"`): an SSH key by `ssh-keygen`, a minisign key by `minisign`. Both run without
+//! asking questions, so a key with a passphrase needs its agent.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,8 +14,8 @@ pub const FILE: &str = "certificate.json.sig";
 /// The purpose of an SSH signature: it is valid for nothing else.
 pub const NAMESPACE: &str = "halflight-certificate";
 
-/// The key that the user named, if any. It is better to notice a missing key before a run starts.
-pub fn key() -> Result<Option<PathBuf>> {
+/// The key that the user named, if any.
+fn key() -> Result<Option<PathBuf>> {
     let key = UserDirectories::signing_key()?;
     key.map(|key| beginning(&key).map(|_| key)).transpose()
 }
@@ -27,12 +27,11 @@ fn beginning(key: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// Signs the certificate in `directory`, if the user named a key.
-pub fn sign(directory: &Path) -> Result<()> {
-    let Some(key) = key()? else { return Ok(()) };
+/// Signs the certificate in `directory`, if the user named a key; false if not.
+pub fn sign(directory: &Path) -> Result<bool> {
+    let Some(key) = key()? else { return Ok(false) };
     let key = key.as_path();
     let (document, signature) = (directory.join(certificate::FILE), directory.join(FILE));
-    let _ = crate::files::step::remove(&signature);
     let mut command = if beginning(key)?.starts_with(b"untrusted comment:") {
         let mut minisign = Command::new("minisign");
         minisign.arg("-S").arg("-s").arg(key).arg("-m").arg(&document).arg("-x").arg(&signature);
@@ -49,7 +48,7 @@ pub fn sign(directory: &Path) -> Result<()> {
         .output()
         .map_err(|error| Error::io("start the program that signs", &program, &error))?;
     if done.status.success() && signature.is_file() {
-        return Ok(());
+        return Ok(true);
     }
     let why = String::from_utf8_lossy(&done.stderr);
     let why = why.lines().next_back().unwrap_or("it does not say why");

@@ -114,6 +114,53 @@ fn a_model_without_a_guarantee_is_not_laundered_by_training_it_further() {
     }
     let refused = run(here, &then("ours", &from(&copy)), &[]).unwrap_err();
     assert!(refused.contains("no certificate beside it"), "{refused}");
+    // Nor if somebody declares it public: the model itself says what its noise was.
+    for start in ["start", "public_predictor"] {
+        let plan = from(&copy).replace("start", start);
+        let plan = match start {
+            "start" => then("ours", &format!("{plan}, start_is_public: true")),
+            _ => format!(
+                "name: \"on\", method: \"profiled_logistic\", private: \"ours\", public_predictor: \
+                 model(\"{}\"), start_is_public: true, target: (epsilon: 0.5, delta: 1e-6)",
+                copy.join("model.ron").display()
+            ),
+        };
+        let refused = run(here, &plan, &[]).unwrap_err();
+        assert!(refused.contains("came from a known seed"), "{refused}");
+    }
+}
+
+#[test]
+fn whatever_is_made_of_a_run_with_known_noise_says_so() {
+    let directory = workspace();
+    let here = directory.path();
+    let insecure = run(here, &first("ours"), &["--insecure-noise-seed", "7"]).unwrap();
+    let page = std::fs::read_to_string(insecure.join("report.html")).unwrap();
+    assert!(page.contains("The noise is known") && page.contains("NO GUARANTEE"), "{page}");
+    assert!(!page.contains("Released numbers only") && !page.contains("from the operating system"));
+    let copy = here.join("copy");
+    std::fs::create_dir(&copy).unwrap();
+    for file in ["model.ron", "model.safetensors"] {
+        let bytes = std::fs::read(insecure.join(file)).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).contains("known_seed"), "{file}");
+        std::fs::write(copy.join(file), bytes).unwrap();
+    }
+    session(here, "s.ron", &first("theirs"));
+    for model in [&insecure, &copy] {
+        let model = model.to_str().unwrap();
+        let output = halflight(here, &["predict", model, "open.csv", "--json"]);
+        assert!(output.status.success(), "{}", text(&output));
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(told["warning"].as_str().unwrap().contains("known seed"), "{told:#}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("came from a known seed"));
+        let refused = halflight(here, &["export", model, "-o", "m.onnx"]);
+        assert!(text(&refused).contains("no guarantee") && !here.join("m.onnx").exists());
+        let more = ["s.ron", "--dataset", "theirs", "--epsilon", "0.5", "--json"];
+        let told = halflight(here, &[&["score", model][..], &more].concat());
+        assert!(text(&told).contains("came from a known seed"), "{}", text(&told));
+    }
+    let said = text(&halflight(here, &["report", insecure.to_str().unwrap(), "-o", "q.html"]));
+    assert!(said.contains("nothing is protected"), "{said}");
 }
 
 fn account(here: &Path, dataset: &str) -> String {
@@ -220,6 +267,10 @@ fn a_run_of_the_first_version_is_a_start_as_long_as_its_ledger_knows_it() {
         all.into_iter().find(|path| path.to_string_lossy().contains(part)).unwrap()
     };
     let old = named("dp_sgd");
+    let outbox = shared(&copy, &old);
+    let told = certificate(&outbox).to_string();
+    assert!(!told.contains("acc-") && told.contains("not told here"), "{told}");
+    assert!(halflight(here, &["verify", outbox.to_str().unwrap()]).status.success());
     let ours = run(here, &then("ours", &from(&old)), &[]).unwrap();
     assert!(certificate(&ours)["also"][0].as_str().unwrap().contains("acc-d472ecde3d"));
     // Where an earlier run started from stands in its run.ron.
@@ -359,7 +410,7 @@ fn a_workspace_is_its_owners_alone_and_only_what_may_leave_is_shared() {
 }
 
 #[test]
-fn a_certificate_is_signed_with_the_key_that_the_user_names() {
+fn a_shared_certificate_is_signed_with_the_key_that_the_user_names() {
     let directory = workspace();
     let here = directory.path();
     let config = here.join("config/halflight");
@@ -373,21 +424,23 @@ fn a_certificate_is_signed_with_the_key_that_the_user_names() {
         eprintln!("SKIPPED: there is no ssh-keygen here");
         return;
     }
-    session(here, "s.ron", &first("ours"));
-    let run = |sign_with: &Path| {
+    let directory = run(here, &first("ours"), &[]).unwrap();
+    let share = |sign_with: &Path| {
         let text = format!("(sign_with: \"{}\")", sign_with.display());
         std::fs::write(config.join("config.ron"), text).unwrap();
         let mut command = program::halflight();
         command.env("XDG_CONFIG_HOME", here.join("config"));
-        command.args(["run", "s.ron", "--json"]).current_dir(here).output().unwrap()
+        command.args(["share", directory.to_str().unwrap()]).current_dir(here).output().unwrap()
     };
-    let missing = run(&here.join("no-key"));
-    assert!(text(&missing).contains("sign_with"), "{}", text(&missing));
-    assert!(std::fs::read_dir(here.join(".halflight/runs")).unwrap().next().is_none());
-    let done = run(&key);
-    assert!(done.status.success(), "{}", text(&done));
-    let result: Value = serde_json::from_slice(&done.stdout).unwrap();
-    let directory = PathBuf::from(result["runs"][0]["directory"].as_str().unwrap());
+    let outbox = here.join("outbox").join(directory.file_name().unwrap());
+    let missing = share(&here.join("no-key"));
+    assert!(text(&missing).contains("sign_with") && !outbox.exists(), "{}", text(&missing));
+    let done = share(&key);
+    assert!(
+        done.status.success() && text(&done).contains("certificate.json.sig"),
+        "{}",
+        text(&done)
+    );
     let public = std::fs::read_to_string(here.join("key.pub")).unwrap();
     std::fs::write(here.join("signers"), format!("curator {public}")).unwrap();
     let check = |document: &[u8]| {
@@ -396,7 +449,7 @@ fn a_certificate_is_signed_with_the_key_that_the_user_names() {
             .args(["-Y", "verify", "-n", "halflight-certificate", "-I", "curator", "-f"])
             .arg(here.join("signers"))
             .arg("-s")
-            .arg(directory.join("certificate.json.sig"))
+            .arg(outbox.join("certificate.json.sig"))
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
@@ -405,9 +458,104 @@ fn a_certificate_is_signed_with_the_key_that_the_user_names() {
         child.stdin.take().unwrap().write_all(document).unwrap();
         child.wait().unwrap().success()
     };
-    let sound = std::fs::read(directory.join("certificate.json")).unwrap();
-    assert!(check(&sound));
+    let sound = std::fs::read(outbox.join("certificate.json")).unwrap();
+    assert!(check(&sound) && !check(&std::fs::read(directory.join("certificate.json")).unwrap()));
     assert!(!check(&[sound.as_slice(), b" "].concat()));
+}
+
+fn shared(here: &Path, run: &Path) -> PathBuf {
+    let output = halflight(here, &["share", run.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output));
+    here.join("outbox").join(run.file_name().unwrap())
+}
+
+/// The rows of `theirs` are those of `ours`, as far as they are in the first half.
+fn in_common(here: &Path) {
+    let rows = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+    let (ours, theirs) = (rows("ours.csv"), rows("theirs.csv"));
+    let mixed = ours.lines().take(61).chain(theirs.lines().skip(61));
+    std::fs::write(here.join("theirs.csv"), mixed.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn what_is_shared_does_not_tell_which_data_have_rows_in_common() {
+    let directory = workspace();
+    let here = directory.path();
+    in_common(here);
+    let one = run(here, &first("ours"), &[]).unwrap();
+    let two = run(here, &first("theirs"), &[]).unwrap();
+    let account = certificate(&one)["account"].clone();
+    assert_eq!(account, certificate(&two)["account"]);
+    let name = one.file_name().unwrap().to_str().unwrap();
+    assert!(certificate(&two)["not_covered"].to_string().contains(name), "a look of another run");
+    let copies = [shared(here, &one), shared(here, &two)];
+    for file in std::fs::read_dir(&copies[1]).unwrap().map(|it| it.unwrap().path()) {
+        let bytes = std::fs::read(&file).unwrap();
+        let said = String::from_utf8_lossy(&bytes);
+        for told in [account.as_str().unwrap(), "\"seq\"", name, "acc-"] {
+            assert!(!said.contains(told), "{} tells {told}", file.display());
+        }
+    }
+    let [mut first_copy, mut second_copy] = [certificate(&copies[0]), certificate(&copies[1])];
+    assert!(first_copy["account"].is_string() && first_copy["account"] != second_copy["account"]);
+    for copy in [&mut first_copy, &mut second_copy] {
+        for own in ["run", "account", "model", "guarantee", "statement", "mechanisms"] {
+            copy.as_object_mut().unwrap().remove(own);
+        }
+    }
+    assert_eq!(first_copy["not_covered"], second_copy["not_covered"]);
+    for copy in &copies {
+        let checked = halflight(here, &["verify", copy.to_str().unwrap()]);
+        assert!(checked.status.success(), "{}", text(&checked));
+    }
+    // Reports: each run alone, and both together.
+    let runs = [one.to_str().unwrap(), two.to_str().unwrap()];
+    let output = halflight(here, &["report", runs[0], runs[1], "-o", "r.html", "--json"]);
+    let page = std::fs::read_to_string(here.join("r.html")).unwrap();
+    assert!(!page.contains("acc-") && !text(&output).contains("acc-"), "{}", text(&output));
+    let alone = std::fs::read_to_string(two.join("report.html")).unwrap();
+    assert!(!alone.contains("acc-") && !alone.contains(name));
+}
+
+#[test]
+fn a_shared_model_is_recognised_by_the_ledger_of_its_run_and_by_no_other() {
+    let directory = workspace();
+    let here = directory.path();
+    let one = run(here, &first("ours"), &[]).unwrap();
+    let copy = shared(here, &one);
+    // Where its run is known, its noise counts.
+    let two = run(here, &then("ours", &from(&copy)), &[]).unwrap();
+    let both = certificate(&two);
+    assert_eq!(both["start"]["runs"][0]["account"], both["account"]);
+    assert!(both["of_this_run"].is_object(), "{both:#}");
+    let score = |here: &Path, model: &Path| {
+        let more = ["s.ron", "--dataset", "ours", "--epsilon", "0.5", "--json"];
+        halflight(here, &[&["score", model.to_str().unwrap()][..], &more].concat())
+    };
+    let refused = score(here, &copy);
+    assert!(text(&refused).contains("trained on records of 'ours'"), "{}", text(&refused));
+    // Sums over one account can be checked in what is shared of the second run, too.
+    let second = shared(here, &two);
+    let told = certificate(&second);
+    assert_eq!(told["start"]["runs"][0]["account"], told["account"]);
+    assert!(told["account"] != certificate(&copy)["account"] && !told.to_string().contains("acc-"));
+    assert!(halflight(here, &["verify", second.to_str().unwrap()]).status.success());
+    // Elsewhere nobody knows, and that is said.
+    let other = workspace();
+    let (there, sent) = (other.path(), other.path().join("sent"));
+    copy_all(&copy, &sent);
+    session(there, "s.ron", &then("theirs", &from(&sent)));
+    let output = halflight(there, &["run", "s.ron"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("nobody here can tell whether"), "{}", text(&output));
+    let told = score(there, &sent);
+    assert!(told.status.success(), "{}", text(&told));
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert!(told["caveat"].as_str().unwrap().contains("the score is too good"), "{told:#}");
+    assert!(told.get("account").is_none());
+    std::fs::remove_file(sent.join("certificate.json")).unwrap();
+    let told = score(there, &sent);
+    assert!(text(&told).contains("there is no certificate beside the model"), "{}", text(&told));
 }
 
 /// A certificate names the pages that prove its releases, and the program shows them.

@@ -579,7 +579,8 @@ fn a_table_of_other_records_scores_a_model_that_trained_on_all_of_its_own() {
     assert_eq!((&told["dataset"], &told["score"]["records"]), (&"other".into(), &300.into()));
     let book = json(&halflight(at, &["ledger", "--json"]));
     let accounts = book["accounts"].as_array().unwrap();
-    let own = accounts.iter().find(|it| it["account"] == told["account"]);
+    let charged = |it: &&Value| it["runs"].to_string().contains(told["run"].as_str().unwrap());
+    let own = accounts.iter().find(charged);
     assert_eq!(own.unwrap()["runs"].as_array().unwrap().len(), 1, "{book:#}");
     verified(at, ".halflight/ledger.jsonl");
 }
@@ -653,7 +654,8 @@ fn a_test_dataset_scores_a_run_and_pays_from_its_own_account() {
     );
     let book = json(&halflight(at, &["ledger", "--json"]));
     for account in book["accounts"].as_array().unwrap() {
-        let epsilon = if account["account"] == elsewhere["account"] { 0.5 } else { 1.0 };
+        let is_own = account["runs"].to_string().contains(elsewhere["run"].as_str().unwrap());
+        let epsilon = if is_own { 0.5 } else { 1.0 };
         let spent = number(&account["spent"]["epsilon"]);
         assert!(spent <= epsilon + 1e-9 && spent > 0.9 * epsilon, "{account:#}");
         assert_eq!(account["runs"].as_array().unwrap().len(), 1, "{account:#}");
@@ -664,7 +666,9 @@ fn a_test_dataset_scores_a_run_and_pays_from_its_own_account() {
     let report = halflight(at, &["report", folder, "--output", "report.html"]);
     assert!(report.status.success());
     let report = std::fs::read_to_string(at.join("report.html")).unwrap();
-    assert!(report.contains("clinic"), "{report}");
+    assert!(report.contains("clinic") && !report.contains("acc-"), "{report}");
+    let model = std::fs::read_to_string(format!("{folder}/model.ron")).unwrap();
+    assert!(model.contains("clinic") && !model.contains("acc-"), "the model names an account");
     verified(at, &format!("{folder}/certificate.json"));
     verified(at, ".halflight/ledger.jsonl");
     // Once more, there is no room.

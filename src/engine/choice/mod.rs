@@ -52,6 +52,7 @@ use crate::rehearsal::Player;
 use crate::session::certificate::{
     Certificate, CertifiedChoice as Winner, Choice, Facts, TakenAsPublic,
 };
+use crate::session::model_file::Beside;
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, report};
 
 /// Its name in the ledger.
@@ -518,7 +519,9 @@ impl ChoiceJob {
                 let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
                 let rename = renamed_columns(&of.plan, &loaded);
                 let told = secret.then_some(&it.told);
-                directory.write_model(&it.model, &of.preparation, &rename, told)
+                let preparation = &of.preparation;
+                let beside = Beside { preparation, rename: &rename, score: told, noise };
+                directory.write_model(&it.model, &beside)
             });
             let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
             directory.write_certificate(&certificate)?;

@@ -609,10 +609,13 @@ impl Clerk {
         let run = self.workspace.run_directory(run);
         thread::spawn(move || {
             tray.put(match predict::write_predictions(&run, &data, &output) {
-                Ok(rows) => DeskReport::Remark(format!(
-                    "predictions of {rows} rows in {}: as private as these rows",
-                    output.display()
-                )),
+                Ok((rows, remarks)) => {
+                    let remarks: String = remarks.iter().map(|it| format!("; {it}")).collect();
+                    DeskReport::Remark(format!(
+                        "predictions of {rows} rows in {}: as private as these rows{remarks}",
+                        output.display()
+                    ))
+                }
                 Err(error) => DeskReport::Trouble(error),
             });
         });

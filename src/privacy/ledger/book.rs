@@ -118,7 +118,7 @@ impl Book {
     }
 
     /// The account that a run is charged to.
-    pub(super) fn account_of_run(&self, run: &RunId) -> Option<&Account> {
+    pub fn account_of_run(&self, run: &RunId) -> Option<&Account> {
         self.run_place(run).map(|(account, _)| &self.accounts[account])
     }
 

@@ -1,5 +1,7 @@
 //! One line of the ledger.
 
+use rand::TryRng as _;
+use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 
 use crate::data::overlap::Sketch;
@@ -9,14 +11,31 @@ use crate::privacy::accountant::{Composition, Event, Target};
 use crate::privacy::mechanism::NoiseSource;
 use crate::privacy::secret::{Secret, is_plain};
 
-/// Names a private dataset in the ledger and in exports. Random, so that an
-/// export says nothing about the records; fingerprints stay in the ledger.
+/// Names a private dataset in the ledger. Random, so that it says nothing about the records. But
+/// data with common rows have the same name, so files for others have an alias instead.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AccountId(
     /// The name.
     pub String,
 );
+
+const ALIAS: &str = "alias-";
+
+impl AccountId {
+    /// A random name for one file that leaves the workspace. It is as long as a name in the ledger.
+    pub fn alias() -> Result<Self> {
+        let bits = SysRng.try_next_u32().map_err(|error| {
+            Error::failed(format!("the operating system gives no random numbers: {error}"))
+        })?;
+        Ok(Self(format!("{ALIAS}{bits:08x}")))
+    }
+
+    /// Whether it is no name of the ledger, but that of one file.
+    pub fn is_alias(&self) -> bool {
+        self.0.starts_with(ALIAS)
+    }
+}
 
 /// Names a run: also the name of its directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,9 +1,12 @@
 //! What others may be told about a run, and what they may not conclude.
 //!
-//! Everything in a certificate is public or released. Its sentences are meant for lawyers and
+//! The certificate in a run directory also names the account and the line of the ledger, and what
+//! the ledger knew of before: that is for the curator. [`Certificate::for_others`] makes the copy
+//! that may leave. Everything in that copy is public or released. Its sentences are meant for lawyers and
 //! statisticians: they say what was done, which comparison a probability is about, and what is not
 //! promised.
 
+mod for_others;
 mod registry;
 
 use std::borrow::Cow;
@@ -28,8 +31,9 @@ use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
 /// The share of false alarms at which [`reading`] states how good a test can be.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The form of the file. The first version had no number and none of the later fields.
-const FORMAT: u32 = 2;
+/// The form of the file. The first version had no number and none of the later fields. Since the
+/// third one, `halflight verify` knows every sentence of `not_covered`.
+const FORMAT: u32 = 3;
 
 /// Facts about a run that has ended.
 #[derive(Debug, Clone)]
@@ -194,7 +198,8 @@ pub struct Certificate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     pub run: RunId,
-    /// Random name of the private dataset; its fingerprint would be a leak.
+    /// The account of the private dataset. In copies for others it has a random name: see
+    /// [`Self::for_others`].
     pub account: AccountId,
     pub method: String,
     pub outcome: RunOutcome,
@@ -254,7 +259,7 @@ pub struct Certificate {
     pub allow_large_delta: bool,
     #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
     pub noise: NoiseSource,
-    /// The line of the ledger that granted the run.
+    /// The line of the ledger that granted the run. Copies for others do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger_line: Option<LedgerLine>,
     /// SHA-256 of `model.ron`.
@@ -303,6 +308,13 @@ impl Certificate {
         })
     }
 
+    /// The text of its file.
+    pub fn text(&self) -> Result<String> {
+        serde_json::to_string_pretty(self)
+            .map(|text| text + "\n")
+            .map_err(|error| Error::failed(format!("the certificate cannot be written: {error}")))
+    }
+
     pub fn of(facts: Facts) -> Result<Self> {
         let Scope { guarantee, runs, also } = Scope::of(&facts)?;
         let insecure = facts.noise.seed();
@@ -310,7 +322,8 @@ impl Certificate {
             Some(seed) => void(seed, &facts),
             None => statement(&guarantee, &facts, &runs),
         };
-        let not_covered = not_covered(&facts, &guarantee);
+        let past = Past::Told(&facts.standing);
+        let not_covered = Limits::of_facts(&facts, &guarantee).sentences(&past);
         let assumption = assumption(&facts)?;
         let proofs = proofs(&facts)?;
         let registry = match insecure {
@@ -649,85 +662,157 @@ fn power(epsilon: f64, delta: f64) -> f64 {
     steep.min(flat).clamp(0.0, 1.0)
 }
 
-fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
-    let mut list = vec![
-        match &facts.unit {
-            None => "a person with several records: k records of one person are protected at k·ε \
-                     only, with a larger δ"
-                .to_owned(),
-            Some(unit) => format!(
-                "a person who appears under several values of '{unit}': under k values they are \
-                 protected at k·ε only, with a larger δ"
-            ),
-        },
-        others(&facts.standing.claims),
-        looks(&facts.standing.looks),
-        "bounds, filters or category lists that somebody took from the private data by hand"
-            .to_owned(),
-        "what is true of the population and would be found without any single record".to_owned(),
-        "public data that depend on the private records, such as private rows in a public file \
-         where they are less than a tenth of the smaller one, and whatever else is taken as public"
-            .to_owned(),
-        "how long the run took, its memory, and access to the machine, its files or the screen"
-            .to_owned(),
-    ];
-    if facts.peeked {
-        list.push(match facts.outcome {
-            RunOutcome::Finished => "anything decided because of exact numbers: the curator could \
-                                  see them while the run worked (peeked)"
-                .to_owned(),
-            _ => "the moment at which the run ended: the curator could see exact numbers and may \
-                  have stopped it because of them (peeked)"
-                .to_owned(),
-        });
+/// The facts of a certificate that decide what its guarantee does not cover.
+struct Limits<'a> {
+    /// The columns that identify the person of a row, where persons are protected.
+    unit: Option<&'a str>,
+    peeked: bool,
+    outcome: RunOutcome,
+    /// Exact numbers could be seen while a starting model was trained.
+    start_peeked: bool,
+    records: usize,
+    /// The δ of the guarantee; `None` if there is no guarantee.
+    delta: Option<f64>,
+    /// The ε of the run's own noise; `None` if there is no guarantee.
+    own: Option<f64>,
+    /// The ε that was asked for.
+    asked: f64,
+}
+
+/// What a certificate tells of its account's past.
+enum Past<'a> {
+    Told(&'a AccountStanding),
+    /// In copies for others: what happened on the account depends on which data share it.
+    Untold,
+}
+
+fn start_peeked(start: Option<&Lineage>) -> bool {
+    start.iter().flat_map(|it| &it.runs).any(|run| run.peeked)
+}
+
+impl<'a> Limits<'a> {
+    fn of_facts(facts: &'a Facts, guarantee: &Guarantee) -> Self {
+        Self {
+            unit: facts.unit.as_deref(),
+            peeked: facts.peeked,
+            outcome: facts.outcome,
+            start_peeked: start_peeked(facts.lineage.as_ref()),
+            records: facts.records,
+            delta: Some(guarantee.delta),
+            own: Some(facts.guarantee.epsilon),
+            asked: facts.target.epsilon,
+        }
     }
-    if facts.lineage.iter().flat_map(|it| &it.runs).any(|run| run.peeked) {
-        list.push(
-            "anything decided because of exact numbers while the starting model was trained \
-             (peeked)"
+
+    fn of(it: &'a Certificate) -> Self {
+        Self {
+            unit: it.person.as_deref(),
+            peeked: it.peeked,
+            outcome: it.outcome,
+            start_peeked: start_peeked(it.start.as_ref()),
+            records: it.records,
+            delta: it.guarantee.as_ref().map(|it| it.delta),
+            own: it.of_this_run.as_ref().or(it.guarantee.as_ref()).map(|it| it.epsilon),
+            asked: it.target.epsilon,
+        }
+    }
+
+    /// The sentences. `halflight verify` has a list of its own to compare with.
+    fn sentences(&self, past: &Past) -> Vec<String> {
+        let mut list = vec![
+            match self.unit {
+                None => "a person with several records: k records of one person are protected at \
+                         k·ε only, with a larger δ"
+                    .to_owned(),
+                Some(unit) => format!(
+                    "a person who appears under several values of '{unit}': under k values they \
+                     are protected at k·ε only, with a larger δ"
+                ),
+            },
+            others(past),
+            looks(past),
+            "bounds, filters or category lists that somebody took from the private data by hand"
                 .to_owned(),
-        );
+            "what is true of the population and would be found without any single record"
+                .to_owned(),
+            "public data that depend on the private records, such as private rows in a public \
+             file where they are less than a tenth of the smaller one, and whatever else is taken \
+             as public"
+                .to_owned(),
+            "how long the run took, its memory, and access to the machine, its files or the screen"
+                .to_owned(),
+        ];
+        if self.peeked {
+            list.push(match self.outcome {
+                RunOutcome::Finished => "anything decided because of exact numbers: the curator \
+                                         could see them while the run worked (peeked)"
+                    .to_owned(),
+                _ => "the moment at which the run ended: the curator could see exact numbers and \
+                      may have stopped it because of them (peeked)"
+                    .to_owned(),
+            });
+        }
+        if self.start_peeked {
+            list.push(
+                "anything decided because of exact numbers while the starting model was trained \
+                 (peeked)"
+                    .to_owned(),
+            );
+        }
+        if let Past::Told(standing) = past {
+            let gap = |gap: &String| {
+                format!("what this account spent before, as far as it is unknown: {gap}")
+            };
+            list.extend(standing.gaps.iter().map(gap));
+            list.extend(standing.elsewhere.clone());
+        }
+        let limit = 1.0 / self.records.max(1) as f64;
+        if let Some(delta) = self.delta.filter(|delta| *delta >= limit) {
+            list.push(format!(
+                "everybody for certain: δ = {delta:e} is not below 1/n = {limit:.1e}, so \
+                 publishing a few records outright would satisfy the statement too; it was allowed \
+                 by name (allow_large_delta)"
+            ));
+        }
+        if let Some(own) = self.own.filter(|own| *own > self.asked) {
+            list.push(format!(
+                "the ε = {} that was asked for: the noise is the one that a paper prints, and \
+                 what is proven for it is ε = {}",
+                self.asked,
+                round_up(own, 4)
+            ));
+        }
+        list
     }
-    let gap =
-        |gap: &String| format!("what this account spent before, as far as it is unknown: {gap}");
-    list.extend(facts.standing.gaps.iter().map(gap));
-    list.extend(facts.standing.elsewhere.clone());
-    let limit = 1.0 / facts.records.max(1) as f64;
-    if guarantee.delta >= limit {
-        list.push(format!(
-            "everybody for certain: δ = {:e} is not below 1/n = {limit:.1e}, so publishing a few \
-             records outright would satisfy the statement too; it was allowed by name \
-             (allow_large_delta)",
-            guarantee.delta
-        ));
-    }
-    if facts.guarantee.epsilon > facts.target.epsilon {
-        list.push(format!(
-            "the ε = {} that was asked for: the noise is the one that a paper prints, and what \
-             is proven for it is ε = {}",
-            facts.target.epsilon,
-            round_up(facts.guarantee.epsilon, 4)
-        ));
-    }
-    list
 }
 
 /// Other spending on the same records.
-fn others(claims: &[String]) -> String {
+fn others(past: &Past) -> String {
     let general = "what other runs and releases on the same data add: they compose, and the \
                    ledger of the workspace has the sum";
-    if claims.is_empty() {
-        return general.to_owned();
+    match past {
+        Past::Told(AccountStanding { claims, .. }) if !claims.is_empty() => format!(
+            "{general}; before this run other trainers claimed to have drawn from them: {}",
+            claims.join("; ")
+        ),
+        _ => general.to_owned(),
     }
-    let claims = claims.join("; ");
-    format!("{general}; before this run other trainers claimed to have drawn from them: {claims}")
 }
 
 /// Decisions that no noise covers; those in the ledger by name.
-fn looks(known: &[String]) -> String {
+fn looks(past: &Past) -> String {
     let general = "the choice of this run, its settings or its public data by looking at the \
                    private data without a released number (non-private ranking, tuning on exact \
                    numbers)";
+    let known = match past {
+        Past::Untold => {
+            return format!(
+                "{general}; whether there was such a look before this run is not told here, and \
+                 the curator's own copy of the certificate says it"
+            );
+        }
+        Past::Told(standing) => &standing.looks,
+    };
     if known.is_empty() {
         return format!("{general}; before this run the ledger knew of no such look");
     }
@@ -743,10 +828,10 @@ fn looks(known: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn facts(epsilon: f64, delta: f64) -> Facts {
+    pub(super) fn facts(epsilon: f64, delta: f64) -> Facts {
         let guarantee = Guarantee {
             epsilon,
             epsilon_lower: epsilon,
@@ -779,8 +864,14 @@ mod tests {
         }
     }
 
-    fn certified(facts: Facts) -> Certificate {
+    pub(super) fn certified(facts: Facts) -> Certificate {
         Certificate::of(facts).unwrap()
+    }
+
+    /// The certificate of a run with a known seed, as an earlier version wrote it.
+    pub(in crate::session) fn seeded() -> Certificate {
+        let seeded = Facts { noise: NoiseSource::Seeded(7), ..facts(1.0, 1e-6) };
+        Certificate { noise: NoiseSource::Secret, ..certified(seeded) }
     }
 
     #[test]

@@ -157,7 +157,14 @@ mod tests {
 
     fn saved(model: Model, task: Task) -> SavedModel {
         let (path, rename) = ("model.ron".into(), [].into());
-        SavedModel { path, model, preparation: preparation(task), rename, remarks: Vec::new() }
+        SavedModel {
+            path,
+            model,
+            preparation: preparation(task),
+            rename,
+            noise_is_known: false,
+            remarks: Vec::new(),
+        }
     }
 
     fn parts(message: &[(u64, Field)], number: u64) -> Vec<&Field> {
@@ -305,8 +312,14 @@ mod tests {
             let scored = plain.with_score(source, &public, &scores, &settings).unwrap();
             let model: Model = LinearModel { weights: vec![1.0, -1.0, 0.5, 2.0] }.into();
             let (path, rename) = ("model.ron".into(), [].into());
-            let saved =
-                SavedModel { path, model, preparation: scored, rename, remarks: Vec::new() };
+            let saved = SavedModel {
+                path,
+                model,
+                preparation: scored,
+                rename,
+                noise_is_known: false,
+                remarks: Vec::new(),
+            };
             assert_eq!(check_saved(&saved), ["prediction"]);
             assert_eq!(export(&saved).unwrap().inputs, inputs);
         }

@@ -29,7 +29,7 @@ use super::workspace::{FOLDER, Workspace};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::accountant::{Composition, Guarantee, counted};
-use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::ledger::RunId;
 use crate::privacy::{Event, Watch};
 use crate::rehearsal::advice::Advice;
 
@@ -62,10 +62,9 @@ pub struct Reported {
     pub rehearsal: Option<Advice>,
 }
 
-/// The joint cost of several runs on the same private data.
+/// The joint cost of several runs for somebody with a record in the private data of all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Together {
-    pub account: AccountId,
     /// Letters of the runs.
     pub runs: Vec<String>,
     pub guarantee: Guarantee,
@@ -95,10 +94,25 @@ impl Report {
                 rehearsal: rehearsal::read(directory),
             })
         });
-        let runs: Vec<Reported> = runs.collect::<Result<_>>()?;
+        let mut runs: Vec<Reported> = runs.collect::<Result<_>>()?;
         let rankings = rankings::of(&runs);
+        if watch.is_sealed() {
+            for reported in &mut runs {
+                let copy = reported.certificate.as_ref().map(Certificate::for_others);
+                reported.certificate = copy.transpose()?;
+            }
+        }
         let made = crate::clock::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
         Ok(Self { runs, rankings, watch, made })
+    }
+
+    /// The page about one run, to lie beside this copy of its certificate.
+    pub fn beside(directory: &Path, copy: &Certificate) -> Result<String> {
+        let mut report = Self::read(&[directory.to_path_buf()], Watch::sealed())?;
+        for reported in &mut report.runs {
+            reported.certificate = Some(copy.clone());
+        }
+        report.html()
     }
 
     /// The page.
@@ -111,34 +125,44 @@ impl Report {
         !self.watch.is_sealed()
     }
 
-    /// Accounts that several of the runs have spent on, with the sum of these runs. The sum holds
-    /// although later runs may have been chosen after seeing earlier ones. It is at the largest δ
-    /// of the runs.
+    /// Whether the noise of one of the runs is known, so that nothing protects its records.
+    pub fn is_void(&self) -> bool {
+        self.runs.iter().any(Reported::is_void)
+    }
+
+    /// The sums of several runs, for those that protect the same unit. A sum holds although later
+    /// runs may have been chosen after seeing earlier ones. It is at the largest δ of the runs.
+    ///
+    /// All runs count, whatever their accounts: runs on one account have data with common rows, and
+    /// a report must not tell which runs these are.
     pub fn together(&self) -> Result<Vec<Together>> {
-        let mut accounts: BTreeMap<String, Vec<&Reported>> = BTreeMap::new();
+        let mut units: BTreeMap<Option<&str>, Vec<(&Reported, &Certificate)>> = BTreeMap::new();
         for reported in &self.runs {
             if let Some(certificate) = &reported.certificate {
-                accounts.entry(certificate.account.0.clone()).or_default().push(reported);
+                units
+                    .entry(certificate.person.as_deref())
+                    .or_default()
+                    .push((reported, certificate));
             }
         }
         // Noise that is not secret leaves nothing to add up.
-        let adds_up = |runs: &[&Reported]| !runs.iter().any(|reported| reported.is_void());
-        let shared = accounts.into_iter().filter(|(_, runs)| runs.len() > 1 && adds_up(runs));
-        let sums = shared.map(|(account, runs)| {
-            let certificates = runs.iter().filter_map(|reported| reported.certificate.as_ref());
+        let adds_up = |runs: &[(&Reported, &Certificate)]| !runs.iter().any(|(it, _)| it.is_void());
+        let several = units.into_iter().filter(|(_, runs)| runs.len() > 1 && adds_up(runs));
+        let sums = several.map(|(unit, runs)| {
+            let certificates = || runs.iter().map(|(_, certificate)| *certificate);
             // Runs that the models started from count once, shown or not.
-            let starts = certificates.clone().filter_map(|it| it.start.as_ref());
+            let starts = certificates().filter_map(|it| it.start.as_ref());
             let starts =
-                starts.flat_map(|start| &start.runs).filter(|run| run.account.0 == account);
+                starts.flat_map(|start| &start.runs).filter(|run| run.person.as_deref() == unit);
             let drawn: BTreeMap<&RunId, &Vec<Event>> = starts
                 .map(|run| (&run.run, &run.mechanisms))
-                .chain(certificates.clone().map(|it| (&it.run, &it.mechanisms)))
+                .chain(certificates().map(|it| (&it.run, &it.mechanisms)))
                 .collect();
             let events: Vec<Event> = drawn.into_values().flat_map(|run| counted(run)).collect();
-            let deltas = certificates.map(|certificate| certificate.target.delta);
+            let deltas = certificates().map(|certificate| certificate.target.delta);
             let guarantee = Composition::of(&events)?.gate(deltas.fold(0.0, f64::max))?;
-            let runs = runs.iter().map(|reported| reported.letter.clone()).collect();
-            Ok(Together { account: AccountId(account), runs, guarantee })
+            let runs = runs.iter().map(|(reported, _)| reported.letter.clone()).collect();
+            Ok(Together { runs, guarantee })
         });
         sums.collect()
     }

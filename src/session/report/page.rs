@@ -26,13 +26,22 @@ const RELEASED: &str = "Released numbers only. Nothing in this report was comput
                         data without noise, and all noise is in the ledger.";
 const CURATORS: &str = "For the curator only. Numbers marked ◆ were computed from private data \
                         without noise. No guarantee covers this report: do not pass it on.";
+const VOID: &str = "The noise is known: it came from a seed that was given on the command line \
+                    (--insecure-noise-seed), so anybody can take it away. No private record behind \
+                    this report is protected: do not pass it on.";
 const UNCERTIFIED: &str = "This run has no certificate: it is still at work, or its process died. \
                            What it had reserved counts as spent.";
 
 pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -> String {
     let title = title(report);
     let curators = report.is_curators();
-    let (stamp, class) = if curators { (CURATORS, "curator") } else { (RELEASED, "released") };
+    let void = report.is_void();
+    let (stamp, class) = match (curators, void) {
+        (true, false) => (CURATORS.to_owned(), "curator"),
+        (true, true) => (format!("{VOID} {CURATORS}"), "curator"),
+        (false, true) => (VOID.to_owned(), "curator"),
+        (false, false) => (RELEASED.to_owned(), "released"),
+    };
     let promise = section("The guarantee in words", &guarantee(report));
     let seen = section("Charts", &plots(report, figures));
     let page = html! {
@@ -43,11 +52,18 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content={ "halflight " (VERSION) };
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { @if curators { "◆ CURATOR ONLY · " } (title) }
+                title {
+                    @if curators { "◆ CURATOR ONLY · " } @else if void { "NO GUARANTEE · " }
+                    (title)
+                }
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                @if curators { div.banner { "◆ Curator only · do not pass on ◆" } }
+                @if curators {
+                    div.banner { "◆ Curator only · do not pass on ◆" }
+                } @else if void {
+                    div.banner { "No guarantee · do not pass on" }
+                }
                 header {
                     p.kicker { "Privacy report" }
                     h1 { (title) }
@@ -382,13 +398,13 @@ fn runs_table(report: &Report) -> Markup {
     table(&header, &rows.collect::<Vec<_>>())
 }
 
-/// The sums of runs on the same private data.
+/// The sums of several runs.
 fn sums(together: &[Together]) -> Markup {
     html! {
-        @for Together { runs, account, guarantee } in together {
+        @for Together { runs, guarantee } in together {
             p.note {
-                "Runs " (runs.join(", ")) " used the same private data (account " (account.0)
-                "): together they cost "
+                "Runs " (runs.join(", ")) " together cost whoever is in the private data of all of \
+                 them "
                 b {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (format!("{:e}", guarantee.delta))
@@ -749,7 +765,11 @@ fn repeat(report: &Report) -> Markup {
             "The runs were made with halflight " (versions.join(", ")) ". Data, settings and the \
              public seed are in each run's "
             code { "run.ron" }
-            "; private noise comes from the operating system and cannot be drawn again."
+            @if report.is_void() {
+                "; private noise came from a known seed, which the guarantee in words names."
+            } @else {
+                "; private noise comes from the operating system and cannot be drawn again."
+            }
         }
     }
 }

@@ -18,14 +18,18 @@ use crate::session::ranking_record::{
 const MOST_NAMES: usize = 5;
 
 /// For the private data of each of these runs, the last ranking by exact numbers and the last
-/// released one, from the workspace of the run.
+/// released one, from the workspace of the run. Data of another name may be on the same account,
+/// but a report must not tell that.
 pub(super) fn of(runs: &[Reported]) -> Vec<ArchivedRanking> {
     let mut found: Vec<ArchivedRanking> = Vec::new();
     for reported in runs {
         let Some(certificate) = &reported.certificate else { continue };
         let Some(workspace) = workspace_of(&reported.run.directory) else { continue };
         let about = ranking_record::read(&workspace);
-        let about = about.into_iter().filter(|ranking| ranking.account == certificate.account);
+        let named = reported.run.plan.as_ref().map(|plan| &plan.private);
+        let about = about.into_iter().filter(|ranking| {
+            ranking.account == certificate.account && named == Some(&ranking.private)
+        });
         for ranking in about {
             let known = found.iter().any(|other| {
                 let kind = |it: &ArchivedRanking| std::mem::discriminant(&it.findings);

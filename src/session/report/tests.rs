@@ -3,6 +3,7 @@ use std::fs;
 use super::*;
 use crate::plot::svg::elements;
 use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
+use crate::privacy::ledger::AccountId;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{NoiseSource, Target};
 use crate::session::certificate::{AccountStanding, Facts, TakenAsPublic};
@@ -235,7 +236,7 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
         "Utility against ε",
         "What differs",
         "ε of this run",
-        "Runs A, B, C used",
+        "Runs A, B, C together cost",
         "B</b> <b class=\"letter\">C</b> <p>",
     ] {
         assert!(page.contains(wanted), "{wanted} is missing");
@@ -340,6 +341,9 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
     write("20260101-110000-ranking-00.curator.json", &table("acc-1", "0.4444"));
     write("20260101-115900-ranking-00.curator.json", &table("acc-1", "0.76543"));
     write("20260101-115959-ranking-00.curator.json", &table("another", "0.3333"));
+    // Data of another name with rows in common: one account, and nothing that a report may tell.
+    let common = table("acc-1", "0.2222").replace("winter", "cousin");
+    write("20260101-115958-ranking-00.curator.json", &common);
     write(
         "20260101-115800-permute_and_flip-00.json",
         r#"{"account":"acc-1","private":"winter","findings":{"guarantee":{"epsilon":0.5,
@@ -353,14 +357,14 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
     {
         assert!(page.contains(wanted), "{wanted}");
     }
-    for unwanted in ["0.765", "verdict of", "take &lt;autumn&gt;"] {
+    for unwanted in ["0.765", "verdict of", "take &lt;autumn&gt;", "cousin"] {
         assert!(!page.contains(unwanted), "{unwanted}");
     }
     let page = html(&[directory], Watch::open());
     for wanted in ["0.765 ± 0.013", "take &lt;autumn&gt;", "Public data by captured energy ◆"] {
         assert!(page.contains(wanted), "{wanted}");
     }
-    for unwanted in ["0.4444", "0.3333"] {
+    for unwanted in ["0.4444", "0.3333", "0.2222"] {
         assert!(!page.contains(unwanted), "{unwanted}");
     }
 }
