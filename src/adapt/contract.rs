@@ -123,8 +123,9 @@ impl dyn Method {
         single.shape.private_records *= most;
         single.shape.most_records = 1;
         let (plan, start) = self.plan(settings, single, target)?;
-        let start: Start =
-            Box::new(move |private, noise| start(private.map(|data| data.filled_up(most)), noise));
+        let start: Start = Box::new(move |private, noise| {
+            start(private.map_unseen(|data| data.filled_up(most)), noise)
+        });
         Ok(Prepared { plan: plan.of_groups(most)?, expected, start })
     }
 
