@@ -50,12 +50,13 @@ pub fn commands(action: &Action) -> String {
         Action::SetBudget { account: Some(id) } => {
             format!("`halflight ledger budget {id} EPSILON DELTA`")
         }
-        Action::SetBudget { account: None } => "under `budgets` in the session".to_owned(),
+        Action::SetBudget { account: None } | Action::RaiseBudget { account: None, .. } => {
+            "under `budgets` in the session".to_owned()
+        }
         Action::RaiseBudget { account: Some(id), in_session } => {
             let session = if *in_session { "under `budgets` in the session, and " } else { "" };
             format!("{session}`halflight ledger budget {id} EPSILON DELTA`")
         }
-        Action::RaiseBudget { account: None, .. } => "under `budgets` in the session".to_owned(),
         Action::AllowDelta { account, budget } => format!(
             "`halflight ledger budget {account} {budget} --allow-large-delta`, or \
              allow_large_delta: true in the session's budget"

@@ -7,7 +7,7 @@ use super::course::{Opening, perform, to_be_resumed};
 use super::job::{Job, Moment, Summary, private};
 use super::score::Examinee;
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{AccountId, Book, Budget, ChargedElsewhere, Grant, RunId};
+use crate::privacy::ledger::{AccountId, Book, Budget, ChargedElsewhere, Grant, RowOrder, RunId};
 use crate::privacy::{Ledger, NoiseSource, Spender};
 use crate::session::certificate;
 use crate::session::{Loaded, RunDirectory, Session, Workspace, leftovers};
@@ -66,6 +66,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         allow_large_delta: job.plan.allow_large_delta,
         noise,
         unit: private(&job.plan, &job.datasets)?.unit(),
+        order: RowOrder::Secret,
     };
     let ready = job.prepare(&directory, &run, noise).and_then(|transcript| {
         let generator = noise.generator()?;

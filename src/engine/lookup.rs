@@ -385,7 +385,7 @@ mod tests {
     use super::*;
     use crate::privacy::Target;
     use crate::privacy::accountant::{Noise, QueryKind};
-    use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, RunId};
+    use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, RowOrder, RunId};
 
     fn account(epsilon: f64) -> Account {
         let dataset = DatasetRecord {
@@ -457,6 +457,7 @@ mod tests {
             allow_large_delta: false,
             noise,
             unit: None,
+            order: RowOrder::Secret,
         };
         ledger.grant(grant).unwrap();
         ledger.book().unwrap().account(&id).unwrap().clone()

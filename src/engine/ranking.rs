@@ -34,7 +34,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, RunId, RunOutcome, delta};
+use crate::privacy::ledger::{Grant, RowOrder, RunId, RunOutcome, delta};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
@@ -255,6 +255,7 @@ fn privately(
         allow_large_delta: job.allow_large_delta,
         noise: NoiseSource::Secret,
         unit: private.unit(),
+        order: RowOrder::Secret,
     };
     ledger.admits(&grant)?;
     let remarks = [work.remarks(), outlook.clone()].concat();

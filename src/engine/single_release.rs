@@ -3,7 +3,7 @@
 use super::launch::{OpenAccount, new_run_id, open_account};
 use crate::error::Result;
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Budget, Grant, RunId, RunOutcome};
+use crate::privacy::ledger::{AccountId, Budget, Grant, RowOrder, RunId, RunOutcome};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{Calibrated, Event, Guarantee, NoiseSource, Spender, Target, Watch};
 use crate::session::{Loaded, Workspace};
@@ -47,6 +47,7 @@ impl Order<'_> {
             allow_large_delta: false,
             noise: NoiseSource::Secret,
             unit: self.private.unit(),
+            order: RowOrder::Secret,
         })?;
         let generator = NoiseGenerator::from_os()?;
         let mut spender = Spender::new(ledger, run.clone(), calibrated, generator)?

@@ -81,6 +81,7 @@ pub const PROOFS: &[Topic] = topics! {
     "proofs/pretraining": "pretraining: public first, then private",
     "proofs/public_only": "public_only, public_only_classes: public data alone",
     "proofs/ranking": "private rankings: errors, the winner, the table, a direction",
+    "proofs/order": "tables have no order",
     "proofs/scores": "scores that may be shared",
     "proofs/choices": "choosing among plans",
     "proofs/count": "the number of records",

@@ -538,7 +538,7 @@ mod tests {
     use super::super::workspace::FOLDER;
     use super::*;
     use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind};
-    use crate::privacy::ledger::{Budget, DatasetRecord, Grant};
+    use crate::privacy::ledger::{Budget, DatasetRecord, Grant, RowOrder};
     use crate::privacy::{NoiseSource, Target};
 
     const NAME: &str = "20260131-235958-moment_release-00";
@@ -701,6 +701,7 @@ mod tests {
             allow_large_delta: false,
             noise: NoiseSource::Secret,
             unit: None,
+            order: RowOrder::Secret,
         };
         ledger.grant_carried(&[grant]).unwrap();
         let path = workspace.folder().join("sweeps").join("one");

@@ -43,8 +43,8 @@ use crate::error::Error;
 use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
-    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RunId, RunOutcome,
-    RunRecord, RunState, TotalStanding,
+    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RowOrder, RunId,
+    RunOutcome, RunRecord, RunState, TotalStanding,
 };
 use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
 use crate::rank::candidate_line::{
@@ -622,6 +622,7 @@ pub fn book() -> (Book, Vec<Digest>) {
             allow_large_delta: false,
             noise: NoiseSource::Secret,
             unit: None,
+            order: RowOrder::Secret,
         },
         granted: ledger::LedgerLine { seq: u64::from(number), hash: String::new() },
         settled: None,

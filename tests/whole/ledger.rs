@@ -13,7 +13,7 @@ use halflight::error::{Action, ErrorKind};
 use halflight::privacy::NoiseSource;
 use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
 use halflight::privacy::ledger::{
-    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, RunId, RunOutcome, RunState,
+    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, RowOrder, RunId, RunOutcome, RunState,
 };
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -58,6 +58,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
         allow_large_delta: false,
         noise: NoiseSource::Secret,
         unit: None,
+        order: RowOrder::Secret,
     }
 }
 

@@ -10,7 +10,7 @@ use halflight::engine::lookup;
 use halflight::error::{Action, ErrorKind};
 use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind};
 use halflight::privacy::ledger::{
-    AccountId, Budget, DatasetRecord, Grant, Ledger, RunId, RunOutcome, TotalStanding,
+    AccountId, Budget, DatasetRecord, Grant, Ledger, RowOrder, RunId, RunOutcome, TotalStanding,
 };
 use halflight::privacy::{NoiseSource, Target};
 use serde_json::{Value, json};
@@ -344,6 +344,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
         allow_large_delta: false,
         noise: NoiseSource::Secret,
         unit: None,
+        order: RowOrder::Secret,
     }
 }
 

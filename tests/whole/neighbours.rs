@@ -280,7 +280,7 @@ fn covered(at: &Path, bytes: &[u8]) -> Vec<u8> {
                 .unwrap_or(after);
             rest = &after[after.find(clock).unwrap_or(after.len())..];
             rest = rest.strip_prefix('Z').unwrap_or(rest);
-        } else if is_hash || word.starts_with("acc-") {
+        } else if is_hash || word.starts_with("acc-") || word.starts_with("alias-") {
             out.push_str(if is_hash { "HASH" } else { "ACC" });
             rest = after;
         } else if let Some(after) = after_duration(rest, out.ends_with("\"seconds\": ")) {

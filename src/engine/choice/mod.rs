@@ -44,7 +44,7 @@ use crate::evaluation::tally::Kind;
 use crate::evaluation::{Evaluation, Pay, Score, Scored};
 use crate::model::Model;
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{Grant, RunId, RunOutcome};
+use crate::privacy::ledger::{Grant, RowOrder, RunId, RunOutcome};
 use crate::privacy::{
     Calibrated, Guarantee, NoiseSource, Private, Released, Spender, Target, Watch,
 };
@@ -431,6 +431,7 @@ impl ChoiceJob {
                 allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
                 noise,
                 unit: private.unit(),
+                order: RowOrder::Secret,
             })?;
             standing.line = ledger.granted(&run);
             Ok((generator, standing))

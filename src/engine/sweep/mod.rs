@@ -27,7 +27,7 @@ use super::preview::account_of;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Account, Grant, RunId, RunOutcome, RunState};
+use crate::privacy::ledger::{Account, Grant, RowOrder, RunId, RunOutcome, RunState};
 use crate::privacy::{Calibrated, NoiseSource, Spender, Watch};
 use crate::session::certificate;
 use crate::session::resumption::Origin;
@@ -178,6 +178,7 @@ fn grant(task: &TaskEntry, planned: &Planned, account: &Account, unit: Option<St
         allow_large_delta: plan.allow_large_delta,
         noise: NoiseSource::Secret,
         unit,
+        order: RowOrder::Secret,
     }
 }
 

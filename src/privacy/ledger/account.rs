@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::book::Book;
 use super::elsewhere::ChargedElsewhere;
 use super::entry::{
-    AccountId, Budget, Claim, Correction, DatasetRecord, Grant, LedgerLine, RunOutcome,
+    AccountId, Budget, Claim, Correction, DatasetRecord, Grant, LedgerLine, ORDER_ASSUMED,
+    RowOrder, RunOutcome,
 };
 use super::gap::{Acceptance, Gap};
 use super::total::Total;
@@ -422,10 +423,26 @@ impl Account {
         }
     }
 
-    /// What to say of it to the curator beside its total: the remark about this, and what other
-    /// ledgers charged.
+    /// What to say of it to the curator beside its total: the remark about this, what other ledgers
+    /// charged, and what runs of earlier versions assume.
     pub fn remarks(&self, total: &Total) -> impl Iterator<Item = String> + use<> {
-        total.remark.clone().into_iter().chain(ChargedElsewhere::note(&self.elsewhere))
+        let elsewhere = ChargedElsewhere::note(&self.elsewhere);
+        total.remark.clone().into_iter().chain(elsewhere).chain(self.by_place())
+    }
+
+    /// What the guarantees of runs assume that chose rows by their place.
+    fn by_place(&self) -> Option<String> {
+        let by_place = |run: &&RunRecord| {
+            run.claim.is_none()
+                && run.grant.order == RowOrder::ByPlace
+                && run.charged.iter().any(|count| *count > 0)
+        };
+        let runs = match self.runs.iter().filter(by_place).count() {
+            0 => return None,
+            1 => "1 run of an earlier version assumes".to_owned(),
+            many => format!("{many} runs of earlier versions assume"),
+        };
+        Some(format!("{runs} that {ORDER_ASSUMED}"))
     }
 
     pub(super) fn is_unopened(&self) -> bool {

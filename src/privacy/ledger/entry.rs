@@ -170,7 +170,34 @@ pub struct Grant {
     /// single records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// How rows are chosen at random.
+    #[serde(default, skip_serializing_if = "RowOrder::is_by_place")]
+    pub order: RowOrder,
 }
+
+/// How a run chooses among private rows at random: those that it holds out, samples or keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowOrder {
+    /// By their place in the file, with a public seed, as earlier versions did. The guarantee of
+    /// such a run assumes that the order of rows in the file does not depend on what they hold.
+    #[default]
+    ByPlace,
+    /// In an order that nobody outside can know ([`crate::data::secret_order`]). The guarantee holds
+    /// wherever a record is.
+    Secret,
+}
+
+impl RowOrder {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
+    fn is_by_place(&self) -> bool {
+        *self == Self::ByPlace
+    }
+}
+
+/// The assumption of a run by an earlier version.
+pub const ORDER_ASSUMED: &str = "the order of the rows in the private file did not depend on what \
+                                 they hold";
 
 impl Grant {
     /// The method, with the warning about its noise if there is one.
@@ -260,6 +287,7 @@ impl Claim {
             allow_large_delta: false,
             noise: NoiseSource::Secret,
             unit: self.unit.clone(),
+            order: RowOrder::Secret,
         }
     }
 

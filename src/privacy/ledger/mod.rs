@@ -107,8 +107,8 @@ pub use book::Book;
 pub(crate) use chain::sha256;
 pub use elsewhere::ChargedElsewhere;
 pub use entry::{
-    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, ReadSoFar,
-    RunId, RunOutcome, claimed_name,
+    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, ORDER_ASSUMED,
+    ReadSoFar, RowOrder, RunId, RunOutcome, claimed_name,
 };
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};

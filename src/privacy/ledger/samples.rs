@@ -2,7 +2,7 @@
 
 use super::book::Book;
 use super::entry::{
-    AccountId, Budget, Claim, DatasetRecord, Entry, Grant, LedgerLine, ReadSoFar, RunId,
+    AccountId, Budget, Claim, DatasetRecord, Entry, Grant, LedgerLine, ReadSoFar, RowOrder, RunId,
     RunOutcome, claimed_name,
 };
 use crate::error::Result;
@@ -38,6 +38,7 @@ pub fn grant(name: &str, account: &str, events: Vec<Event>) -> Entry {
         allow_large_delta: false,
         noise: NoiseSource::Secret,
         unit: None,
+        order: RowOrder::Secret,
     })
 }
 

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::account::{RunRecord, RunState};
 use super::book::Book;
 use super::chain::ChainReading;
-use super::entry::{AccountId, DatasetRecord, Entry, Grant, LedgerLine, RunId};
+use super::entry::{AccountId, DatasetRecord, Entry, Grant, LedgerLine, RowOrder, RunId};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Event, Target};
 use crate::privacy::mechanism::NoiseSource;
@@ -54,6 +54,8 @@ struct Certified {
     noise: NoiseSource,
     #[serde(default)]
     person: Option<String>,
+    #[serde(default)]
+    order: RowOrder,
 }
 
 /// The draws that a certificate states.
@@ -200,6 +202,7 @@ impl Trace {
                 allow_large_delta: it.allow_large_delta,
                 noise: NoiseSource::of_seed(it.noise.seed().or_else(|| stated_seed(&it.statement))),
                 unit: it.person,
+                order: it.order,
             };
             Proof { grant, dataset: begun.map(|begun| begun.private) }
         });

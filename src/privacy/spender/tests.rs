@@ -8,7 +8,7 @@ use crate::privacy::accountant::{
     Adjacency, Allotment, Composition, Noise, PlannedRelease, Query, QueryKind, Repeats, Target,
     best_of, calibrate,
 };
-use crate::privacy::ledger::{Budget, DatasetRecord, Grant, RunState};
+use crate::privacy::ledger::{Budget, DatasetRecord, Grant, RowOrder, RunState};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::privacy::{
     ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Released, Rule, SampledSum, Selection,
@@ -268,6 +268,7 @@ fn granted_to_draw(directory: &Path, calibrated: Calibrated) -> (Ledger, RunId, 
         allow_large_delta: false,
         noise: NoiseSource::Seeded(1),
         unit: None,
+        order: RowOrder::Secret,
     };
     ledger.grant(grant).unwrap();
     (ledger, run, calibrated)

@@ -17,7 +17,7 @@ use super::tests::{TARGET, WIDE, data, gaussian, planned};
 use super::*;
 use crate::privacy::accountant::{Composition, QueryKind, calibrate};
 use crate::privacy::ledger::{
-    AccountId, Budget, Claim, DatasetRecord, ReadSoFar, RunState, claimed_name,
+    AccountId, Budget, Claim, DatasetRecord, ReadSoFar, RowOrder, RunState, claimed_name,
 };
 use crate::privacy::{NoiseSource, Target};
 
@@ -155,6 +155,7 @@ impl World {
             allow_large_delta: false,
             noise: NoiseSource::Secret,
             unit: None,
+            order: RowOrder::Secret,
         }
     }
 
