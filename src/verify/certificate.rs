@@ -225,7 +225,7 @@ fn guarantee(
         }
         "replace_one" | "zero_out" => {}
         other => {
-            faults.push(format!("{name} is for the neighbours '{other}', which are not known"))
+            faults.push(format!("{name} is for the neighbours '{other}', which are not known"));
         }
     }
     if says > 1e-9 && drawn.draws.is_empty() {

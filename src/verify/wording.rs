@@ -416,9 +416,10 @@ impl Words<'_> {
     fn covered(&mut self) {
         let score = self.it.get("score").filter(|it| !it.is_null());
         let own = score.filter(|it| it.get("elsewhere").is_none()).map(|_| SCORE_COVERED);
-        let wanted: Vec<&str> = match self.has("guarantee") {
-            true => COVERED.into_iter().chain(own).collect(),
-            false => Vec::new(),
+        let wanted: Vec<&str> = if self.has("guarantee") {
+            COVERED.into_iter().chain(own).collect()
+        } else {
+            Vec::new()
         };
         if self.it.get("covered") != Some(&json!(wanted)) {
             self.fault("`covered` is not what a run of this kind covers");

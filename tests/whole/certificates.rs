@@ -463,6 +463,9 @@ fn a_shared_certificate_is_signed_with_the_key_that_the_user_names() {
     assert!(!check(&[sound.as_slice(), b" "].concat()));
 }
 
+/// The field that an edit changes, and the edit.
+type Edit<'a> = (&'a str, &'a dyn Fn(&mut Value));
+
 /// In a workspace the ledger bears a certificate out, or not.
 #[test]
 fn a_certificate_that_says_other_things_than_the_ledger_granted_is_not_verified() {
@@ -476,7 +479,7 @@ fn a_certificate_that_says_other_things_than_the_ledger_granted_is_not_verified(
         (output.status.success(), text(&output))
     };
     assert!(verified(&sound).0, "{}", verified(&sound).1);
-    let edits: [(&str, &dyn Fn(&mut Value)); 6] = [
+    let edits: [Edit; 6] = [
         ("account", &|it| it["account"] = "acc-0000000000".into()),
         ("method", &|it| it["method"] = "target_only".into()),
         ("target", &|it| it["target"]["epsilon"] = 5.into()),
