@@ -322,6 +322,7 @@ impl Certificate {
             Some(seed) => void(seed, &facts),
             None => statement(&guarantee, &facts, &runs),
         };
+        let former = facts.standing.former.clone();
         let past = Past::Told(&facts.standing);
         let not_covered = Limits::of_facts(&facts, &guarantee).sentences(&past);
         let assumption = assumption(&facts)?;
@@ -362,13 +363,13 @@ impl Certificate {
                 .then_some(facts.guarantee),
             guarantee: insecure.is_none().then_some(guarantee),
             run: facts.run,
-            account: facts.account,
             method: facts.method,
             outcome: facts.outcome,
             records: facts.records,
             target: facts.target,
             mechanisms: facts.mechanisms,
-            start: facts.lineage,
+            start: facts.lineage.map(|lineage| under_one_name(lineage, &facts.account, &former)),
+            account: facts.account,
             accountant: ACCOUNTANT.into(),
             proofs,
             peeked: facts.peeked,
@@ -379,6 +380,15 @@ impl Certificate {
             registry,
         })
     }
+}
+
+/// The lineage with the account's present name in place of its former ones, so that readers see which
+/// runs count.
+fn under_one_name(mut lineage: Lineage, account: &AccountId, former: &[AccountId]) -> Lineage {
+    for run in lineage.runs.iter_mut().filter(|run| former.contains(&run.account)) {
+        run.account = account.clone();
+    }
+    lineage
 }
 
 /// The assumption about the public data for the methods that drew.
