@@ -70,6 +70,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     if it.get("kind").and_then(Value::as_str) != Some("score") {
         let earlier = same.iter().filter_map(|run| run.get("run").and_then(Value::as_str));
         report.faults.extend(wording::faults(it, earlier.collect()));
+        report.notes.extend(wording::assumption_of_order(it));
         also(&mut report, it, &others, &everything)?;
         beside::ledger(&mut report, path, it);
     }

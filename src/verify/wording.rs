@@ -55,6 +55,20 @@ struct Words<'a> {
     faults: Vec<String>,
 }
 
+/// What the guarantee of a certificate assumes of the private file, if it or a run that its model
+/// started from is of a version that chose rows by their place.
+pub fn assumption_of_order(it: &Value) -> Option<String> {
+    let runs = it.get("start").and_then(|it| it.get("runs")).and_then(Value::as_array);
+    let by_place = |run: &Value| run.get("order").is_none();
+    let some = by_place(it) || runs.into_iter().flatten().any(by_place);
+    let stated = it.get("guarantee").is_some_and(|it| !it.is_null());
+    (some && stated).then(|| {
+        "an earlier version chose rows by their place, so the guarantee assumes that the order of the \
+         rows in the private file did not depend on what they hold"
+            .to_owned()
+    })
+}
+
 /// Faults of the words of a run's certificate. `earlier` are the runs on its own account from which
 /// its model started.
 pub fn faults(it: &Value, earlier: Vec<&str>) -> Vec<String> {
@@ -64,6 +78,7 @@ pub fn faults(it: &Value, earlier: Vec<&str>) -> Vec<String> {
     let is_known = format >= KNOWN_WORDS;
     let mut words = Words { it, earlier, person, records, is_known, faults: Vec::new() };
     words.form(format);
+    words.order();
     words.unit();
     words.not_covered();
     if words.is_known {
@@ -140,6 +155,21 @@ impl Words<'_> {
             ));
         } else if let Some(later) = later {
             self.fault(format!("`format` {format} has no `{later}`: one of them was edited"));
+        }
+    }
+
+    /// Since the order of rows is secret, a certificate says so. Only older ones may lack it.
+    fn order(&mut self) {
+        let order = self.it.get("order").and_then(Value::as_str);
+        let wanted = (self.is_known && self.has("guarantee")).then_some("secret");
+        if order != wanted {
+            self.fault(match order {
+                Some(other) => {
+                    format!("`order` is '{other}', which this form of the file cannot be")
+                }
+                None => "`order` is missing: the order of rows was not secret, or it was edited"
+                    .to_owned(),
+            });
         }
     }
 
@@ -339,9 +369,10 @@ impl Words<'_> {
                 || statement == format!("The model was made from public data alone. {end}")
         } else {
             let adjacency = if replaced { "replace-one" } else { "zero-out" };
+            let place = if self.is_anywhere() { ", wherever in the file," } else { "" };
             let end = |outputs: &str| {
                 format!(
-                    " If {exchange} and nothing else had been different ({adjacency}), the probability \
+                    " If {exchange}{place} and nothing else had been different ({adjacency}), the probability \
                      of any set of {outputs} would have been at most e^{{}} = {{}} times as large, plus \
                      {{}}; and the same holds the other way round. This is (ε, δ)-differential privacy \
                      with ε = {{}} and δ = {{}}. It holds whatever that {one} and whatever else anybody \
@@ -369,6 +400,18 @@ impl Words<'_> {
         if !fits {
             self.fault("`statement` is not the sentence that the other fields give");
         }
+    }
+
+    /// Whether this run, and those on the same account that it builds on, chose among private rows in
+    /// a secret order.
+    fn is_anywhere(&self) -> bool {
+        let is_secret = |run: &Value| run.get("order").and_then(Value::as_str) == Some("secret");
+        let runs = self.it.get("start").and_then(|it| it.get("runs")).and_then(Value::as_array);
+        let mut own = runs.into_iter().flatten().filter(|run| {
+            let name = run.get("run").and_then(Value::as_str).unwrap_or_default();
+            self.earlier.contains(&name)
+        });
+        is_secret(self.it) && own.all(is_secret)
     }
 
     fn adjacency(&self) -> String {
