@@ -3,8 +3,10 @@
 
 The epsilon of the listed mechanisms is computed again, by closed forms, Renyi divergences and a contour integral. What
 is more than 0.1 % too small does not hold; the exit code is then 1. Of a ledger the hash of every line is checked, too."""
-import hashlib, json, math, statistics, sys, numpy as np
+import hashlib, json, math, re, statistics, sys, numpy as np
 TOLERANCE, LOOSE, NORMAL = 1e-3, 0.02, ("gaussian", "sampled", "repeated")
+LIMITS = ("what other runs and releases on", "the choice of this run", "bounds, filters or category lists", "what is true of the",
+    "public data that depend on", "how long the run took")  # what no certificate covers
 # 1/x of an order x + 1 is a (sqrt(1 + e) - 1) + b e + c with e = epsilon/Lambda; its part.
 ORDERS = ((1, 0, 0, .3), (1.5, 0, 0, .2), (2, 0, 0, .15), (0, 1, 1 / 64, .1), (0, 1, 1 / 16, .1), (0, 1, .166666, .15))
 def kind(event):  # (name, size, sampling rate, replace-one)
@@ -12,16 +14,14 @@ def kind(event):  # (name, size, sampling rate, replace-one)
     replaced = {"replace_one": True, "zero_out": False}[event["adjacency"]]
     if name in ("gaussian", "subsampled_gaussian"):
         mu, rate = it["sensitivity"] / it["sigma"], it.get("rate", 1.0)
-        if name == "gaussian" or rate == 1:
-            return "gaussian", mu * (2 if replaced and name != "gaussian" else 1), 1.0, replaced
+        if name == "gaussian" or rate == 1: return "gaussian", mu * (2 if replaced and name != "gaussian" else 1), 1.0, replaced
         return "sampled", mu, rate, replaced
     if name == "repeated_gaussian":  # The best of many repeats: epsilon rises by c, delta by a factor.
         mu, eta, stop = it["sensitivity"] / it["sigma"], it["shape"], it["stop"]
         mean = (1 - stop) / stop / (-math.log(stop) if eta == 0 else (1 - stop ** eta) / eta)
         c = (1 + eta) * solve(lambda rho: (1 - stop) * gaussian_delta(mu, rho) <= stop * math.expm1(rho))
         return "repeated", mu, (c, math.log(mean)), replaced
-    if name in ("laplace", "noisy_selection"):
-        return "laplace", it["sensitivity"] / it["scale"] * (2 if name != "laplace" else 1), 1.0, False
+    if name in ("laplace", "noisy_selection"): return "laplace", it["sensitivity"] / it["scale"] * (2 if name != "laplace" else 1), 1.0, False
     size = it["epsilon"] if name == "pure" else it["range"] / it["scale"]
     return "range" if name in ("selection", "direction") else "pure", size, 1.0, False
 def draws(events, counts=None):
@@ -67,8 +67,7 @@ def moment(it, x, there=True, proven=False):
 def along(it, x, t, there):  # E e^{(x + it)L} / E e^{xL} on the line
     name, size, rate, replaced = it
     if name == "sampled":
-        found = integral(size, rate, replaced, x, t[-1], there)
-        if not found or len(found[0]) * len(t) > 3e8: return None
+        if not (found := integral(size, rate, replaced, x, t[-1], there)) or len(found[0]) * len(t) > 3e8: return None
         parts = np.array_split(t, len(t) // 100 + 1)
         return np.concatenate([np.exp(1j * np.outer(part, found[0])) @ found[1] for part in parts])
     z, power = x + 1j * t, lambda a: np.exp(a - moment(it, x))
@@ -87,8 +86,7 @@ def solve(holds, high=1e-3, low=0):  # The least epsilon >= 0 of a condition tha
     for _ in range(80): low, high = (low, it) if holds(it := (low + high) / 2) else (it, high)
     return high
 def lowest(value):  # x and value at the least of a function with one valley
-    at = lambda place: value(math.exp(place))
-    best, width = min(np.arange(-4, 14, .35), key=at), .35
+    best, width = min(np.arange(-4, 14, .35), key=(at := lambda place: value(math.exp(place)))), .35
     while (width := width / 2) > 5e-5: best = min((best, best - width, best + width), key=at)
     return math.exp(best), at(best)
 def log_renyi(parts, x, epsilon, there=True):
@@ -103,8 +101,7 @@ def contour(parts, delta, most, there):
             z = c + 1j * (t := step * np.arange(count))
             line = np.exp((z * z - c * c) * blur * blur / 2) / (z * (z + 1))
             for it, times in parts:
-                ratio = along(it, c, t, there)
-                if ratio is None: return None
+                if (ratio := along(it, c, t, there)) is None: return None
                 line = line * np.abs(ratio) ** times * np.exp(1j * times * np.angle(ratio))
             end = np.nonzero(np.abs(line) > 1e-13 * abs(line[0]))[0][-1]
             if end < count * 7 / 8:
@@ -114,8 +111,8 @@ def contour(parts, delta, most, there):
                 return found if found == 0 or found >= most or abs(value(found) / delta - 1) < 1e-3 else None
             count *= 3
         return None
-    last, blur, change = read(0.0), .02 * min(most, 1 / c), math.inf
-    if last is not None: return last
+    if (last := read(0.0)) is not None: return last
+    blur, change = .02 * min(most, 1 / c), math.inf
     while change > 2e-5 and (found := read(blur)) is not None:
         change = abs(found - last) / found if last else math.inf
         last, blur = found, .4 * blur
@@ -132,9 +129,8 @@ def selections(size, count, delta, most, cells=12):
     return max(math.log(np.interp(delta, now[[k, k - 1]], np.exp(at[[k, k - 1]]))), 0)
 def epsilon(parts, delta):  # (least, most) of the epsilon that the list guarantees, fixed in advance
     if not parts: return 0.0, 0.0
-    if all(it[0] == "gaussian" for it, _ in parts):
-        mu = math.sqrt(sum(count * it[1] ** 2 for it, count in parts))
-        return (solve(lambda e: gaussian_delta(mu, e) <= delta),) * 2
+    mu = math.sqrt(sum(count * it[1] ** 2 for it, count in parts))
+    if all(it[0] == "gaussian" for it, _ in parts): return (solve(lambda e: gaussian_delta(mu, e) <= delta),) * 2
     renyi = lambda there: lowest(lambda x: (log_renyi(parts, x, 0, there) - math.log(delta)) / x)[1]
     most, least = max(min(renyi(True), pure := sum_of_pure(parts)), 0), 0.0
     (name, size, rate, replaced), count = parts[0]
@@ -148,8 +144,7 @@ def epsilon(parts, delta):  # (least, most) of the epsilon that the list guarant
     if most - least <= 2e-5 * most: return most, most
     worst = contour(parts, delta, most, True)
     largest = [-count * math.log1p(-it[2]) if it[0] == "sampled" else math.inf for it, count in parts]
-    differ = any(it[0] == "sampled" and not it[3] for it, _ in parts)
-    if worst is not None and differ and sum(largest) > worst and renyi(False) > worst:
+    if worst is not None and any(it[0] == "sampled" and not it[3] for it, _ in parts) and sum(largest) > worst and renyi(False) > worst:
         worst = max(worst, contour(parts, delta, most, False) or math.inf)
     return (least, most) if worst in (None, math.inf) else (max(min(worst, most), least),) * 2
 def sum_of_pure(parts): return sum(math.inf if it[0] in NORMAL else count * it[1] for it, count in parts)
@@ -172,8 +167,27 @@ def claim(name, says, delta, parts, choices=False):
     end = "DOES NOT HOLD" if wrong else "open: only bounds" if room < most else "holds, loose" if loose else "holds"
     print(f"{name} says epsilon = {says:.6f} at delta = {delta:g}; its mechanisms give {least:.6f} to {most:.6f}: {end}")
     return not wrong
+def drawable(events):  # A scale is 2^28 to 2^29 whole steps of a dyadic grid, and the sensitivity includes rounding to it
+    grids = 0
+    for event in events:
+        (name, it), = event["mechanism"].items()
+        if name not in ("gaussian", "subsampled_gaussian", "repeated_gaussian", "laplace"): continue
+        d, grid, steps = it["coordinates"], it["grid"], it.get("sigma", it.get("scale")) / (it["grid"] or math.nan)
+        told = [float(n) for n in re.findall(r"(\d+) numbers", event.get("what", ""))]
+        moved = 0 if name == "repeated_gaussian" else grid * (d if name == "laplace" else math.sqrt(d))
+        if not (grid > 0 and math.frexp(grid)[0] == .5 and 2 ** 28 <= steps <= 2 ** 29 and steps % 1 == 0): return False
+        if d < 1 or it["sensitivity"] < moved * (1 - 1e-9) or told and d not in told + [sum(told)]: return False
+        grids += 0 if name == "laplace" else event["count"] * d / steps ** 2
+    return grids <= 2 ** -10
+def words(it):  # The sentences that every certificate has, and those for records or persons
+    unit, promise = ("a person who", "all records of one person had") if it.get("person") else ("a person with", "one of them had")
+    peeked = not it.get("peeked") or any("(peeked)" in said for said in it["not_covered"])
+    promised = not it["guarantee"] or not it["guarantee"]["epsilon"] or promise in it["statement"]
+    return peeked and promised and all(any(said.startswith(begin) for said in it["not_covered"]) for begin in (unit, *LIMITS))
 def certificate(it):
     runs = (it.get("start") or {}).get("runs", [])
+    if not drawable(sum([run["mechanisms"] for run in runs + [it]], [])): return print("this noise was never drawn")
+    if it.get("kind") != "score" and not words(it): return print("a sentence is missing, or is about another unit")
     stated = [(f"start.runs[{i}].guarantee", run["guarantee"], together([draws(run["mechanisms"])])) for i, run in enumerate(runs)]
     same = [run for run in runs if run["account"] == it["account"]] or (runs if it.get("of_this_run") else [])
     stated.append(("of_this_run", it.get("of_this_run"), together([draws(it["mechanisms"])])))
@@ -192,6 +206,8 @@ def ledger(text):
         if it["kind"] == "budget": budgets[it["account"]] = it["budget"]
         if it["kind"] == "tie": tied[it["from"]] = it["into"]
     home = lambda name: home(tied[name]) if name in tied else name
+    here = [event for run, it in runs.items() if not run.startswith("claim-") for event in it[1]]
+    if not drawable(here): return print("this noise was never drawn")
     held = lambda name: [draws(events, used) for account, events, used in runs.values() if home(account) == home(name)]
     chosen = lambda name: sum(map(bool, held(name))) > 1 or any(it[1] and home(it[0]) == home(name) for run, it in runs.items() if run.startswith("claim-"))
     return all([claim(f"budget of {name}", it["epsilon"], it["delta"], together(held(name)), chosen(name)) for name, it in budgets.items()])

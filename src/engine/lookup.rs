@@ -401,11 +401,14 @@ mod tests {
         account
     }
 
+    /// Noise as it is drawn: a whole number of steps of a fine grid.
     fn event(sigma: f64) -> Event {
+        let grid = (sigma.log2().floor() - 28.0).exp2();
+        let noise = Noise { scale: (sigma / grid).ceil() * grid, grid };
         Event {
             label: "mean".to_owned(),
             what: String::new(),
-            mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(sigma)),
+            mechanism: QueryKind::Gaussian.query(1.0, 1).with(noise),
             count: 1,
             adjacency: Adjacency::ReplaceOne,
             held_out: false,

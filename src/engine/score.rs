@@ -114,12 +114,11 @@ pub fn score(
     outbox::refuse_another_model(&model.path)?;
     let folder = model.path.parent().unwrap_or(directory).to_path_buf();
     let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
-    let told = match records.dataset {
-        Some(name) => of_dataset(&model, &folder, records, name, asked)?,
-        None => {
-            let caveat = refuse_early_training(&folder)?;
-            Told { caveat, ..of_holdout(&model, &folder, records, asked)? }
-        }
+    let told = if let Some(name) = records.dataset {
+        of_dataset(&model, &folder, records, name, asked)?
+    } else {
+        let caveat = refuse_early_training(&folder)?;
+        Told { caveat, ..of_holdout(&model, &folder, records, asked)? }
     };
     let known = model.noise_is_known.then(|| format!("Of the model itself: {KNOWN_NOISE}."));
     let caveats: Vec<String> = told.caveat.into_iter().chain(known).collect();

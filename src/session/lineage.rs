@@ -22,7 +22,7 @@ use super::model_file;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, counted, round_up};
-use crate::privacy::ledger::{AccountId, Book, RunId, RunState, sha256};
+use crate::privacy::ledger::{AccountId, Book, RowOrder, RunId, RunState, sha256};
 use crate::privacy::{Event, Guarantee};
 
 /// More runs in a row than anybody makes, so that a circle of files ends.
@@ -45,6 +45,9 @@ pub struct Ancestor {
     pub mechanisms: Vec<Event>,
     /// Whether exact numbers could be seen during the run.
     pub peeked: bool,
+    /// How it chose among private rows at random.
+    #[serde(default, skip_serializing_if = "RowOrder::is_by_place")]
+    pub order: RowOrder,
 }
 
 /// A starting model that somebody vouches for.
@@ -253,6 +256,7 @@ fn ancestor(certificate: Certificate, path: &Path) -> Result<Ancestor> {
         guarantee: own,
         mechanisms: certificate.mechanisms,
         peeked: certificate.peeked,
+        order: certificate.order,
     })
 }
 

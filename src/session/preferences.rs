@@ -28,7 +28,7 @@ pub struct Config {
     pub mouse: Option<bool>,
     /// What happens to a run under way when its terminal is closed.
     pub when_closed: WhenClosed,
-    /// An SSH or minisign key that signs the certificates of runs.
+    /// An SSH or minisign key that signs shared certificates.
     pub sign_with: Option<PathBuf>,
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::claim::{FileClaim, FileReport};
 use super::json::{draws, list, number, text};
 use super::loss::{Draws, merged};
+use super::noise::NoiseCheck;
 use crate::error::{Error, Result};
 
 /// The names of a total in the file. A lower bound is checked like the others: its events must not
@@ -14,6 +15,7 @@ const TOTALS: [&str; 3] = ["epsilon_at_most", "epsilon_at_least", "epsilon_if_cl
 pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     let mut report = FileReport::new(file, "certificate of an account");
     let mut all: Vec<Draws> = Vec::new();
+    let mut here: Vec<&Value> = Vec::new();
     let (mut spending, mut claimed, mut known, mut zero_out) = (0, false, false, false);
     for (index, entry) in list(it, "entries")?.iter().enumerate() {
         let at = || format!("`entries[{index}]`");
@@ -23,7 +25,9 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
             continue;
         }
         spending += 1;
-        claimed |= entry.get("claimed").and_then(Value::as_bool) == Some(true);
+        let is_claimed = entry.get("claimed").and_then(Value::as_bool) == Some(true);
+        claimed |= is_claimed;
+        here.extend(events.iter().filter(|_| !is_claimed));
         known |= entry.get("noise").and_then(Value::as_str) != Some("secret");
         zero_out |= events
             .iter()
@@ -31,6 +35,8 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
         all.extend(drawn);
     }
     let all = merged(all);
+    let noise = NoiseCheck::of(here);
+    report.faults.extend(noise.faults);
     let hidden = it.get("past_is_known").and_then(Value::as_bool) != Some(true);
     for total in list(it, "totals")? {
         let adjacency = text(total, "holds_for")?;
@@ -46,7 +52,14 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
                 })?;
             // A run may depend on the outputs of an earlier one.
             let choices = spending > 1 || claimed;
-            report.claims.push(FileClaim::check(name.clone(), says, delta, &all, choices));
+            report.claims.push(FileClaim::check(
+                name.clone(),
+                says,
+                delta,
+                &all,
+                noise.grids,
+                choices,
+            ));
             if known {
                 report
                     .faults

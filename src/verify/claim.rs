@@ -52,10 +52,18 @@ pub struct FileClaim {
 }
 
 impl FileClaim {
-    /// `choices`: whether it is also stated for events that were chosen by earlier outputs.
-    pub fn check(name: String, says: f64, delta: f64, list: &[Draws], choices: bool) -> Self {
+    /// `choices`: whether it is also stated for events that were chosen by earlier outputs. `grids`:
+    /// the sum of a [`super::noise::NoiseCheck`], for what drawn noise reveals more than ideal noise.
+    pub fn check(
+        name: String,
+        says: f64,
+        delta: f64,
+        list: &[Draws],
+        grids: f64,
+        choices: bool,
+    ) -> Self {
         let gives = curve::epsilon(list, delta);
-        let room = says * (1.0 + TOLERANCE) + 1e-9;
+        let room = super::noise::ideal(says * (1.0 + TOLERANCE) + 1e-9, grids);
         let verdict = if room < gives.least {
             ClaimVerdict::TooSmall
         } else if choices && !curve::admits(list, room, delta) {

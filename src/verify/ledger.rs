@@ -11,6 +11,7 @@ use super::claim::{FileClaim, FileReport};
 use super::curve;
 use super::json::{count, draws, field, list, number, target, text};
 use super::loss::{Draws, merged};
+use super::noise::NoiseCheck;
 use crate::error::{Error, Result};
 
 /// A run, recounted from the lines.
@@ -287,7 +288,7 @@ impl RecountedBook {
                 continue;
             };
             let delta = delta.max(1e-300);
-            let mut all = Vec::new();
+            let (mut all, mut here) = (Vec::new(), Vec::new());
             let (mut spending, mut claimed) = (0, false);
             for name in runs {
                 let run = &self.runs[name];
@@ -306,14 +307,17 @@ impl RecountedBook {
                     gives.most
                 ));
                 spending += u32::from(!drawn.is_empty());
+                here.extend(run.events.iter().filter(|_| !run.claimed));
                 all.extend(drawn);
             }
             let all = merged(all);
+            let noise = NoiseCheck::of(here);
+            report.faults.extend(noise.faults);
             // One run is a plan; several may have been chosen by the outputs of earlier ones, and
             // so may the steps of other trainers.
             let choices = spending > 1 || claimed;
             let name = format!("the budget of account {account}");
-            let claim = FileClaim::check(name, epsilon, delta, &all, choices);
+            let claim = FileClaim::check(name, epsilon, delta, &all, noise.grids, choices);
             let total =
                 if choices { curve::epsilon_of_choices(&all, delta) } else { claim.gives.most };
             report.notes.push(format!(

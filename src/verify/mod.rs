@@ -7,20 +7,26 @@
 //! | [`selections`] | many selections of one size |
 //! | [`json`] | reads files that others may have edited |
 //! | [`claim`] | a number of a file next to the recomputed one |
+//! | [`noise`] | whether noise could be drawn as a file lists it |
+//! | [`wording`] | the sentences of a certificate, written a second time |
+//! | [`beside`] | the model and the ledger beside a certificate |
 //! | [`certificate`], [`account`], [`ledger`] | the numbers in these files, and what they must match |
 //!
 //! Nothing from [`crate::privacy::accountant`] or the ledger is used: no lattice, no Fourier
 //! transform of masses, none of their structs. Both share only the list of mechanisms in the file
-//! and the mathematics. `assets/verify.py` is a third opinion, in 200 lines of Python.
+//! and the mathematics. `assets/verify.py` is a third opinion, in 220 lines of Python.
 
 pub mod account;
+pub mod beside;
 pub mod certificate;
 pub mod claim;
 pub mod curve;
 pub mod json;
 pub mod ledger;
 pub mod loss;
+pub mod noise;
 pub mod selections;
+pub mod wording;
 
 use std::path::Path;
 

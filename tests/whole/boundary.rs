@@ -272,9 +272,10 @@ fn function(line: &str) -> Option<String> {
     (!before.ends_with(is_of_a_word) && !name.is_empty()).then_some(name)
 }
 
-/// Files that only tests use: `#[cfg(test)]` stands before their `mod name;`.
+/// Files that only tests use: `#[cfg(test)]` stands before their `mod name;`, or they are called so.
 fn files_of_tests(all: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
+    let mut found: BTreeSet<PathBuf> =
+        all.iter().filter(|file| file.ends_with("tests.rs")).cloned().collect();
     for file in all.iter().filter(|file| is_rust(file)) {
         let text = std::fs::read_to_string(file).unwrap();
         let module = file.with_extension("");

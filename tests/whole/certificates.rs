@@ -463,6 +463,42 @@ fn a_shared_certificate_is_signed_with_the_key_that_the_user_names() {
     assert!(!check(&[sound.as_slice(), b" "].concat()));
 }
 
+/// The field that an edit changes, and the edit.
+type Edit<'a> = (&'a str, &'a dyn Fn(&mut Value));
+
+/// In a workspace the ledger bears a certificate out, or not.
+#[test]
+fn a_certificate_that_says_other_things_than_the_ledger_granted_is_not_verified() {
+    let directory = workspace();
+    let here = directory.path();
+    let one = run(here, &first("ours"), &[]).unwrap();
+    let (path, sound) = (one.join("certificate.json"), certificate(&one));
+    let verified = |it: &Value| {
+        std::fs::write(&path, it.to_string()).unwrap();
+        let output = halflight(here, &["verify", one.to_str().unwrap()]);
+        (output.status.success(), text(&output))
+    };
+    assert!(verified(&sound).0, "{}", verified(&sound).1);
+    let edits: [Edit; 6] = [
+        ("account", &|it| it["account"] = "acc-0000000000".into()),
+        ("method", &|it| it["method"] = "target_only".into()),
+        ("target", &|it| it["target"]["epsilon"] = 5.into()),
+        ("ledger_line", &|it| it["ledger_line"]["seq"] = 1.into()),
+        ("ledger_line", &|it| drop(it.as_object_mut().unwrap().remove("ledger_line"))),
+        ("mechanisms", &|it| {
+            let event = &mut it["mechanisms"][0]["mechanism"]["subsampled_gaussian"];
+            event["sensitivity"] = (0.5 * event["sensitivity"].as_f64().unwrap()).into();
+        }),
+    ];
+    for (name, edit) in edits {
+        let mut it = sound.clone();
+        edit(&mut it);
+        let (holds, said) = verified(&it);
+        let wanted = format!("`{name}` is not what the ledger");
+        assert!(!holds && said.contains(&wanted), "{name}: {said}");
+    }
+}
+
 fn shared(here: &Path, run: &Path) -> PathBuf {
     let output = halflight(here, &["share", run.to_str().unwrap()]);
     assert!(output.status.success(), "{}", text(&output));

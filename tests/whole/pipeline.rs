@@ -171,7 +171,7 @@ fn from_raw_files_to_a_report_without_a_terminal_and_without_a_trace_in_the_home
     let summary = place.json("report", &both);
     assert_eq!(summary["together"][0]["runs"].as_array().unwrap().len(), 2);
     let page = read(place.path("work/both.html"));
-    assert!(page.contains("Runs A, B used") && !page.contains('◆'), "{page}");
+    assert!(page.contains("Runs A, B together cost") && !page.contains('◆'), "{page}");
     let curators = ["report", ".", "-o", "mine.html", "--include-curator", "--json"];
     assert_eq!(place.json("report", &curators)["curator_only"], true);
     assert!(read(place.path("work/mine.html")).contains("do not pass it on"));

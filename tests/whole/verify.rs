@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::program::halflight;
+use halflight::privacy::NoiseSource;
 use halflight::privacy::accountant::{
-    Adjacency, Composition, Event, Mechanism, Noise, QueryKind, Rule,
+    Adjacency, Composition, Event, Guarantee, Mechanism, Noise, QueryKind, Rule, Target,
 };
+use halflight::privacy::ledger::{AccountId, RunId, RunOutcome};
+use halflight::session::certificate::{AccountStanding, Certificate, Choice, Facts, TakenAsPublic};
 use halflight::verify::{curve, json};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -73,14 +76,61 @@ fn repeated() -> Vec<(String, Vec<Value>, f64, f64)> {
     ]
 }
 
+/// The event as it would have been drawn: its scale is a whole number of steps of a fine grid.
+fn drawn(event: &Value) -> Value {
+    let mut event = event.clone();
+    for (_, it) in event["mechanism"].as_object_mut().unwrap() {
+        let name = ["sigma", "scale"].into_iter().find(|name| it.get(name).is_some());
+        if let (Some(name), true) = (name, it.get("coordinates").is_some()) {
+            let scale = it[name].as_f64().unwrap();
+            let grid = (scale.log2().floor() - 28.0).exp2();
+            it[name] = json!((scale / grid).ceil() * grid);
+            it["grid"] = json!(grid);
+        }
+    }
+    event
+}
+
+/// What the program certifies of a run with these events.
+fn facts(events: &[Value], epsilon: f64, delta: f64, covers: &str) -> Facts {
+    let mechanisms: Vec<Event> =
+        events.iter().map(|event| serde_json::from_value(drawn(event)).unwrap()).collect();
+    let blank = mechanisms.iter().any(|event| event.adjacency == Adjacency::ZeroOut);
+    let guarantee = Guarantee {
+        epsilon,
+        epsilon_lower: 0.0,
+        delta,
+        adjacency: if blank { Adjacency::ZeroOut } else { Adjacency::ReplaceOne },
+        covers: serde_json::from_value(json!(covers)).unwrap(),
+        bound: "a test".to_owned(),
+    };
+    Facts {
+        run: RunId("r".into()),
+        account: AccountId("a".into()),
+        method: "dp_sgd".into(),
+        outcome: RunOutcome::Finished,
+        records: 120,
+        unit: None,
+        target: Target { epsilon, delta },
+        guarantee,
+        mechanisms,
+        peeked: false,
+        allow_large_delta: true,
+        noise: NoiseSource::Secret,
+        lineage: None,
+        taken_as_public: TakenAsPublic::default(),
+        standing: AccountStanding::default(),
+        rehearsed: None,
+        told: None,
+        source_weights: Vec::new(),
+        chosen: None,
+        model: None,
+    }
+}
+
 fn certificate(events: &[Value], epsilon: f64, delta: f64, covers: &str) -> Value {
-    json!({
-        "halflight": "0.1.0", "run": "r", "account": "a", "method": "dp_sgd", "outcome": "finished",
-        "guarantee": {"epsilon": epsilon, "epsilon_lower": 0.0, "delta": delta,
-            "adjacency": "zero_out", "bound": "", "covers": covers},
-        "statement": format!("This is differential privacy with ε = {epsilon} and δ = {delta:e}."),
-        "mechanisms": events,
-    })
+    let certified = Certificate::of(facts(events, epsilon, delta, covers)).unwrap();
+    serde_json::to_value(certified).unwrap()
 }
 
 fn written(place: &TempDir, name: &str, text: &str) -> PathBuf {
@@ -128,7 +178,7 @@ fn the_second_path_bears_out_the_accountant() {
     let place = TempDir::new().unwrap();
     for (id, events, delta, _) in golden().into_iter().step_by(3).chain(repeated()) {
         let list: Vec<Event> =
-            events.iter().map(|event| serde_json::from_value(event.clone()).unwrap()).collect();
+            events.iter().map(|event| serde_json::from_value(drawn(event)).unwrap()).collect();
         let sum = Composition::of(&list).unwrap();
         for (guarantee, covers) in
             [(sum.guarantee(delta).unwrap(), "fixed_plan"), (sum.gate(delta).unwrap(), "adaptive")]
@@ -206,33 +256,23 @@ fn an_edited_number_is_said_by_name() {
     let text = out(&output);
     assert!(text.contains("`guarantee` says ε = 0.5") && text.contains("give 1.06"), "{text}");
     assert!(text.contains("DOES NOT HOLD"), "{text}");
-    // The sentence alone.
-    let mut said = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "fixed_plan");
-    said["statement"] = json!("This is (ε, δ)-differential privacy with ε = 0.1 and δ = 1e-6.");
-    let path = written(&place, "certificate.json", &said.to_string());
-    let output = verify(&path, &[]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(out(&output).contains("`statement` says ε = 0.1"), "{}", out(&output));
     // Whatever repeats the guarantee may not promise more.
-    let whole = "This run used 120 private training records. If one of them had been any other \
-                 record instead and nothing else had been different (replace-one), the probability \
-                 of any set of its outputs would have been at most e^1.0700 = 2.916 times as large, \
-                 plus 1e-6. This is (ε, δ)-differential privacy with ε = 1.0700 and δ = 1e-6.";
-    let registered = |epsilon: f64, delta: f64| json!({"privacy_loss": {"privacy_parameters": {"epsilon": epsilon, "delta": delta}}});
     let edited = |change: &dyn Fn(&mut Value)| {
         let mut said = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "fixed_plan");
-        said["guarantee"]["adjacency"] = json!("replace_one");
-        (said["statement"], said["records"]) = (json!(whole), json!(120));
-        said["registry"] = registered(1.07, 1e-6);
         change(&mut said);
         let path = written(&place, "certificate.json", &said.to_string());
         out(&verify(&path, &[]))
     };
     assert!(edited(&|_| ()).contains("can be checked holds"), "{}", edited(&|_| ()));
+    let sound = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "fixed_plan");
+    let whole = sound["statement"].as_str().unwrap();
     let sentence = |from: &str, to: &str| {
-        assert!(whole.contains(from));
+        assert!(whole.contains(from), "{whole}");
         let text = json!(whole.replace(from, to));
         edited(&|said| said["statement"] = text.clone())
+    };
+    let registered = |said: &mut Value, name: &str, number: f64| {
+        said["registry"]["privacy_loss"]["privacy_parameters"][name] = json!(number);
     };
     for (told, wanted) in [
         (sentence("ε = 1.0700", "ε = 0.1 holds; not more than ε = 1.07"), "says ε = 0.1"),
@@ -243,8 +283,8 @@ fn an_edited_number_is_said_by_name() {
         (sentence("(replace-one)", "(zero-out)"), "says zero-out"),
         (sentence("used 120", "used 12000"), "not about 120 records"),
         (sentence(whole, "Perfect privacy."), "does not say 'ε = …'"),
-        (edited(&|said| said["registry"] = registered(0.1, 1e-6)), "`registry` says epsilon 0.1"),
-        (edited(&|said| said["registry"] = registered(1.07, 1e-9)), "`registry` says delta"),
+        (edited(&|said| registered(said, "epsilon", 0.1)), "`registry` says epsilon 0.1"),
+        (edited(&|said| registered(said, "delta", 1e-9)), "`registry` says delta"),
         (edited(&|said| said["mechanisms"][0]["adjacency"] = json!("zero_out")), "zero_out only"),
         (edited(&|said| drop(said.as_object_mut().unwrap().remove("guarantee"))), "no `guarantee`"),
         (edited(&|said| drop(said.as_object_mut().unwrap().remove("statement"))), "no `statement`"),
@@ -252,14 +292,13 @@ fn an_edited_number_is_said_by_name() {
         assert!(told.contains(wanted) && told.contains("WRONG"), "{wanted}: {told}");
     }
     // A large ε has no factor in digits.
-    let mut large = certificate(std::slice::from_ref(&event), 20.0, 1e-6, "fixed_plan");
-    let text = "at most e^20.0000 = more than 10000 times as large, plus 1e-6. This is (ε, \
-                δ)-differential privacy with ε = 20.0000 and δ = 1e-6.";
-    large["statement"] = json!(text);
+    let large = certificate(std::slice::from_ref(&event), 20.0, 1e-6, "fixed_plan");
+    assert!(large["statement"].as_str().unwrap().contains("more than 10000"));
     let path = written(&place, "certificate.json", &large.to_string());
     assert!(out(&verify(&path, &[])).contains("can be checked holds"));
     written(&place, "model.ron", "a model");
     assert!(edited(&|said| said["model"] = json!("ab".repeat(32))).contains("model.ron"));
+    std::fs::remove_file(place.path().join("model.ron")).unwrap();
     // A start on the same account counts, and its own statement is checked.
     let mut said = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "adaptive");
     said["of_this_run"] = said["guarantee"].clone();
@@ -287,8 +326,171 @@ fn an_edited_number_is_said_by_name() {
 }
 
 fn told_event() -> Value {
-    json!({"label": "gradient", "count": 1, "adjacency": "zero_out",
-        "mechanism": {"gaussian": {"sensitivity": 1.0, "sigma": 4.0}}})
+    json!({"label": "gradient", "what": "", "count": 1, "adjacency": "zero_out",
+        "mechanism": {"gaussian": {"sensitivity": 1.0, "sigma": 4.0, "grid": 0.0, "coordinates": 1}}})
+}
+
+/// A certificate with everything that one can have.
+fn rich(unit: Option<&str>) -> Value {
+    let event = |sensitivity: f64, what: &str, adjacency: &str| {
+        drawn(&json!({"label": "gradient", "what": what, "count": 3, "adjacency": adjacency,
+            "mechanism": {"gaussian": {"sensitivity": sensitivity, "sigma": 9.0, "coordinates": 5}}}))
+    };
+    let proven = |event: &Value| {
+        let event: Event = serde_json::from_value(event.clone()).unwrap();
+        Composition::of([&event]).unwrap().guarantee(1e-6).unwrap()
+    };
+    let own = event(1.0, "a sum of 5 numbers in each step", "replace_one");
+    let ancestor = |run: &str, account: &str, event: &Value| {
+        json!({"run": run, "account": account, "method": "dp_sgd", "records": 77, "person": unit,
+            "guarantee": proven(event), "mechanisms": [event], "peeked": true})
+    };
+    let theirs = event(1.1, "a sum", "zero_out");
+    let runs =
+        [ancestor("r1", "a", &event(0.9, "a sum", "replace_one")), ancestor("r2", "b", &theirs)];
+    let declared = json!({"name": "old", "sha256": "ab".repeat(32)});
+    let lineage = json!({"runs": runs, "declared_public": declared});
+    let score = json!({"records": 30, "error": {"value": 0.2, "low": 0.1, "high": 0.3}});
+    let weight = json!({"dataset": "open", "records": 99, "weight": 1.0, "share": 1.0});
+    let chosen = json!({"winner": "plan", "candidates": ["plan"], "sentence": "One of one."});
+    let facts = Facts {
+        unit: unit.map(str::to_owned),
+        method: "pretraining".into(),
+        guarantee: proven(&own),
+        peeked: true,
+        allow_large_delta: false,
+        lineage: Some(serde_json::from_value(lineage).unwrap()),
+        rehearsed: Some("nothing".to_owned()),
+        told: Some(serde_json::from_value(score).unwrap()),
+        source_weights: vec![serde_json::from_value(weight).unwrap()],
+        chosen: Some(Choice { chosen: serde_json::from_value(chosen).unwrap(), methods: vec![] }),
+        model: Some("cd".repeat(32)),
+        taken_as_public: TakenAsPublic {
+            datasets: vec!["open".into()],
+            ..TakenAsPublic::default()
+        },
+        ..facts(&[own], 2.0, 1e-6, "fixed_plan")
+    };
+    serde_json::to_value(Certificate::of(facts).unwrap().for_others().unwrap()).unwrap()
+}
+
+/// Fields of which some edits go unnoticed where a certificate lies alone, and why that is so. A
+/// signature covers them all, and in a workspace the ledger knows more of them.
+const ALONE: [(&str, &str); 24] = [
+    ("program", "a hash of a program that is not here"),
+    ("run", "a name; the ledger knows it"),
+    ("target", "what was asked for may be more than what was used"),
+    ("guarantee.epsilon_lower", "a smaller lower bound promises less"),
+    ("guarantee.covers", "choices by earlier outputs are covered in any case"),
+    ("of_this_run", "larger numbers promise less, and the name of a bound promises nothing"),
+    ("taken_as_public", "the names of public data stand nowhere else"),
+    ("assumption", "only its gist is known here"),
+    ("rehearsed", "no part of the promise"),
+    ("score", "released with noise: nobody can compute it again"),
+    ("source_weights", "released: nobody can compute them again"),
+    ("chosen", "released: nobody can compute it again"),
+    ("mechanisms[].label", "a name"),
+    ("mechanisms[].count", "fewer draws would make the guarantee loose; the ledger knows them"),
+    ("mechanisms[].mechanism", "so would less sensitivity; the ledger knows it"),
+    ("start.declared_public.name", "a name"),
+    ("start.runs[].guarantee", "larger numbers promise less"),
+    ("start.runs[].mechanisms", "as for the run's own: less would make the guarantee loose"),
+    ("start.runs[].method", "a name"),
+    ("start.runs[].records", "only the largest of an account is told in words"),
+    ("start.runs[].peeked", "one sentence is for all of them"),
+    ("accountant", "the name of a program"),
+    ("allow_large_delta", "it allows more than was used"),
+    ("model", "a hash of a model that is not here"),
+];
+
+/// The places of all values below this one, and the values that may stand there instead.
+fn edits(value: &Value, at: &str, found: &mut Vec<(String, Option<Value>)>) {
+    let here = at.trim_start_matches('/').to_owned();
+    if !here.is_empty() {
+        found.push((here.clone(), None));
+    }
+    let mut other = |value: Value| found.push((here.clone(), Some(value)));
+    match value {
+        Value::Null => {}
+        Value::Bool(flag) => other(json!(!flag)),
+        Value::Number(number) => {
+            let whole = number.as_u64().map(|it| [0, it / 2, it + 1, 1_000_000_000]);
+            let part = number.as_f64().map(|it| [0.0, 0.5 * it, 2.0 * it]);
+            match (whole, part) {
+                (Some(all), _) => all.into_iter().for_each(|it| other(json!(it))),
+                (None, Some(all)) => all.into_iter().for_each(|it| other(json!(it))),
+                _ => unreachable!(),
+            }
+        }
+        Value::String(text) => {
+            other(json!(""));
+            other(json!(format!("not {text}")));
+            other(json!(format!("{text} And everything else.")));
+        }
+        Value::Array(list) => {
+            other(json!([]));
+            other(json!([list.as_slice(), &[json!("everything else")]].concat()));
+            for (index, value) in list.iter().enumerate() {
+                edits(value, &format!("{at}/{index}"), found);
+            }
+        }
+        Value::Object(fields) => {
+            other(json!({}));
+            for (name, value) in fields {
+                edits(value, &format!("{at}/{name}"), found);
+            }
+        }
+    }
+}
+
+/// The certificate with another value, or none, at this place.
+fn edited(whole: &Value, at: &str, into: Option<Value>) -> Value {
+    let mut copy = whole.clone();
+    let (parent, last) = at.rsplit_once('/').unwrap_or(("", at));
+    let parent = if parent.is_empty() { String::new() } else { format!("/{parent}") };
+    let parent = copy.pointer_mut(&parent).unwrap();
+    match (parent, into) {
+        (Value::Object(fields), None) => drop(fields.remove(last)),
+        (Value::Object(fields), Some(value)) => drop(fields.insert(last.to_owned(), value)),
+        (Value::Array(list), None) => drop(list.remove(last.parse().unwrap())),
+        (Value::Array(list), Some(value)) => list[last.parse::<usize>().unwrap()] = value,
+        _ => unreachable!(),
+    }
+    copy
+}
+
+#[test]
+fn every_field_of_a_certificate_matters_or_is_on_a_list_with_a_reason() {
+    let place = TempDir::new().unwrap();
+    let holds = |it: &Value| {
+        let path = written(&place, "certificate.json", &it.to_string());
+        halflight::verify::verify(&path).is_ok_and(|report| report.holds())
+    };
+    let mut unnoticed: Vec<(String, String)> = Vec::new();
+    for whole in [rich(None), rich(Some("patient"))] {
+        let path = written(&place, "certificate.json", &whole.to_string());
+        let report = halflight::verify::verify(&path).unwrap();
+        assert!(report.holds(), "{}", report.text());
+        let mut all = Vec::new();
+        edits(&whole, "", &mut all);
+        for (at, into) in all {
+            if at.is_empty() || into.as_ref() == whole.pointer(&format!("/{at}")) {
+                continue;
+            }
+            if holds(&edited(&whole, &at, into.clone())) {
+                let parts =
+                    at.split('/').map(|it| if it.parse::<u32>().is_ok() { "[]" } else { it });
+                let name = parts.collect::<Vec<_>>().join(".").replace(".[]", "[]");
+                unnoticed.push((name, format!("{at} = {into:?}")));
+            }
+        }
+    }
+    let listed = |name: &str| ALONE.iter().any(|(field, _)| name.starts_with(field));
+    let more: Vec<_> = unnoticed.iter().filter(|(name, _)| !listed(name)).collect();
+    assert!(more.is_empty(), "{more:#?}");
+    for (field, _) in ALONE {
+        assert!(unnoticed.iter().any(|(name, _)| name.starts_with(field)), "{field} is noticed");
+    }
 }
 
 #[test]
@@ -298,8 +500,10 @@ fn a_run_without_a_guarantee_has_nothing_to_hold_and_must_say_so() {
     said["guarantee"] = Value::Null;
     let output = verify(&written(&place, "certificate.json", &said.to_string()), &[]);
     assert_eq!(output.status.code(), Some(1), "{}", out(&output));
-    said["statement"] = json!("NO GUARANTEE. The noise came from a seed.");
-    let output = verify(&written(&place, "certificate.json", &said.to_string()), &[]);
+    let seeded =
+        Facts { noise: NoiseSource::Seeded(7), ..facts(&[told_event()], 1.0, 1e-6, "fixed_plan") };
+    let void = serde_json::to_string(&Certificate::of(seeded).unwrap()).unwrap();
+    let output = verify(&written(&place, "certificate.json", &void), &[]);
     assert!(output.status.success() && out(&output).contains("no guarantee"), "{}", out(&output));
 }
 
@@ -363,10 +567,11 @@ fn chained(entries: &[Value]) -> String {
 }
 
 fn grant(run: &str, sigma: f64) -> Value {
+    let event = json!({"label": "gradient", "what": "", "count": 4, "adjacency": "zero_out",
+        "mechanism": {"gaussian": {"sensitivity": 1.0, "sigma": sigma, "coordinates": 1}}});
     json!({"kind": "grant", "run": run, "account": "a", "method": "m",
         "target": {"epsilon": 1.0, "delta": 1e-6}, "allow_large_delta": false,
-        "events": [{"label": "gradient", "what": "", "count": 4, "adjacency": "zero_out",
-            "mechanism": {"gaussian": {"sensitivity": 1.0, "sigma": sigma, "grid": 0.0, "coordinates": 1}}}]})
+        "events": [drawn(&event)]})
 }
 
 #[test]
@@ -427,7 +632,7 @@ fn a_ledger_is_checked_line_by_line_and_account_by_account() {
 
 #[test]
 fn python_alone_agrees_with_all_golden_cases() {
-    assert!(std::fs::read_to_string(SCRIPT).unwrap().lines().count() <= 200);
+    assert!(std::fs::read_to_string(SCRIPT).unwrap().lines().count() <= 220);
     let Some(mut python) = python() else { return };
     let cases: Vec<Value> = golden()
         .into_iter()
@@ -481,6 +686,31 @@ fn python_checks_certificates_and_ledgers_as_the_program_does() {
         assert_eq!(said(&path), Some(code), "{epsilon} {covers}");
         assert_eq!(verify(&path, &[]).status.code(), Some(code), "{epsilon} {covers}");
     }
+    // What makes a promise where nothing is protected, or hides what is not.
+    for unit in [None, Some("patient")] {
+        let whole = rich(unit);
+        let check = |it: &Value, code: i32| {
+            let path = written(&place, "certificate.json", &it.to_string());
+            assert_eq!(said(&path), Some(code), "{unit:?} {it:#}");
+            assert_eq!(verify(&path, &[]).status.code(), Some(code), "{unit:?} {it:#}");
+        };
+        check(&whole, 0);
+        let gaussian = "mechanisms/0/mechanism/gaussian";
+        let coarse = edited(&whole, &format!("{gaussian}/grid"), Some(json!(1)));
+        let coarse = edited(&coarse, &format!("{gaussian}/sigma"), Some(json!(0.03)));
+        check(&coarse, 1);
+        let many = Some(json!(1_000_000_000));
+        check(&edited(&whole, &format!("{gaussian}/coordinates"), many), 1);
+        check(&edited(&whole, "not_covered", Some(json!([]))), 1);
+        check(&edited(&whole, "not_covered/5", None), 1);
+        let statement = whole["statement"].as_str().unwrap();
+        let ten = statement
+            .replace("one of them had", "any ten of them had")
+            .replace("all records of one person had", "any ten of them had");
+        check(&edited(&whole, "statement", Some(json!(ten))), 1);
+        let other = if unit.is_some() { None } else { Some(json!("patient")) };
+        check(&edited(&whole, "person", other), 1);
+    }
     // Selections that may depend on one another.
     let selection = Event {
         label: "choice".into(),
@@ -500,7 +730,7 @@ fn python_checks_certificates_and_ledgers_as_the_program_does() {
     }
     for (id, events, delta, _) in repeated() {
         let list: Vec<Event> =
-            events.iter().map(|event| serde_json::from_value(event.clone()).unwrap()).collect();
+            events.iter().map(|event| serde_json::from_value(drawn(event)).unwrap()).collect();
         let sum = Composition::of(&list).unwrap();
         for (guarantee, covers) in
             [(sum.guarantee(delta).unwrap(), "fixed_plan"), (sum.gate(delta).unwrap(), "adaptive")]

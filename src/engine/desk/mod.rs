@@ -616,11 +616,11 @@ impl Clerk {
         thread::spawn(move || {
             tray.put(match predict::write_predictions(&run, &data, &output) {
                 Ok((rows, remarks)) => {
-                    let remarks: String = remarks.iter().map(|it| format!("; {it}")).collect();
-                    DeskReport::Remark(format!(
-                        "predictions of {rows} rows in {}: as private as these rows{remarks}",
+                    let told = format!(
+                        "predictions of {rows} rows in {}: as private as these rows",
                         output.display()
-                    ))
+                    );
+                    DeskReport::Remark([&[told], &remarks[..]].concat().join("; "))
                 }
                 Err(error) => DeskReport::Trouble(error),
             });

@@ -46,8 +46,8 @@ impl Account {
         let there = words(wish);
         Some(if budget.is_within(wish) {
             format!(
-                "the budget in the ledger holds, {here}, not that of the session, {there}; \
-                 `halflight ledger budget` changes it"
+                "the budget in the ledger holds, {here}, not that of the session, {there}: only a \
+                 change of the ledger raises it"
             )
         } else {
             format!(

@@ -190,7 +190,7 @@ pub enum RowOrder {
 
 impl RowOrder {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
-    fn is_by_place(&self) -> bool {
+    pub(crate) fn is_by_place(&self) -> bool {
         *self == Self::ByPlace
     }
 }

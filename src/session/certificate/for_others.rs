@@ -86,6 +86,7 @@ mod tests {
     use super::super::{AccountStanding, Facts};
     use super::*;
     use crate::privacy::ledger::LedgerLine;
+    use crate::privacy::ledger::RowOrder;
 
     fn of(account: &str, line: u64) -> Certificate {
         let standing = AccountStanding {
@@ -139,6 +140,7 @@ mod tests {
             guarantee: it.guarantee.clone().unwrap(),
             mechanisms: Vec::new(),
             peeked: false,
+            order: RowOrder::Secret,
         };
         let runs = vec![ancestor("acc-00000000aa"), ancestor("acc-00000000bb")];
         it.also = vec!["9 records of account acc-00000000bb, in run".to_owned()];

@@ -23,8 +23,8 @@ use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
-    Account, AccountId, ChargedElsewhere, Gap, LedgerLine, RunId, RunOutcome, RunRecord, RunState,
-    Unprotected, sha256,
+    Account, AccountId, ChargedElsewhere, Gap, LedgerLine, RowOrder, RunId, RunOutcome, RunRecord,
+    RunState, Unprotected, sha256,
 };
 use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
 
@@ -210,6 +210,10 @@ pub struct Certificate {
     /// The columns that identify the person of a row, where persons are protected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
+    /// How the run chose among private rows at random. Without it, by an earlier version, the
+    /// guarantee assumes something of the order of rows in the file.
+    #[serde(default, skip_serializing_if = "RowOrder::is_by_place")]
+    pub order: RowOrder,
     /// The requested target.
     pub target: Target,
     /// The guarantee of all noise on which the outputs depend: that of this run, and that of the
@@ -316,12 +320,13 @@ impl Certificate {
     }
 
     pub fn of(facts: Facts) -> Result<Self> {
-        let Scope { guarantee, runs, also } = Scope::of(&facts)?;
+        let Scope { guarantee, runs, anywhere, also } = Scope::of(&facts)?;
         let insecure = facts.noise.seed();
         let statement = match insecure {
             Some(seed) => void(seed, &facts),
-            None => statement(&guarantee, &facts, &runs),
+            None => statement(&guarantee, &facts, &runs, anywhere),
         };
+        let former = facts.standing.former.clone();
         let past = Past::Told(&facts.standing);
         let not_covered = Limits::of_facts(&facts, &guarantee).sentences(&past);
         let assumption = assumption(&facts)?;
@@ -362,13 +367,14 @@ impl Certificate {
                 .then_some(facts.guarantee),
             guarantee: insecure.is_none().then_some(guarantee),
             run: facts.run,
-            account: facts.account,
             method: facts.method,
             outcome: facts.outcome,
             records: facts.records,
+            order: if insecure.is_none() { RowOrder::Secret } else { RowOrder::ByPlace },
             target: facts.target,
             mechanisms: facts.mechanisms,
-            start: facts.lineage,
+            start: facts.lineage.map(|lineage| under_one_name(lineage, &facts.account, &former)),
+            account: facts.account,
             accountant: ACCOUNTANT.into(),
             proofs,
             peeked: facts.peeked,
@@ -379,6 +385,15 @@ impl Certificate {
             registry,
         })
     }
+}
+
+/// The lineage with the account's present name in place of its former ones, so that readers see which
+/// runs count.
+fn under_one_name(mut lineage: Lineage, account: &AccountId, former: &[AccountId]) -> Lineage {
+    for run in lineage.runs.iter_mut().filter(|run| former.contains(&run.account)) {
+        run.account = account.clone();
+    }
+    lineage
 }
 
 /// The assumption about the public data for the methods that drew.
@@ -419,6 +434,9 @@ struct Scope {
     guarantee: Guarantee,
     /// The runs on that account that it counts, besides this one.
     runs: Vec<RunId>,
+    /// Whether it holds wherever in the file a record is: not if one of these runs is of an earlier
+    /// version.
+    anywhere: bool,
     /// The promises to the records of the other accounts.
     also: Vec<String>,
 }
@@ -458,7 +476,12 @@ impl Scope {
             also.push(foreign(account, &of_account, facts, &drawn(&own), delta)?);
         }
         also.dedup();
-        Ok(Self { guarantee, runs: own.iter().map(|it| it.run.clone()).collect(), also })
+        Ok(Self {
+            guarantee,
+            anywhere: own.iter().all(|it| it.order == RowOrder::Secret),
+            runs: own.iter().map(|it| it.run.clone()).collect(),
+            also,
+        })
     }
 }
 
@@ -577,7 +600,7 @@ impl Facts {
     }
 }
 
-fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId]) -> String {
+fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId], anywhere: bool) -> String {
     let whose = facts.whose();
     let (exchange, one) = match (guarantee.adjacency, &facts.unit) {
         (Adjacency::ReplaceOne, None) => {
@@ -618,8 +641,9 @@ fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId]) -> String 
             format!("its outputs together with those of {names}"),
         )
     };
+    let place = if anywhere { ", wherever in the file," } else { "" };
     format!(
-        "{who} If {exchange} and nothing else had \
+        "{who} If {exchange}{place} and nothing else had \
          been different ({}), the probability of any set of {outputs} would have been at most \
          e^{} = {} times as large, plus {delta:e}; and the same holds the other way round. This \
          is (ε, δ)-differential privacy with ε = {} and δ = {delta:e}. It holds whatever that \

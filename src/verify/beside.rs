@@ -1,0 +1,102 @@
+//! The files beside a certificate that must fit it: the model that it is about, and in a workspace
+//! the ledger that granted its run.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::claim::FileReport;
+use super::ledger::sha256;
+
+/// The form of a certificate; the first one had no number.
+fn form(it: &Value) -> u64 {
+    it.get("format").and_then(Value::as_u64).unwrap_or(1)
+}
+
+/// The model beside a certificate must be the one that it is about.
+pub fn model(report: &mut FileReport, file: &Path, it: &Value) {
+    let stated = it.get("model").and_then(Value::as_str);
+    let Ok(bytes) = std::fs::read(file.with_file_name("model.ron")) else { return };
+    match stated {
+        Some(stated) if sha256(&bytes) != stated => {
+            let what = "`model` is not the SHA-256 of model.ron beside it: one of them was changed";
+            report.faults.push(what.to_owned());
+        }
+        // Certificates of the first version do not name their model.
+        None if form(it) > 1 => {
+            report.faults.push("there is no `model`, and a model.ron beside it".to_owned());
+        }
+        _ => {}
+    }
+}
+
+/// The ledger of the workspace whose run directory holds this file.
+fn ledger_of(file: &Path) -> Option<PathBuf> {
+    let run = std::path::absolute(file).ok()?;
+    let runs = run.parent()?.parent().filter(|it| it.file_name().is_some_and(|it| it == "runs"))?;
+    let ledger = runs.parent()?.join("ledger.jsonl");
+    ledger.is_file().then_some(ledger)
+}
+
+/// What the ledger granted must be what the certificate states. The ledger itself is checked by
+/// `halflight verify LEDGER`.
+pub fn ledger(report: &mut FileReport, file: &Path, it: &Value) {
+    let Some(bytes) = ledger_of(file).and_then(|ledger| std::fs::read(ledger).ok()) else { return };
+    let text = |name: &str| it.get(name).and_then(Value::as_str);
+    let Some(run) = text("run") else { return };
+    let lines = || {
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok())
+    };
+    let kind = |line: &Value, kind: &str| line["entry"]["kind"].as_str() == Some(kind);
+    let Some(line) = lines().find(|it| kind(it, "grant") && it["entry"]["run"] == run) else {
+        report.notes.push(format!("the ledger of its workspace has not granted a run '{run}'"));
+        return;
+    };
+    let granted = &line["entry"];
+    let mut differs = |name: &str| {
+        let what =
+            format!("`{name}` is not what the ledger of its workspace granted to run '{run}'");
+        report.faults.push(what);
+    };
+    if text("account") != granted["account"].as_str() {
+        differs("account");
+    }
+    // A choice is granted under a name of its own.
+    // The first version wrote the seed of known noise behind the method.
+    let method = granted["method"].as_str().and_then(|it| it.split(" with ").next());
+    if it.get("chosen").is_none() && text("method") != method {
+        differs("method");
+    }
+    let target = |it: &Value| (it["target"]["epsilon"].as_f64(), it["target"]["delta"].as_f64());
+    if target(it) != target(granted) {
+        differs("target");
+    }
+    let noise = |it: &Value| it.get("noise").cloned().unwrap_or_else(|| "secret".into());
+    if noise(it) != noise(granted) && form(it) > 1 {
+        differs("noise");
+    }
+    let of_list = |it: &Value, name: &str| it[name].as_array().cloned().unwrap_or_default();
+    let planned = of_list(granted, "events");
+    let is_planned = |drawn: &Value| {
+        let count = |it: &Value| it["count"].as_u64().unwrap_or(u64::MAX);
+        planned.iter().any(|event| {
+            let mut same = event.clone();
+            same["count"] = drawn["count"].clone();
+            same == *drawn && count(drawn) <= count(event)
+        })
+    };
+    if !of_list(it, "mechanisms").iter().all(is_planned) {
+        differs("mechanisms");
+    }
+    // A ledger of an early version was written anew once: then its lines have other hashes.
+    if lines().any(|it| kind(&it, "rewritten")) {
+        return;
+    }
+    let named = it.get("ledger_line").filter(|it| !it.is_null());
+    match named {
+        Some(named) if named["seq"] == line["seq"] && named["hash"] == line["hash"] => {}
+        None if form(it) < 3 => {}
+        _ => differs("ledger_line"),
+    }
+}
