@@ -362,7 +362,9 @@ fn the_guide_has_a_line_for_every_look_at_private_records() {
             continue;
         };
         let all = found.entry(key).or_default();
-        calls.into_iter().for_each(|(call, times)| *all.entry(call).or_default() += times);
+        for (call, times) in calls {
+            *all.entry(call).or_default() += times;
+        }
     }
     for ((file, function), calls) in &listed {
         let now = found.remove(&(file.clone(), function.clone())).unwrap_or_default();

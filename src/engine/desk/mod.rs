@@ -882,7 +882,7 @@ mod tests {
         let file = here.join("people.csv").display().to_string();
         desk.ask(Request::Inspect { file, watch: watch.clone() });
         loop {
-            woken.recv_timeout(Duration::from_secs(60)).unwrap();
+            woken.recv_timeout(Duration::from_mins(1)).unwrap();
             let told = desk.take().into_iter().find_map(|report| match report {
                 DeskReport::Inspected { definition, .. } => Some(*definition),
                 _ => None,
@@ -896,9 +896,8 @@ mod tests {
     #[test]
     fn a_sealed_view_gets_a_definition_that_does_not_depend_on_the_cells() {
         let here = tempfile::tempdir().unwrap();
-        let rows: String =
-            (0..40).map(|row| format!("{row}.5,{},{}\n", row % 3, row % 2)).collect();
-        let file = format!("age,ward,ill\n{rows}");
+        let row = |file: String, row| file + &format!("{row}.5,{},{}\n", row % 3, row % 2);
+        let file = (0..40).fold("age,ward,ill\n".to_owned(), row);
         let neighbour = file.replace("\n7.5,", "\nunknown,");
         let proposals = |watch: &Watch| {
             [&file, &neighbour].map(|file| {
