@@ -560,3 +560,40 @@ fn a_choice_among_plans_of_a_part_of_the_records_judges_by_those_held_out() {
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["score"]["records"], 30, "{told:#}");
 }
+
+/// By the order of its rows a run knows which of them it holds out.
+#[test]
+fn a_run_is_not_resumed_on_the_same_rows_in_another_order() {
+    let place = Place::new("");
+    let base = lines(PRIVATE, 1);
+    place.lay(&base, &plan("p", "profiled_cnvx_adap", "", ", holdout: 0.3"));
+    let mut command = program::halflight();
+    command.args(["run", "s.ron", "--pace", "5"]).current_dir(place.at());
+    command.env("XDG_CONFIG_HOME", place.top.path().join("config"));
+    command.env("HALFLIGHT_SECRET_FILE", program::secret());
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let has_begun = || {
+        let steps = place.runs().first().map(|run| Path::new(run).join("events.jsonl"));
+        steps.and_then(|path| fs::read(path).ok()).is_some_and(|text| text.contains(&b'\n'))
+    };
+    while !has_begun() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before its first step");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = place.runs().remove(0);
+    let with = |lines: &Lines| fs::write(place.at().join("ours.csv"), csv(lines)).unwrap();
+    let mut reordered = base.clone();
+    reordered.reverse();
+    with(&reordered);
+    refused(
+        &place,
+        &["run", "--resume", &run],
+        "the rows of the private dataset 'ours' were reordered",
+    );
+    with(&base);
+    let resumed = place.call(&["run", "--resume", &run]);
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+}
