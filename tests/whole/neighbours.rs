@@ -507,7 +507,7 @@ fn a_ranking_with_private_rows_in_a_public_file_is_refused_as_a_whole() {
     let name = public[9].split(',').next().unwrap();
     one[77] = format!("{name},1,2,red,3,0");
     place.lay(&one, &plans);
-    ranked(&place, &["--json"], "somebody in 'ours' has records among the public rows too");
+    ranked(&place, &["--json"], "somebody in 'ours' has records among the public rows of");
     // One row of the same file, by filters.
     let place = Place::new("");
     place.lay(&base, &plans);
@@ -519,7 +519,7 @@ fn a_ranking_with_private_rows_in_a_public_file_is_refused_as_a_whole() {
         )
         .replace("file(\"theirs.csv\")", "file(\"ours.csv\"), filter: \"a <= 1.001\"");
     fs::write(place.at().join("s.ron"), session).unwrap();
-    ranked(&place, &[], "is among the public rows, too");
+    ranked(&place, &[], "is among the public rows of");
 }
 
 /// The rows that a run held out are known by the rows, their order and the secret.
