@@ -178,6 +178,9 @@ struct Inspected {
     definition: DatasetDefinition,
     /// `None` for a file without a declared role.
     role: Option<Role>,
+    /// The number of its rows, or of its persons where persons are protected: how many rows these
+    /// have is no public number.
+    protected: usize,
     /// Whether the program suggested the definition as a starting point.
     suggested: bool,
     warnings: Vec<String>,
@@ -222,6 +225,7 @@ impl Inspect {
                 inspection,
                 definition,
                 role,
+                protected: table.rows(),
                 suggested: true,
                 warnings: Vec::new(),
             });
@@ -255,6 +259,7 @@ impl Inspect {
                 inspection,
                 definition: loaded.definition.clone(),
                 role: Some(loaded.definition.role),
+                protected: loaded.rows,
                 suggested: false,
                 warnings: loaded.warnings.clone(),
             });
@@ -463,13 +468,13 @@ impl Inspected {
         self.role == Some(Role::Public)
     }
 
-    /// Facts that do not concern single records: the number of records, and the columns.
+    /// Facts that do not concern single records: the number of records or persons, and the columns.
     fn schema(&self) -> Value {
         let columns = self.inspection.columns.iter();
         let columns = columns.map(|column| json!({"name": column.name, "kind": column.most}));
         json!({
             "origin": self.inspection.origin,
-            "rows": self.inspection.rows,
+            "rows": self.protected,
             "columns": columns.collect::<Vec<_>>(),
         })
     }

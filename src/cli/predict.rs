@@ -110,6 +110,8 @@ struct WrittenPredictions {
     score: Option<PredictionScore>,
     /// Whether everybody may see counts and scores.
     public: bool,
+    /// Whether the rows belong to persons, of whom nobody may know how many rows they have.
+    of_persons: bool,
 }
 
 impl Predict {
@@ -142,8 +144,9 @@ impl Predict {
             return print_json(&self.summary(&model, &outcome));
         }
         print_line(&format!(
-            "predictions of {} rows in {}",
+            "predictions of {} rows{} in {}",
             outcome.predictions.rows,
+            if outcome.of_persons { " ◆" } else { "" },
             self.output.display()
         ))?;
         outcome.score.iter().try_for_each(|score| print_line(&outcome.words(score)))
@@ -249,6 +252,7 @@ impl Predict {
         public: bool,
     ) -> Result<WrittenPredictions> {
         let origin = table.origin.clone();
+        let of_persons = table.persons.is_some() && !public;
         let rename: BTreeMap<_, _> = self.rename.iter().cloned().collect();
         let table = model.under_its_names(table, &rename)?;
         let mut progress = ProgressLine::new("rows", table.rows());
@@ -281,7 +285,7 @@ impl Predict {
             }
             columns.push((name, column));
         }
-        Ok(WrittenPredictions { origin, columns, predictions, score, public })
+        Ok(WrittenPredictions { origin, columns, predictions, score, public, of_persons })
     }
 
     /// Prints what a reader of the predictions should know.
@@ -333,6 +337,7 @@ impl Predict {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         let preparation = &model.preparation;
         let unknown: BTreeMap<_, _> = unknown.iter().cloned().collect();
+        let rows = (!outcome.of_persons || self.include_curator).then_some(rows);
         let mut summary = json!({
             "model": model.path,
             "kind": model.model.kind(),

@@ -110,7 +110,7 @@ pub fn count(
 
 fn noisy(private: &Loaded, spender: &mut Spender) -> Result<(Released<f64>, f64)> {
     let scale = spender.scale(&RELEASE)?;
-    release(&private.private()?.map(|table| table.rows() as f64), spender)
+    release(&private.private()?.map_unseen(|table| table.rows() as f64), spender)
         .map(|about| (about, scale))
 }
 

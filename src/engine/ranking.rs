@@ -151,7 +151,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let records = (private_records, order);
     // All kinds except the errors draw a label for each record by its place, so nobody may have
     // more places than others.
-    let one_of_each = || data.map(Supply::one_of_each);
+    let one_of_each = || data.map_unseen(Supply::one_of_each);
     match job.manner {
         Manner::Curator => curator(job, private, lineup, one_of_each(), tell),
         Manner::Errors(target) => {

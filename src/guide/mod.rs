@@ -50,6 +50,7 @@ pub const TOPICS: &[Topic] = topics! {
     "papers": "the methods as their papers print them, and what differs",
     "speed": "how long things take, beside numpy, pandas and others",
     "code": "how the program is built, and how to add to it",
+    "looks": "where code looks at private records, and who can see what it decides",
     "changes": "what has changed, by date",
 };
 

@@ -11,7 +11,7 @@
 //! | opening | who may call it | what passes | what holds it |
 //! |---|---|---|---|
 //! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`PrivateFault`]: fixed words and a position |
-//! | `Private::map`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
+//! | `Private::map_unseen`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
 //! | `Private::together` | this crate | nothing: the result stays private | – |
 //! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
 //! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger records it |
@@ -22,6 +22,9 @@
 //! | [`Released::transform`] | everybody | post-processing | a `fn` pointer captures nothing, so nothing exact gets in |
 //! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on entirely different private data must give the same model and the same measures, bit for bit |
 //! | `Spender::new`, `carried`, `resumed`, `rehearsal` | this crate | – | only events that the ledger granted; noise scales from [`calibrate`](super::accountant::calibrate) |
+//!
+//! The guide's page `looks` lists every call that looks at private records outside a mechanism, with
+//! what it decides and who can see that. `tests/whole/boundary.rs` keeps the list complete.
 //!
 //! # What remains
 //!
@@ -107,7 +110,7 @@
 //! ```compile_fail,E0624
 //! let out = std::sync::Mutex::new(0.0);
 //! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
-//! ages.map(|ages| *out.lock().unwrap() = ages[0]);
+//! ages.map_unseen(|ages| *out.lock().unwrap() = ages[0]);
 //! ```
 //!
 //! putting it into an error,
@@ -237,11 +240,11 @@ impl<T> Private<T> {
 
     /// Transforms without looking. `Fn + Sync`, so that a closure cannot easily carry something
     /// out: neither `FnMut` nor a captured cell is possible.
-    pub(crate) fn map<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
+    pub(crate) fn map_unseen<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
         Private::new(transform(&self.0))
     }
 
-    /// Like [`Self::map`] for transformations that can fail.
+    /// Like [`Self::map_unseen`] for transformations that can fail.
     pub(crate) fn map_usable<U>(
         &self,
         transform: impl Fn(&T) -> std::result::Result<U, PrivateFault> + Sync,
@@ -249,7 +252,7 @@ impl<T> Private<T> {
         Ok(Private::new(transform(&self.0)?))
     }
 
-    /// Like [`Self::map`] for tables and exact rankings, whose errors name lines and columns.
+    /// Like [`Self::map_unseen`] for tables and exact rankings, whose errors name lines and columns.
     pub(crate) fn try_map<U>(
         &self,
         transform: impl Fn(&T) -> Result<U> + Sync,

@@ -72,7 +72,7 @@ impl PrivateDirection {
     ) -> Result<Self> {
         let round = lineup.round(0)?;
         let frame = CommonDirections::of(&round)?;
-        let held = private.map(|data| (data.clone(), Matrix::zeros(0, 0)));
+        let held = private.map_unseen(|data| (data.clone(), Matrix::zeros(0, 0)));
         let (done, copies) = (false, Vec::new());
         Ok(Self { lineup, round, frame, held, order, done, n: private_records, copies })
     }

@@ -69,7 +69,7 @@ impl PrivateTable {
         for round in &mut rounds {
             round.spans.clear();
         }
-        let held = private.map(|data| (data.clone(), Vec::new()));
+        let held = private.map_unseen(|data| (data.clone(), Vec::new()));
         Ok(Self { lineup, frames, rounds, held, order, done: 0, n: private_records })
     }
 

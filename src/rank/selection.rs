@@ -62,7 +62,7 @@ impl PrivateSelection {
         (private_records, order): (usize, SecretOrder),
     ) -> Self {
         let candidates = lineup.candidates().len();
-        let held = private.map(|data| (data.clone(), vec![0.0; candidates]));
+        let held = private.map_unseen(|data| (data.clone(), vec![0.0; candidates]));
         Self { selector, lineup, repeats, done: 0, private_records, order, held }
     }
 

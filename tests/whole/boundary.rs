@@ -1,6 +1,8 @@
 //! What the types cannot rule out inside the crate: the layers that see private records have
-//! nowhere to put them. See "What remains" in `src/privacy/private.rs`.
+//! nowhere to put them. See "What remains" in `src/privacy/private.rs`. And every call that looks at
+//! private records outside a mechanism has a line in `assets/guide/looks.md`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Ways to keep or show something beside the result of a closure.
@@ -51,11 +53,20 @@ fn files(below: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| files(&path)).filter(|path| path.extension().is_some()).collect()
 }
 
+fn is_rust(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "rs")
+}
+
 /// Its lines up to the tests, without comments.
 fn code(file: &Path) -> String {
     let text = std::fs::read_to_string(file).unwrap();
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let lines = code.lines().filter(|line| !line.contains(": Spec = Spec"));
+    let mut marks = text.match_indices("#[cfg(test)]\n");
+    let begins_tests = |(at, mark): &(usize, &str)| {
+        let line = text[at + mark.len()..].lines().next().unwrap_or_default();
+        line.contains("mod ") && line.ends_with('{')
+    };
+    let end = marks.find(begins_tests).map_or(text.len(), |(at, _)| at);
+    let lines = text[..end].lines().filter(|line| !line.contains(": Spec = Spec"));
     let lines = lines.map(|line| line.split("//").next().unwrap_or_default());
     lines.map(|line| line.replace("&'static ", "") + "\n").collect()
 }
@@ -140,13 +151,13 @@ const PASSED: [&str; 5] = [
 #[test]
 fn whatever_changes_a_disk_passes_the_one_place_that_tests_can_stop() {
     let mut found = Vec::new();
-    for file in files(Path::new("src")) {
+    let all = files(Path::new("src"));
+    let tests = files_of_tests(&all);
+    for file in all {
         let name = file.display().to_string();
         // The place itself, and what only tests use.
-        let is_test = name.ends_with("tests.rs")
-            || ["null_records.rs", "unordered.rs"].iter().any(|it| name.ends_with(it));
-        let is_code = file.extension().is_some_and(|ending| ending == "rs");
-        if name.starts_with("src/files/") || is_test || !is_code {
+        let is_test = tests.contains(&file);
+        if name.starts_with("src/files/") || is_test || !is_rust(&file) {
             continue;
         }
         for line in code(&file).lines().take_while(|line| !line.contains("mod tests {")) {
@@ -157,4 +168,235 @@ fn whatever_changes_a_disk_passes_the_one_place_that_tests_can_stop() {
         }
     }
     assert!(found.is_empty(), "use `files::step`: {found:#?}");
+}
+
+/// Calls that look at private records outside a mechanism, or at a file that may be private.
+const LOOKS: [&str; 54] = [
+    // Of the types in `src/privacy`.
+    "Private::new",
+    "Private::share",
+    "Private::together",
+    "Private::curator",
+    "CuratorOnly::reveal",
+    "map_unseen",
+    "map_usable",
+    "try_map",
+    "try_transform",
+    ".transform(",
+    ".curator(",
+    ".reveal(",
+    ".share()",
+    ".stolen(",
+    // Of readers and datasets.
+    "TableReader::default",
+    "TableReader::private",
+    "read_for_columns",
+    "read_plainly",
+    "read_private",
+    "read_private_bytes",
+    ".forgiving",
+    "commonest(",
+    "dataset::load",
+    "load_watched",
+    "lookup::glance",
+    "FamilyFile::of",
+    // Of tables.
+    "Compatibility::between",
+    "Inspection::of",
+    "OrderOfRows::of",
+    "Rows::of",
+    "Sketch::of",
+    ".overlap(",
+    ".overlaps(",
+    ".sketch(",
+    "apply_private",
+    "apply_to_private",
+    "apply_to_private_rows_for_evaluation",
+    "bounded_private_rows",
+    "column_kinds",
+    "column_named_like_its_values",
+    "duplicated_rows",
+    "family::dividers",
+    "features::extracted",
+    "identifiers::in_table",
+    "is_mostly_numbers",
+    "names_seem_a_record",
+    "of_size",
+    "persons::by_person",
+    "rows_of_each",
+    "sample_of_persons",
+    "share_a_person",
+    "shares_a_record",
+    "table.sample",
+    "usable_rows",
+];
+
+/// The functions of `Private` and `CuratorOnly` that are mechanisms, or let nothing be seen.
+const NO_LOOKS: [&str; 8] = [
+    "release_gaussian",
+    "release_sampled_sum",
+    "release_laplace",
+    "release_direction",
+    "select",
+    // Of exact values, which stay exact.
+    "map",
+    "zip",
+    "transpose",
+];
+
+/// Functions of other types that have the name of one of these.
+const OTHERS: [(&str, &str); 1] = [("src/data/overlap/mod.rs", ".share()")];
+
+/// How often each call is in a function.
+type Calls = BTreeMap<String, usize>;
+
+fn is_of_a_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// How often a line makes this call. A definition is none.
+fn times(line: &str, call: &str) -> usize {
+    let is_there = |(at, _): &(usize, &str)| {
+        let (before, after) = (&line[..*at], &line[at + call.len()..]);
+        let begins = !call.starts_with(is_of_a_word)
+            || !(before.ends_with(is_of_a_word) || before.ends_with("fn "));
+        begins && !(call.ends_with(is_of_a_word) && after.starts_with(is_of_a_word))
+    };
+    line.match_indices(call).filter(is_there).count()
+}
+
+/// The name of the function that begins in a line.
+fn function(line: &str) -> Option<String> {
+    let (before, after) = line.split_once("fn ")?;
+    let name: String = after.chars().take_while(|it| is_of_a_word(*it)).collect();
+    (!before.ends_with(is_of_a_word) && !name.is_empty()).then_some(name)
+}
+
+/// Files that only tests use: `#[cfg(test)]` stands before their `mod name;`, or they are called so.
+fn files_of_tests(all: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut found: BTreeSet<PathBuf> =
+        all.iter().filter(|file| file.ends_with("tests.rs")).cloned().collect();
+    for file in all.iter().filter(|file| is_rust(file)) {
+        let text = std::fs::read_to_string(file).unwrap();
+        let module = file.with_extension("");
+        let folder = if file.ends_with("mod.rs") || file.ends_with("lib.rs") {
+            file.parent().unwrap()
+        } else {
+            &module
+        };
+        for after in text.split("#[cfg(test)]\n").skip(1) {
+            let line = after.lines().next().unwrap_or_default();
+            if let Some((_, name)) = line.strip_suffix(';').and_then(|it| it.split_once("mod ")) {
+                found.insert(folder.join(name).with_extension("rs"));
+            }
+        }
+    }
+    found
+}
+
+/// The looks of the code, by file and function.
+fn looks_in_the_code() -> BTreeMap<(String, String), Calls> {
+    let all = files(Path::new("src"));
+    let tests = files_of_tests(&all);
+    let mut found: BTreeMap<(String, String), Calls> = BTreeMap::new();
+    for file in all.iter().filter(|file| is_rust(file) && !tests.contains(*file)) {
+        let (name, code) = (file.display().to_string(), code(file));
+        let mut inside = None;
+        for line in code.lines() {
+            inside = function(line).or(inside);
+            let Some(inside) = inside.as_ref().filter(|_| !line.trim_start().starts_with("use "))
+            else {
+                continue;
+            };
+            for call in LOOKS {
+                let count = times(line, call);
+                if count > 0 && !OTHERS.contains(&(name.as_str(), call)) {
+                    let calls = found.entry((name.clone(), inside.clone())).or_default();
+                    *calls.entry(call.trim_matches(['.', '(', ')']).to_owned()).or_default() +=
+                        count;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The lines of `assets/guide/looks.md`, by file and function; without a function for whole files.
+fn looks_in_the_guide() -> BTreeMap<(String, Option<String>), Calls> {
+    let page = std::fs::read_to_string("assets/guide/looks.md").unwrap();
+    let (mut folder, mut found) = ("", BTreeMap::new());
+    for line in page.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            folder = heading.split('`').nth(1).unwrap_or_default();
+        }
+        let cells: Vec<&str> = line.split(" | ").collect();
+        let Some(place) = cells[0].strip_prefix("| `").filter(|_| !folder.is_empty()) else {
+            continue;
+        };
+        assert!(cells.len() == 5 && cells.iter().all(|it| !it.trim().is_empty()), "{line}");
+        let (place, calls) = place.split_once(": ").expect(line);
+        let place: Vec<&str> = place.split('`').collect();
+        let key = (format!("{folder}/{}", place[0]), place.get(2).map(|it| (*it).to_owned()));
+        let calls = calls.split(", ").map(|call| {
+            let (name, times) = call.trim_start_matches('`').split_once('`').expect(line);
+            let times = times.trim();
+            (name.to_owned(), if times.is_empty() { 1 } else { times.parse().expect(line) })
+        });
+        assert!(found.insert(key, calls.collect()).is_none(), "two lines: {line}");
+    }
+    found
+}
+
+#[test]
+fn the_guide_has_a_line_for_every_look_at_private_records() {
+    const PAGE: &str = "assets/guide/looks.md";
+    let listed = looks_in_the_guide();
+    let mut faults = Vec::new();
+    let mut found: BTreeMap<(String, Option<String>), Calls> = BTreeMap::new();
+    for ((file, function), calls) in looks_in_the_code() {
+        let of_function = (file.clone(), Some(function.clone()));
+        let of_file = (file.clone(), None);
+        let Some(key) = [of_function, of_file].into_iter().find(|key| listed.contains_key(key))
+        else {
+            faults.push(format!("{file}: `{function}` looks, by {calls:?}: add it to {PAGE}"));
+            continue;
+        };
+        let all = found.entry(key).or_default();
+        for (call, times) in calls {
+            *all.entry(call).or_default() += times;
+        }
+    }
+    for ((file, function), calls) in &listed {
+        let now = found.remove(&(file.clone(), function.clone())).unwrap_or_default();
+        if now != *calls {
+            let place = function.as_deref().unwrap_or("the whole file");
+            faults.push(format!(
+                "{file}: {place} looks by {now:?}, and its line in {PAGE} says {calls:?}"
+            ));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(listed.len() > 100, "{} lines", listed.len());
+}
+
+/// A new function of these types is a look, or it is said here why it is none.
+#[test]
+fn every_function_of_private_values_is_known_to_the_list_of_looks() {
+    let code = code(Path::new("src/privacy/private.rs"));
+    let mut known: Vec<&str> = LOOKS.iter().map(|it| it.trim_matches(['.', '(', ')'])).collect();
+    known.extend(NO_LOOKS);
+    let mut count = 0;
+    for block in code.split("\nimpl<T> ").skip(1) {
+        let (head, body) = block.split_once('{').unwrap();
+        if !head.starts_with("Private<T>") && !head.starts_with("CuratorOnly<") {
+            continue;
+        }
+        let body = body.split("\n}").next().unwrap();
+        for name in body.lines().filter_map(function) {
+            let is_known = known.iter().any(|it| it.rsplit("::").next() == Some(name.as_str()));
+            assert!(is_known, "`{name}` is neither in LOOKS nor in NO_LOOKS");
+            count += 1;
+        }
+    }
+    assert!(count >= 16, "{count} functions");
 }

@@ -262,6 +262,28 @@ fn persons_that_only_public_rows_name_or_that_are_named_otherwise_are_said() {
     assert!(told.contains("protecting persons is protecting records here"), "{told}");
 }
 
+/// How many rows the persons have is not public, unlike their own number.
+#[test]
+fn plain_json_tells_the_number_of_persons_and_not_of_their_rows() {
+    let (place, rows) = place();
+    let here = place.path();
+    session(here, ", unit: \"patient_id\"", "days", "target_only", "");
+    let run = done(here, &["run", "s.ron", "--sealed", "--json", "--quiet"]);
+    let run = serde_json::from_str::<Value>(&run).unwrap()["runs"][0]["directory"].clone();
+    let run = run.as_str().unwrap();
+    let told = |arguments: &[&str], more: &[&str]| -> Value {
+        let output = halflight(here, &[arguments, &["--json"], more].concat());
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let inspected =
+        |more: &[&str]| told(&["data", "inspect", "s.ron"], more)["tables"][0]["rows"].clone();
+    assert_eq!(inspected(&[]), PERSONS);
+    assert_eq!(inspected(&["--include-curator"]), rows);
+    let predict = ["predict", run, "s.ron", "--dataset", "ours", "--force", "-o", "predicted.csv"];
+    assert_eq!(told(&predict, &[])["rows"], Value::Null);
+    assert_eq!(told(&predict, &["--include-curator"])["rows"], rows);
+}
+
 #[test]
 fn inspection_proposes_who_a_record_belongs_to() {
     let (place, _) = place();

@@ -205,7 +205,7 @@ impl Method for ProfiledCnvxAdap {
                 profile,
                 penalty,
                 public: PublicSide::new(ProfiledRecords::new(public), sources),
-                private: private.map(|data| ProfiledRecords::new(data.shared())),
+                private: private.map_unseen(|data| ProfiledRecords::new(data.shared())),
                 shape,
                 descent: ProfiledDescent::new(centre, vec![curvature], motion)?,
                 model: None,

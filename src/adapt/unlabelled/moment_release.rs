@@ -185,7 +185,7 @@ impl Method for MomentRelease {
                 matching: Matching { public, regularisation },
                 kernel,
                 joint,
-                moment: private.map(|data| moment_of(data, norm)),
+                moment: private.map_unseen(|data| moment_of(data, norm)),
                 search: None,
                 index: 0,
             }))

@@ -206,7 +206,7 @@ impl Reweighting {
             radius,
             ridge,
             public: problem.public.shared(),
-            moment: private.map(|data| moment_of(data, norm)),
+            moment: private.map_unseen(|data| moment_of(data, norm)),
             objective,
         }
     }

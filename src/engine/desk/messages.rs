@@ -45,8 +45,12 @@ pub enum Request {
     Forget(String),
     /// Stop waiting for a dataset that is being read.
     CancelLoad(String),
-    /// Columns of a file, before it becomes a dataset.
-    Inspect(String),
+    /// Columns of a file, before it becomes a dataset, and a definition to start from. Of a file that
+    /// may be private, a sealed view gets a definition that does not depend on its cells.
+    Inspect {
+        file: String,
+        watch: Watch,
+    },
     /// The columns by which a dataset can be split, with their values.
     Dividers {
         dataset: String,

@@ -239,22 +239,28 @@ impl Clerk {
                     self.compare();
                 }
             }
-            Request::Inspect(file) if self.workspace.resolve(&file).is_dir() => {
+            Request::Inspect { file, .. } if self.workspace.resolve(&file).is_dir() => {
                 let listing = lookup::list(self.workspace.base(), Path::new(&file), Wanted::Data)?;
                 self.tray.put(DeskReport::Listing(listing));
             }
-            Request::Inspect(file) => {
+            Request::Inspect { file, watch } => {
                 let path = self.workspace.resolve(&file);
                 let table = data::read::read_for_columns(&path, &self.workspace.overflow())?;
                 let columns = dataset::column_kinds(&table);
-                let inspection = Inspection::of(&table, false)?;
+                let may_be_private = self.role_of(&path) != Some(Role::Public);
                 // A session can be moved with its data: below its directory, paths are relative.
                 let base = self.workspace.base();
                 let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
                 let below = Path::new(&file).strip_prefix(&base);
                 let file = below.map_or(file.clone(), |path| path.display().to_string());
                 let source = Source::File(file.clone());
-                let definition = inspection.definition(&family::name_of(&file), source);
+                let name = family::name_of(&file);
+                // Label, task and columns would say what stands in the cells.
+                let definition = if watch.is_sealed() && may_be_private {
+                    DatasetDefinition::new(&name, Role::Private, source)
+                } else {
+                    Inspection::of(&table, false)?.definition(&name, source)
+                };
                 let definition = Box::new(definition);
                 self.tray.put(DeskReport::Inspected { definition, columns });
             }
@@ -861,4 +867,48 @@ fn ledger_report(workspace: &Workspace) -> Result<DeskReport> {
     let life = |run: &RunRecord| RunLife::of(run, &ledger, workspace);
     let digests = book.accounts.iter().map(|account| Digest::of(account, &life)).collect();
     Ok(DeskReport::Ledger(book, digests))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition that the desk proposes for a file.
+    fn proposed(here: &Path, watch: &Watch) -> DatasetDefinition {
+        let (wake, woken) = channel();
+        let desk = Desk::open(Workspace::fresh(here), move || {
+            let _ = wake.send(());
+        });
+        let file = here.join("people.csv").display().to_string();
+        desk.ask(Request::Inspect { file, watch: watch.clone() });
+        loop {
+            woken.recv_timeout(Duration::from_mins(1)).unwrap();
+            let told = desk.take().into_iter().find_map(|report| match report {
+                DeskReport::Inspected { definition, .. } => Some(*definition),
+                _ => None,
+            });
+            if let Some(definition) = told {
+                return definition;
+            }
+        }
+    }
+
+    #[test]
+    fn a_sealed_view_gets_a_definition_that_does_not_depend_on_the_cells() {
+        let here = tempfile::tempdir().unwrap();
+        let row = |file: String, row| file + &format!("{row}.5,{},{}\n", row % 3, row % 2);
+        let file = (0..40).fold("age,ward,ill\n".to_owned(), row);
+        let neighbour = file.replace("\n7.5,", "\nunknown,");
+        let proposals = |watch: &Watch| {
+            [&file, &neighbour].map(|file| {
+                std::fs::write(here.path().join("people.csv"), file).unwrap();
+                proposed(here.path(), watch)
+            })
+        };
+        let [one, other] = proposals(&Watch::sealed());
+        assert_eq!((&one, &one.label), (&other, &None));
+        let [one, other] = proposals(&Watch::open());
+        assert_ne!(one, other, "one cell leaves its column out");
+        assert!(one.label.is_some());
+    }
 }

@@ -117,8 +117,9 @@ fn browse(context: &mut Context, files: &mut FileBrowser, key: KeyEvent) {
 fn take_file(context: &mut Context, files: Box<FileBrowser>) {
     let typed = files.picker.query.text().trim();
     let wanted = files.wanted;
+    let watch = context.watch.clone();
     let take = |path: PathBuf| match wanted {
-        Wanted::Data => Request::Inspect(path.display().to_string()),
+        Wanted::Data => Request::Inspect { file: path.display().to_string(), watch: watch.clone() },
         Wanted::Sessions => Request::OpenSession(path),
     };
     let request = match files.picker.chosen().map(|item| &item.value) {

@@ -157,7 +157,7 @@ impl SampledTraining {
         };
         let count = trained.as_ref().map_or(design.model.parameters().len(), Vec::len);
         Ok(Self {
-            watched: private.map(|records| records.some(WATCHED)),
+            watched: private.map_unseen(|records| records.some(WATCHED)),
             private,
             public,
             source,

@@ -168,7 +168,7 @@ impl Run for ProfiledRun {
         let (noisy, exact) = match self.gradient {
             Gradient::All(release) => {
                 // One pass serves the release and the curator.
-                let here = self.private.map(pass);
+                let here = self.private.map_unseen(pass);
                 let slope = |(slope, _): &(Vector, ExactPoint)| slope.as_slice().to_vec();
                 let whole = Reach::Ball(count as f64 * profile.influence(count));
                 let noisy = here.release_gaussian(spender, release, &whole, slope)?;

@@ -257,7 +257,7 @@ impl Run for WeightedDescent {
         }
         let public = self.public_part();
         // Both releases, and what the curator sees, come from one pass over the records.
-        let private = self.private.map(|records| self.private_part(records));
+        let private = self.private.map_unseen(|records| self.private_part(records));
         let whole = Reach::Ball(self.weights.caps.private_total() * self.largest.gradient);
         let gradient =
             private.release_gaussian(spender, self.releases.gradient, &whole, |part| {
