@@ -8,6 +8,7 @@ use crate::data::overlap::{Overlap, SHARED};
 use crate::data::persons::share_a_person;
 use crate::data::Unit;
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 use crate::privacy::ledger::{AccountId, Book};
 use crate::privacy::{Secret, Watch};
 use crate::session::{Loaded, Workspace};
@@ -130,6 +131,13 @@ fn between(private: &Loaded, public: &Loaded, watch: Option<&Watch>) -> Result<O
 /// contents.
 pub(super) fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
     refuse_rows(private, &[public], None).is_err()
+}
+
+/// Whether a planted fault leaves out this public dataset, because a private row is in it.
+pub(super) fn is_dropped(private: &Loaded, public: &Loaded) -> bool {
+    planted(Fault::DroppedCandidate)
+        && public.record.is_none()
+        && !matches!(between(private, public, None), Ok(None))
 }
 
 /// The same for all accounts of the ledger.
