@@ -4,9 +4,9 @@
 //! The refusal does not depend on who is looking: otherwise the promise to these people would be
 //! broken. The number of affected rows is exact, so only an open watch sees it.
 
+use crate::data::Unit;
 use crate::data::overlap::{Overlap, SHARED};
 use crate::data::persons::share_a_person;
-use crate::data::Unit;
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::privacy::ledger::{AccountId, Book};
