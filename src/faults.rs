@@ -1,8 +1,15 @@
-//! Planted faults that the audit must find, in places where they would do harm.
+//! Planted faults that our tests must find, in places where they would do harm.
+//!
+//! | list | what finds them |
+//! |---|---|
+//! | [`Fault::ALL`]: mechanisms and methods | the audit, `tests/audit.rs` |
+//! | [`Fault::LEAKS`]: private facts that get out past the mechanisms | whole commands on neighbouring tables, `tests/whole/neighbours.rs` |
+//! | [`Fault::BY_PLACE`]: choices among private rows by their place | the roles of rows over many secrets, `src/engine/unordered.rs` |
 //!
 //! They exist only in builds with the feature `planted-faults`, which is never on by default;
 //! without it [`planted`] is a constant and every fault is compiled out. One fault at a time is
-//! chosen at run time.
+//! chosen at run time: by [`plant`] in this process, or by the environment variable
+//! `HALFLIGHT_PLANTED` (`HALFLIGHT_PLANTED=CountInName`) in a program that a test starts.
 
 /// The planted fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +55,38 @@ pub enum Fault {
     PrivateStatistic,
     /// Weighted gradients that are not clipped.
     UnclippedWeights,
+    /// A ranking leaves out public data that hold a private row.
+    DroppedCandidate,
+    /// The name of a run says how many private rows are unusable.
+    CountInName,
+    /// So does a message of a sealed run.
+    CountInMessage,
+    /// So does a sentence of the certificate.
+    SentenceInCertificate,
+    /// The length of a model file depends on the private rows.
+    LengthOfModel,
+    /// The order of a model's columns depends on the private rows.
+    OrderOfColumns,
+    /// A run fails because of a private row.
+    ExitCode,
+    /// A file to pass on exists only for some private tables.
+    FileForSome,
+    /// The certificate names the digest of the private rows, without a key.
+    PlainDigest,
+    /// The private rows decide what the public predictor is.
+    PublicModelByPrivate,
+    /// The private rows decide which public rows are held out.
+    PublicSplitByPrivate,
+    /// Rows are held out by their place and a public seed.
+    SplitByPlace,
+    /// Rows are sampled by their place and a public seed.
+    SampleByPlace,
+    /// The rows that are kept of each person follow from their place.
+    KeptByPlace,
 }
 
 impl Fault {
+    /// What the audit must find.
     pub const ALL: [Self; 20] = [
         Self::HalfNoise,
         Self::ForgottenClip,
@@ -73,10 +109,36 @@ impl Fault {
         Self::PrivateStatistic,
         Self::UnclippedWeights,
     ];
+
+    /// What the comparison of whole commands must find.
+    pub const LEAKS: [Self; 11] = [
+        Self::DroppedCandidate,
+        Self::CountInName,
+        Self::CountInMessage,
+        Self::SentenceInCertificate,
+        Self::LengthOfModel,
+        Self::OrderOfColumns,
+        Self::ExitCode,
+        Self::FileForSome,
+        Self::PlainDigest,
+        Self::PublicModelByPrivate,
+        Self::PublicSplitByPrivate,
+    ];
+
+    /// What the comparison of rows' roles must find.
+    pub const BY_PLACE: [Self; 3] = [Self::SplitByPlace, Self::SampleByPlace, Self::KeptByPlace];
 }
 
 #[cfg(feature = "planted-faults")]
 static PLANTED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
+
+/// The fault that the environment names.
+#[cfg(feature = "planted-faults")]
+static NAMED: std::sync::LazyLock<Option<Fault>> = std::sync::LazyLock::new(|| {
+    let name = std::env::var("HALFLIGHT_PLANTED").ok()?;
+    let mut all = [&Fault::ALL[..], &Fault::LEAKS, &Fault::BY_PLACE].into_iter().flatten();
+    all.find(|fault| format!("{fault:?}") == name).copied()
+});
 
 /// Plants one fault in this process, or none.
 #[cfg(feature = "planted-faults")]
@@ -87,7 +149,7 @@ pub fn plant(fault: Option<Fault>) {
 
 #[cfg(feature = "planted-faults")]
 pub(crate) fn planted(fault: Fault) -> bool {
-    PLANTED.load(std::sync::atomic::Ordering::SeqCst) == fault as u8
+    PLANTED.load(std::sync::atomic::Ordering::SeqCst) == fault as u8 || *NAMED == Some(fault)
 }
 
 #[cfg(not(feature = "planted-faults"))]

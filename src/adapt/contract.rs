@@ -29,6 +29,10 @@ pub trait Method: Sync {
     /// `settings` and `problem` fit the spec; `target` may decide how often to query the data, or
     /// which noise a paper prints. Slow work belongs in the start, because a plan is made for every
     /// preview.
+    ///
+    /// Where persons are protected, it adds up persons, each as the mean of their records (see
+    /// [`crate::data::persons`]): it uses `most_records` of the problem and the shares of the records.
+    /// The audit tries every method on persons.
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)>;
 
     /// An assumption about the public data on which the guarantee depends, beyond those of every
@@ -77,14 +81,6 @@ pub trait Method: Sync {
         true
     }
 
-    /// Whether it sums over persons, each as the mean of their records (see
-    /// [`crate::data::persons`]): its plan and run use `most_records` of the problem and the shares
-    /// of the records. Other methods treat every record as a person, and pay for whole persons by
-    /// group privacy.
-    fn adds_up_persons(&self) -> bool {
-        false
-    }
-
     /// Whether a run may end before it took all planned steps, without anybody stopping it.
     fn may_end_early(&self) -> bool {
         false
@@ -114,19 +110,8 @@ impl dyn Method {
         problem.check(spec)?;
         self.check_width(problem.shape.dimension)?;
         let expected = problem.expected(spec);
-        let most = problem.shape.most_records;
-        if most == 1 || self.adds_up_persons() {
-            let (plan, start) = self.plan(settings, problem, target)?;
-            return Ok(Prepared { plan, expected, start });
-        }
-        let mut single = problem;
-        single.shape.private_records *= most;
-        single.shape.most_records = 1;
-        let (plan, start) = self.plan(settings, single, target)?;
-        let start: Start = Box::new(move |private, noise| {
-            start(private.map_unseen(|data| data.filled_up(most)), noise)
-        });
-        Ok(Prepared { plan: plan.of_groups(most)?, expected, start })
+        let (plan, start) = self.plan(settings, problem, target)?;
+        Ok(Prepared { plan, expected, start })
     }
 
     fn check_width(&self, features: usize) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::Separation;
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{QueryKind, calibrate};
+use crate::privacy::accountant::calibrate;
 use crate::privacy::{Calibrated, PlannedRelease, Target};
 
 /// The name of the release that most methods make in every step.
@@ -80,26 +80,6 @@ impl Plan {
         calibrate(&self.releases, target)
     }
 
-    /// The same plan if up to `most` records change together. Every release moves by at most the
-    /// sum of their single changes, one after another.
-    pub(super) fn of_groups(mut self, most: usize) -> Result<Self> {
-        for planned in &mut self.releases {
-            if matches!(planned.query.kind, QueryKind::SampledSum { .. }) {
-                return Err(Error::refused(
-                    "this method samples single records, which does not protect a person with \
-                     several",
-                )
-                .cure("choose another method, or set `most_records: 1` on the private dataset"));
-            }
-            planned.query.sensitivity *= most as f64;
-        }
-        self.warnings.push(format!(
-            "this method weighs single records, so it needs {most} times the noise: all {most} \
-             records of a person may change. Other methods add persons up and need less"
-        ));
-        Ok(self)
-    }
-
     /// Refuses noise that was calibrated for another plan: it would not cover this one.
     pub(super) fn check(&self, noise: &Calibrated) -> Result<()> {
         for planned in &self.releases {
@@ -134,7 +114,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::accountant::{Coverage, Noise};
+    use crate::privacy::accountant::{Coverage, Noise, QueryKind};
     use crate::privacy::{Adjacency, Allotment, Event, Guarantee};
 
     fn plan(sensitivity: f64) -> Plan {

@@ -62,11 +62,6 @@ impl Bounded {
         let features = self.features.doubles(0..self.len());
         (*self.0).clone().with_features(features)
     }
-
-    /// With `most` records of every person, see [`Dataset::filled_up`].
-    pub fn filled_up(&self, most: usize) -> Self {
-        Self(Arc::new(self.0.filled_up(most)))
-    }
 }
 
 /// Brings every record within `bounds`.

@@ -231,34 +231,16 @@ impl<F: ExampleColumns> Dataset<F> {
         )
     }
 
-    /// With `most` records of every person, filled up with empty ones. So every record has a fixed
-    /// place, for any persons.
-    pub fn filled_up(&self, most: usize) -> Self {
-        let Some(persons) = &self.persons else { return self.clone() };
-        let from: Vec<Option<usize>> = persons
-            .iter()
-            .flat_map(|own| {
-                (0..most).map(move |k| Some(own.start + k).filter(|at| own.contains(at)))
-            })
-            .collect();
-        self.pick(&from)
-    }
-
     /// The records with these numbers, in their order.
     pub fn select(&self, chosen: &[usize]) -> Self {
-        self.pick(&chosen.iter().copied().map(Some).collect::<Vec<_>>())
-    }
-
-    /// Each of these records, or an empty one.
-    fn pick(&self, from: &[Option<usize>]) -> Self {
-        fn among<T: Copy + Default>(values: &[T], from: &[Option<usize>]) -> Vec<T> {
-            from.iter().map(|from| from.map_or_else(T::default, |from| values[from])).collect()
+        fn among<T: Copy>(values: &[T], chosen: &[usize]) -> Vec<T> {
+            chosen.iter().map(|at| values[*at]).collect()
         }
         Self {
-            features: self.features.pick(from.iter().copied()),
-            target: self.target.as_ref().map(|target| among(target, from)),
+            features: self.features.pick(chosen.iter().copied()),
+            target: self.target.as_ref().map(|target| among(target, chosen)),
             classes: self.classes.as_ref().map(|classes| Classes {
-                of: among(&classes.of, from),
+                of: among(&classes.of, chosen),
                 names: classes.names.clone(),
             }),
             name: self.name.clone(),
@@ -340,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn filled_up_every_person_has_as_many_records() {
+    fn persons_are_counted_and_weigh_the_same() {
         let data = Dataset {
             name: "made".to_owned(),
             features: Matrix::from_row_slice(1, 4, &[1.0, 2.0, 3.0, 4.0]),
@@ -353,11 +335,5 @@ mod tests {
         };
         assert_eq!((data.protected(), data.most_records()), (2, 3));
         assert_eq!(data.shares().unwrap(), [1.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]);
-        let filled = data.filled_up(3);
-        assert_eq!(filled.features.as_slice(), [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]);
-        assert_eq!(filled.target.unwrap(), [0.1, 0.0, 0.0, 0.2, 0.3, 0.4]);
-        assert!(filled.persons.is_none());
-        // A person with more records keeps the first ones.
-        assert_eq!(data.filled_up(2).features.as_slice(), [1.0, 0.0, 2.0, 3.0]);
     }
 }

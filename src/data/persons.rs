@@ -27,6 +27,7 @@ use super::person_rows::Persons;
 use super::secret_order::{RowChoice, SecretOrder};
 use super::table::{Table, seeded, shuffled};
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 
 /// How many records of a person are kept by default. Private records do not influence it. A
 /// person's mean hardly changes with more, and every row of the table takes memory.
@@ -166,6 +167,7 @@ pub fn by_person(
     }
     let mut counts = Vec::with_capacity(rows_of.len());
     let mut rows = Vec::with_capacity(table.rows());
+    let order = order.filter(|_| !planted(Fault::KeptByPlace));
     let mut secret = order.map(|order| order.generator(RowChoice::OfPersons, 0));
     for (person, own) in rows_of.iter().enumerate() {
         let order = match &mut secret {

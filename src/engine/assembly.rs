@@ -22,6 +22,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
+use crate::faults::{Fault, planted};
 use crate::model::Model;
 use crate::privacy::ledger::delta;
 use crate::privacy::{Calibrated, Private};
@@ -147,7 +148,8 @@ pub fn assemble(
     let with_label = problem.shape.private_labels && method.spec().needs_private_labels;
     let order = order_of(private)?;
     let rows = || {
-        let split = order.generator(RowChoice::HeldOut, plan.seed);
+        let known = planted(Fault::SplitByPlace).then_some(SecretOrder::KNOWN);
+        let split = known.unwrap_or(order).generator(RowChoice::HeldOut, plan.seed);
         let (train, holdout) = Table::split_rows(private.rows, plan.holdout, split)
             .map_err(|error| error.at(private.definition.name.clone()))?;
         let part = order.generator(RowChoice::Training, plan.seed);
@@ -285,11 +287,15 @@ pub fn propose(
     if delta::is_large(plan.target.delta, private.rows as u64) {
         warnings.push(delta::warning(plan.target.delta, private.rows as u64));
     }
+    let unusable = private.stolen(Fault::SentenceInCertificate);
+    let unusable = (unusable > 0).then(|| format!("{unusable} private records are empty"));
+    let digest = planted(Fault::PlainDigest)
+        .then(|| private.private().map(|table| table.stolen(|table| table.view.to_string())));
     let taken_as_public = TakenAsPublic {
         datasets: plan.public.clone(),
         filtered: private.definition.filter.is_some() || private.definition.sample.is_some(),
         records: private.definition.records,
-        declared,
+        declared: declared.into_iter().chain(unusable).chain(digest.transpose()?).collect(),
         predictor: plan.public_predictor.words(&plan.public),
     };
     Ok(Proposal {
@@ -386,10 +392,16 @@ impl<'a> Parts<'a> {
         let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
         overlap::refuse_rows(private, publics, None)?;
         definition = resolved(&definition, tables[0])?;
+        if let (Columns::Only(columns), 1..) =
+            (&mut definition.columns, private.stolen(Fault::OrderOfColumns))
+        {
+            columns.reverse();
+        }
         if *foreign {
             forget_own_label(&mut definition, own);
         }
-        let wanted = &plan.public_predictor;
+        let unlike = private.stolen(Fault::PublicModelByPrivate) > 0;
+        let wanted = if unlike { &PublicPredictor::Linear } else { &plan.public_predictor };
         let scored = wanted_columns(wanted, earlier, &mut definition, tables[0])?;
         // The used part of the public records, with their own label.
         let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
@@ -420,7 +432,8 @@ impl<'a> Parts<'a> {
         }
         // Public records measure the progress of training even if no private record is held out.
         let share = plan.holdout.max(LEAST_PUBLIC);
-        let parted = pooled.split(share, seeded(stream(plan.seed, PUBLIC_SPLIT)));
+        let seed = plan.seed + private.stolen(Fault::PublicSplitByPrivate) as u64;
+        let parted = pooled.split(share, seeded(stream(seed, PUBLIC_SPLIT)));
         let (mut train, test) = parted.map_err(at)?;
         if let Some(count) = plan.public_records {
             let all: Vec<usize> = (0..train.rows()).collect();

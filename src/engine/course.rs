@@ -15,6 +15,7 @@ use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::evaluation::scoring::ScoringNeeds;
+use crate::faults::Fault;
 use crate::model::Model;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
@@ -64,10 +65,12 @@ pub(super) fn perform(
 fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
     let warnings = assembly.warnings.iter().chain(&opening.notes).cloned();
     let own = private(&job.plan, &job.datasets).ok();
+    let unusable = own.map_or(0, |own| own.stolen(Fault::CountInMessage));
+    let unusable = (unusable > 0).then(|| format!("{unusable} private records are empty"));
     tell(Moment::Granted {
         run: opening.run.clone(),
         steps: assembly.prepared.plan().steps,
-        warnings: warnings.chain(job.forewarned()).collect(),
+        warnings: warnings.chain(job.forewarned()).chain(unusable).collect(),
         cautions: cautions::of(
             &assembly.private,
             own.is_some_and(|own| own.definition.records.is_some()),
@@ -244,7 +247,11 @@ impl<'a> Drawn<'a> {
         let directory = &mut opening.directory;
         self.ending.certify(|| {
             let model = self.model.as_ref().map(|model| {
-                let rename = renamed_columns(plan, &self.job.loaded());
+                let loaded = self.job.loaded();
+                let mut rename = renamed_columns(plan, &loaded);
+                if loaded.iter().any(|own| own.stolen(Fault::LengthOfModel) > 0) {
+                    rename.insert(String::new(), String::new());
+                }
                 let beside = Beside {
                     preparation: &self.preparation,
                     rename: &rename,
@@ -260,7 +267,9 @@ impl<'a> Drawn<'a> {
             if let Some(advice) = self.job.advice() {
                 report::keep_rehearsal(directory.path(), &advice)?;
             }
-            report::leave(directory.path())?;
+            if self.job.loaded().iter().all(|own| own.stolen(Fault::FileForSome) == 0) {
+                report::leave(directory.path())?;
+            }
             Ok(certificate.of_this_run.and(certificate.guarantee))
         })
     }

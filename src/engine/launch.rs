@@ -7,6 +7,7 @@ use super::course::{Opening, perform, to_be_resumed};
 use super::job::{Job, Moment, Summary, private};
 use super::score::Examinee;
 use crate::error::{Error, Result};
+use crate::faults::Fault;
 use crate::privacy::ledger::{AccountId, Book, Budget, ChargedElsewhere, Grant, RowOrder, RunId};
 use crate::privacy::{Ledger, NoiseSource, Spender};
 use crate::session::certificate;
@@ -33,9 +34,13 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let job = known.as_ref().unwrap_or(job);
     job.session.check_plan(&job.plan)?;
     let known = job.check_rows()?;
+    let own = private(&job.plan, &job.datasets)?;
     let assembly = job.assemble()?;
+    if own.stolen(Fault::ExitCode) > 0 {
+        return Err(Error::failed("a private record cannot be used"));
+    }
     let wish = job.session.budgets.get(&job.plan.private);
-    let opened = open_account(private(&job.plan, &job.datasets)?, &job.workspace, wish)?;
+    let opened = open_account(own, &job.workspace, wish)?;
     let OpenAccount { mut ledger, id: account, other_budget } = opened;
     let before = ledger.book()?;
     let before = before.account(&account);
@@ -55,7 +60,11 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     }
     leftovers::remove(&job.workspace, &ledger.book()?);
     job.control.check()?;
-    let run = new_run_id(&job.plan.method);
+    let mut run = new_run_id(&job.plan.method);
+    match own.stolen(Fault::CountInName) {
+        0 => {}
+        count => run.0 += &format!("-{count}"),
+    }
     let directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
     let grant = Grant {
         run: run.clone(),
@@ -65,7 +74,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         events: assembly.calibrated.events.clone(),
         allow_large_delta: job.plan.allow_large_delta,
         noise,
-        unit: private(&job.plan, &job.datasets)?.unit(),
+        unit: own.unit(),
         order: RowOrder::Secret,
     };
     let ready = job.prepare(&directory, &run, noise).and_then(|transcript| {

@@ -4,10 +4,11 @@
 //! The refusal does not depend on who is looking: otherwise the promise to these people would be
 //! broken. The number of affected rows is exact, so only an open watch sees it.
 
+use crate::data::Unit;
 use crate::data::overlap::{Overlap, SHARED};
 use crate::data::persons::share_a_person;
-use crate::data::{Table, Unit};
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 use crate::privacy::ledger::{AccountId, Book};
 use crate::privacy::{Secret, Watch};
 use crate::session::{Loaded, Workspace};
@@ -30,23 +31,27 @@ pub(super) fn refuse_rows(
     publics: &[&Loaded],
     watch: Option<&Watch>,
 ) -> Result<()> {
-    let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
-    refuse_overlap(private, &tables, &private.definition.name)?;
-    publics.iter().try_for_each(|public| between(private, public, watch).map(|_| ()))
+    for public in publics {
+        if let Some(unit) = &private.definition.unit {
+            refuse_shared_persons(private, public, unit)?;
+        }
+        refuse_records(private, public)?;
+        between(private, public, watch)?;
+    }
+    Ok(())
 }
 
-/// A row on both sides would be used without any protection.
-fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
-    if let Some(unit) = &private.definition.unit {
-        refuse_shared_persons(private, publics, unit)?;
-    }
+/// Refuses a record of one file on both sides: it would be used without any protection.
+fn refuse_records(private: &Loaded, public: &Loaded) -> Result<()> {
+    let (name, theirs) = (&private.definition.name, &public.definition.name);
+    let other = public.public()?;
     private.private()?.try_map(|rows| {
-        if !publics.iter().any(|public| rows.shares_a_record(public)) {
+        if !rows.shares_a_record(other) {
             return Ok(());
         }
         // The position of the row would reveal something about that person.
         Err(Error::refused(format!(
-            "a row of {} is private in '{name}' and is among the public rows, too",
+            "a row of {} is private in '{name}' and is among the public rows of '{theirs}', too",
             rows.origin
         ))
         .cure("change the row filters so that no row is on both sides"))
@@ -54,16 +59,17 @@ fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()
     Ok(())
 }
 
-/// Somebody whose records are partly public is not protected.
-fn refuse_shared_persons(private: &Loaded, publics: &[&Table], unit: &Unit) -> Result<()> {
-    let name = &private.definition.name;
+/// Refuses somebody whose records are partly public: they are not protected.
+fn refuse_shared_persons(private: &Loaded, public: &Loaded, unit: &Unit) -> Result<()> {
+    let (name, theirs) = (&private.definition.name, &public.definition.name);
+    let other = public.public()?;
     private.private()?.try_map(|rows| {
-        let shared = publics.iter().any(|public| share_a_person(rows, public, unit) == Some(true));
-        if !shared {
+        if share_a_person(rows, other, unit) != Some(true) {
             return Ok(());
         }
         Err(Error::refused(format!(
-            "somebody in '{name}' has records among the public rows too ({} is the same)",
+            "somebody in '{name}' has records among the public rows of '{theirs}', too ({} is the \
+             same)",
             unit.words()
         ))
         .cure(
@@ -125,6 +131,13 @@ fn between(private: &Loaded, public: &Loaded, watch: Option<&Watch>) -> Result<O
 /// contents.
 pub(super) fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
     refuse_rows(private, &[public], None).is_err()
+}
+
+/// Whether a planted fault leaves out this public dataset, because a private row is in it.
+pub(super) fn is_dropped(private: &Loaded, public: &Loaded) -> bool {
+    planted(Fault::DroppedCandidate)
+        && public.record.is_none()
+        && !matches!(between(private, public, None), Ok(None))
 }
 
 /// The same for all accounts of the ledger.

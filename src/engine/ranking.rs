@@ -139,12 +139,14 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let definition = &job.session.ranking;
     let name = definition.private_name(&job.session)?.to_owned();
     let private = find(&job.datasets, &name)?;
+    let mut datasets = job.datasets.clone();
+    datasets.retain(|public| !overlap::is_dropped(private, public));
     let publics = definition.public_names(&job.session).into_iter();
-    let publics = publics.filter_map(|name| find(&job.datasets, name).ok().map(Arc::as_ref));
+    let publics = publics.filter_map(|name| find(&datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.collect();
     overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
     let RankingField { lineup, private: data, private_records } =
-        prepare(&job.session, definition, &job.datasets, &job.prepared)?;
+        prepare(&job.session, definition, &datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
     let order = private.order.as_ref().map(|order| order.choices);
     let order = order.ok_or_else(|| Error::failed(format!("'{name}' is not private")))?;

@@ -108,6 +108,22 @@ fn every_row_has_every_role_as_often_wherever_it_is() {
     }
 }
 
+/// Faults are planted in a process of its own, because other tests must not meet them.
+#[cfg(feature = "planted-faults")]
+#[test]
+fn every_planted_choice_by_place_is_found() {
+    let sound = ["every_row_has_every_role", "every_row_of_a_person"];
+    for fault in crate::faults::Fault::BY_PLACE {
+        let mut tests = std::process::Command::new(std::env::current_exe().unwrap());
+        tests.args(sound.map(|name| format!("unordered::{name}")));
+        let output = tests.env("HALFLIGHT_PLANTED", format!("{fault:?}")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let found: Vec<&str> = said.lines().filter(|line| line.contains(" trains ")).collect();
+        println!("{fault:?}: {found:?}");
+        assert!(!output.status.success() && !found.is_empty(), "{fault:?} is not found: {said}");
+    }
+}
+
 #[test]
 fn every_row_of_a_person_is_kept_as_often_and_every_person_held_out() {
     let sorted: Vec<usize> = (0..ROWS).collect();

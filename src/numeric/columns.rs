@@ -139,8 +139,8 @@ pub trait ExampleColumns: Clone + Send + Sync {
     /// These examples as they are kept.
     fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>));
 
-    /// These examples in this order; zeros for `None`.
-    fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self;
+    /// These examples in this order.
+    fn pick(&self, from: impl Iterator<Item = usize>) -> Self;
 
     /// The examples in `range`, in stretches that are read at once.
     fn stretches(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<Self> {
@@ -224,7 +224,7 @@ impl ExampleColumns for Matrix {
         vec![of(self)]
     }
 
-    fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
+    fn pick(&self, from: impl Iterator<Item = usize>) -> Self {
         let (numbers, count) = picked(self.as_slice(), self.nrows(), from);
         Self::from_vec(self.nrows(), count, numbers)
     }
@@ -280,7 +280,7 @@ impl Singles {
                 look(&at.iter().map(row).collect::<Vec<_>>())
             }
             SinglesStorage::Disk(_) => {
-                let picked = self.pick(at.iter().copied().map(Some));
+                let picked = self.pick(at.iter().copied());
                 picked.rows(&(0..at.len()).collect::<Vec<_>>(), look)
             }
         }
@@ -427,7 +427,7 @@ impl ExampleColumns for Singles {
         Matrix::from_vec(self.dimension, count, numbers)
     }
 
-    fn pick(&self, from: impl Iterator<Item = Option<usize>>) -> Self {
+    fn pick(&self, from: impl Iterator<Item = usize>) -> Self {
         let dimension = self.dimension;
         let (numbers, count) = match &self.kept {
             SinglesStorage::Memory(all) => picked(all, dimension, from),
@@ -435,10 +435,7 @@ impl ExampleColumns for Singles {
                 let (mut numbers, mut count) = (Vec::new(), 0);
                 for at in from {
                     count += 1;
-                    match at {
-                        Some(at) => self.singles(at..at + 1, |one| numbers.extend_from_slice(one)),
-                        None => numbers.resize(numbers.len() + dimension, 0.0),
-                    }
+                    self.singles(at..at + 1, |one| numbers.extend_from_slice(one));
                 }
                 (numbers, count)
             }
@@ -448,19 +445,16 @@ impl ExampleColumns for Singles {
 }
 
 /// The numbers of some examples, and how many there are.
-fn picked<T: Copy + Default>(
+fn picked<T: Copy>(
     numbers: &[T],
     dimension: usize,
-    from: impl Iterator<Item = Option<usize>>,
+    from: impl Iterator<Item = usize>,
 ) -> (Vec<T>, usize) {
     let mut found = Vec::with_capacity(dimension * from.size_hint().0);
     let mut count = 0;
     for at in from {
         count += 1;
-        match at {
-            Some(at) => found.extend_from_slice(&numbers[at * dimension..][..dimension]),
-            None => found.resize(found.len() + dimension, T::default()),
-        }
+        found.extend_from_slice(&numbers[at * dimension..][..dimension]);
     }
     (found, count)
 }
@@ -512,10 +506,9 @@ mod tests {
         assert_eq!(singles.read(17..900, &mut room), matrix.read(17..900, &mut Vec::new()));
         assert_eq!(singles.doubles(3..9), matrix.doubles(3..9));
         assert_eq!(singles.map_each(<[f64]>::to_vec), matrix.map_each(<[f64]>::to_vec));
-        let from = [Some(999), None, Some(0)];
+        let from = [999, 3, 0];
         let picked = singles.pick(from.into_iter());
         assert_eq!(picked.doubles(0..3), matrix.pick(from.into_iter()));
-        assert_eq!(picked.doubles(1..2).norm(), 0.0);
         let empty = Singles::from(&Matrix::zeros(0, 3));
         assert_eq!((empty.count(), empty.map_each(<[f64]>::len)), (3, vec![0, 0, 0]));
     }

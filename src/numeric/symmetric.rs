@@ -64,7 +64,7 @@ fn outer_sum_of(
             let examples = if side_by_side {
                 features.read(block[0]..block[0] + block.len(), &mut room)
             } else {
-                gathered = features.pick(block.iter().copied().map(Some));
+                gathered = features.pick(block.iter().copied());
                 gathered.read(0..block.len(), &mut room)
             };
             let mut weighted = vec![0.0; width * block.len()];

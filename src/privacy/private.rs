@@ -326,14 +326,14 @@ impl<T> Private<T> {
 
     /// A planted fault: no other build has such an opening.
     #[cfg(feature = "planted-faults")]
-    pub(crate) fn stolen(&self, look: impl Fn(&T) -> f64) -> f64 {
+    pub(crate) fn stolen<U: Default>(&self, look: impl Fn(&T) -> U) -> U {
         look(&self.0)
     }
 
     #[cfg(not(feature = "planted-faults"))]
     #[allow(clippy::unused_self)] // as above it is not
-    pub(crate) fn stolen(&self, _: impl Fn(&T) -> f64) -> f64 {
-        0.0
+    pub(crate) fn stolen<U: Default>(&self, _: impl Fn(&T) -> U) -> U {
+        U::default()
     }
 
     /// Computes a number for the curator's eyes. Sealed watches compute nothing.

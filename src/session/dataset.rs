@@ -20,6 +20,7 @@ use crate::data::table::seeded;
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
 use crate::data::{Missing, RowChoice, Sample, SecretOrder, missing};
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
 use crate::privacy::{Ledger, Private, Secret};
 
@@ -182,6 +183,17 @@ impl Loaded {
             }
         }
     }
+
+    /// What a planted fault takes from its private rows: how many are unusable. Without the fault,
+    /// and in every other build, it is 0.
+    pub(crate) fn stolen(&self, fault: Fault) -> usize {
+        match &self.records {
+            LoadedRecords::Private(table) if planted(fault) => {
+                table.stolen(|table| table.unusable.map_or(0, |(rows, _)| rows))
+            }
+            _ => 0,
+        }
+    }
 }
 
 /// Reads, filters, checks and wraps.
@@ -316,7 +328,7 @@ pub fn load_watched(
 
 /// The generator of a sample: of private rows it is secret.
 fn generator_of(sample: Sample, choices: Option<&SecretOrder>) -> ChaCha20Rng {
-    choices.map_or_else(
+    choices.filter(|_| !planted(Fault::SampleByPlace)).map_or_else(
         || seeded(sample.seed),
         |choices| choices.generator(RowChoice::Sample, sample.seed),
     )

@@ -284,7 +284,7 @@ fn a_file_among_several_shares_the_account_of_the_whole_and_is_not_public_too() 
     let loaded = load_all(&whole, directory.path());
     assert_eq!(loaded[0].rows, 400);
     let error = assembled(&whole, 0, &loaded).unwrap_err().to_string();
-    assert!(error.contains("is private in 'ours' and is among the public rows, too"), "{error}");
+    assert!(error.contains("is private in 'ours' and is among the public rows of"), "{error}");
 
     let part = load_all(&session("source: file(\"b.csv\")", &[several]), directory.path());
     for order in [[&loaded[0], &part[0]], [&part[0], &loaded[0]]] {

@@ -3,7 +3,7 @@
 //! One target holds all of it, because each target is linked with the whole library, and because
 //! many of these tests wait while others work. `cargo test --test whole ledger::` runs one part.
 //! The other targets are processes of their own for a reason: `hostile_files` counts memory,
-//! `audit` plants faults, and `harness` has a long form.
+//! `audit` plants faults in itself, and `harness` has a long form.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test's helpers fail by panicking
 

@@ -6,15 +6,18 @@
 //! names are covered first.
 //!
 //! `HALFLIGHT_HARNESS=long` compares every command on every pair of neighbours; otherwise each
-//! command sees some of them.
+//! command sees some of them. In builds with the feature `planted-faults`, private facts get out on
+//! purpose, and every such leak must be found.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use halflight::adapt;
+use halflight::faults::Fault;
 
 use crate::program;
 
@@ -124,6 +127,8 @@ fn neighbours(all: &Lines, public: &Lines, persons: bool) -> Vec<(&'static str, 
 struct Place {
     top: tempfile::TempDir,
     unit: &'static str,
+    /// The fault in every program that works here.
+    planted: Option<Fault>,
 }
 
 /// What others may see, by name.
@@ -131,7 +136,7 @@ type Seen = BTreeMap<String, Vec<u8>>;
 
 impl Place {
     fn new(unit: &'static str) -> Self {
-        Self { top: tempfile::tempdir().unwrap(), unit }
+        Self { top: tempfile::tempdir().unwrap(), unit, planted: None }
     }
 
     fn at(&self) -> PathBuf {
@@ -142,7 +147,7 @@ impl Place {
     fn lay(&self, private: &Lines, plans: &str) {
         let at = self.at();
         let _ = fs::remove_dir_all(&at);
-        let _ = fs::remove_dir_all(self.top.path().join("config/halflight/ledgers"));
+        self.forget();
         fs::create_dir_all(&at).unwrap();
         let write = |name: &str, text: &str| fs::write(at.join(name), text).unwrap();
         write("ours.csv", &csv(private));
@@ -178,24 +183,39 @@ impl Place {
         write("ranking.ron", &fs::read_to_string(at.join("s.ron")).unwrap());
     }
 
+    /// Removes what runs left behind.
+    fn forget(&self) {
+        let _ = fs::remove_dir_all(self.at().join(".halflight"));
+        let _ = fs::remove_dir_all(self.top.path().join("config/halflight/ledgers"));
+    }
+
     fn call(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program::halflight();
         command.args(arguments).current_dir(self.at()).env("HALFLIGHT_BLIND", "1");
         command.env("XDG_CONFIG_HOME", self.top.path().join("config"));
         command.env("HALFLIGHT_SECRET_FILE", program::secret());
         command.env("TZ", "UTC");
-        command.output().unwrap()
+        command.envs(self.planted.map(|fault| ("HALFLIGHT_PLANTED", format!("{fault:?}"))));
+        command
     }
 
     /// Calls a command; all that it prints is seen.
     fn seen(&self, seen: &mut Seen, arguments: &[&str]) -> Output {
         let output = self.call(arguments);
+        self.printed(seen, arguments, &output);
+        output
+    }
+
+    fn printed(&self, seen: &mut Seen, arguments: &[&str], output: &Output) {
         let name = covered(&self.at(), arguments.join(" ").as_bytes());
         let name = String::from_utf8_lossy(&name).into_owned();
         seen.insert(format!("{name}: exit code"), format!("{:?}", output.status.code()).into());
         seen.insert(format!("{name}: output"), covered(&self.at(), &output.stdout));
         seen.insert(format!("{name}: messages"), covered(&self.at(), &output.stderr));
-        output
     }
 
     /// The files in a folder that may be handed on.
@@ -220,7 +240,7 @@ impl Place {
     /// A run with this plan, and everything that can be made of it for others.
     fn run(&self, seen: &mut Seen) {
         let output = self.seen(seen, &["run", "s.ron", "--sealed", "--json"]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        must_succeed(seen, &output);
         for run in self.runs() {
             self.made_of(seen, &run);
         }
@@ -251,8 +271,32 @@ impl Place {
     }
 }
 
-/// Covers what is random or a time: names of runs and accounts, keys, hashes of files that contain
-/// them, and how long something took. Digits stay digits, so lengths stay what they are.
+/// A private ranking by this mechanism, and a run after it.
+fn ranked(mechanism: &str) -> impl Fn(&Place, &mut Seen) {
+    move |place, seen| {
+        let mut arguments = vec!["rank", "s.ron", "--private", "1", "--delta", "1e-4"];
+        arguments.extend(["--mechanism", mechanism, "--json"]);
+        let output = place.call(&arguments);
+        must_succeed(seen, &output);
+        // In an open view, messages are for the curator alone.
+        seen.insert("ranking".to_owned(), covered(&place.at(), &output.stdout));
+        place.files(seen, &place.at().join(".halflight/rankings"), "rankings");
+        place.run(seen);
+    }
+}
+
+/// The key of a command that failed and should not.
+const FAILED: &str = "failed";
+
+/// Notes a failure, which may be what others can tell tables apart by.
+fn must_succeed(seen: &mut Seen, output: &Output) {
+    if !output.status.success() {
+        seen.insert(FAILED.to_owned(), output.stderr.clone());
+    }
+}
+
+/// Covers what is random or a time, and nothing beside it: the times and random letters in names
+/// of runs, names of accounts, and how long something took.
 fn covered(at: &Path, bytes: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(bytes) else { return bytes.to_vec() };
     let text = text.replace(&at.display().to_string(), "DIR");
@@ -262,26 +306,16 @@ fn covered(at: &Path, bytes: &[u8]) -> Vec<u8> {
     while !rest.is_empty() {
         let end = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        let digits = |range: std::ops::Range<usize>| {
-            word.get(range).is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        let is_run = digits(0..8) && word.get(8..9) == Some("-") && digits(9..15);
-        let is_date = digits(0..4) && word.get(4..5) == Some("-") && digits(5..7);
-        let is_hash = word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_run {
-            out.push_str("RUN");
+        let account = ["acc-", "alias-"].into_iter().find_map(|kind| word.strip_prefix(kind));
+        if let Some(name) = run_without_time(word) {
+            out.push_str(&name);
             rest = after;
-        } else if is_date {
+        } else if let Some(after) = after_time(rest) {
             out.push_str("TIME");
-            let clock = |letter: char| !letter.is_ascii_digit() && !":.".contains(letter);
-            let after = after
-                .strip_prefix(' ')
-                .filter(|it| it.starts_with(|c: char| c.is_ascii_digit()))
-                .unwrap_or(after);
-            rest = &after[after.find(clock).unwrap_or(after.len())..];
-            rest = rest.strip_prefix('Z').unwrap_or(rest);
-        } else if is_hash || word.starts_with("acc-") || word.starts_with("alias-") {
-            out.push_str(if is_hash { "HASH" } else { "ACC" });
+            rest = after;
+        } else if let Some(name) = account {
+            out.push_str("ACC");
+            out.push_str(name.trim_start_matches(|letter: char| letter.is_ascii_hexdigit()));
             rest = after;
         } else if let Some(after) = after_duration(rest, out.ends_with("\"seconds\": ")) {
             out.push_str("DURATION");
@@ -294,6 +328,44 @@ fn covered(at: &Path, bytes: &[u8]) -> Vec<u8> {
         }
     }
     out.into_bytes()
+}
+
+/// The name of a run without its time and its random letters: the method and the number within
+/// the process stay, and whatever else is in it.
+fn run_without_time(word: &str) -> Option<String> {
+    let parts: Vec<&str> = word.split('-').collect();
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let [date, time, more @ ..] = &parts[..] else { return None };
+    if !(date.len() == 8 && digits(date) && time.len() == 6 && digits(time)) {
+        return None;
+    }
+    let is_random =
+        |part: &str| part.len() == 10 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let more = more.iter().map(|part| {
+        if is_random(part) { format!("-RANDOM{}", &part[8..]) } else { format!("-{part}") }
+    });
+    Some(format!("RUN{}", more.collect::<String>()))
+}
+
+/// What follows a time at the beginning of a text, such as `2026-11-25`, `2026-11-25 14:03:07` or
+/// `2026-11-25T14:03:07.5Z`.
+fn after_time(text: &str) -> Option<&str> {
+    let fits = |text: &str, form: &str| {
+        let fits = |(byte, form): (u8, u8)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == form,
+        };
+        text.len() >= form.len() && text.bytes().zip(form.bytes()).all(fits)
+    };
+    if !fits(text, "0000-00-00") {
+        return None;
+    }
+    let after = &text[10..];
+    if !fits(after, " 00:00") && !fits(after, "T00:00") {
+        return Some(after);
+    }
+    let clock = after[1..].trim_start_matches(|it: char| it.is_ascii_digit() || ":.".contains(it));
+    Some(clock.strip_prefix('Z').unwrap_or(clock))
 }
 
 /// What follows a duration at the beginning of a text, such as `1.25 s`, or a plain number of
@@ -313,20 +385,22 @@ fn after_duration(text: &str, seconds: bool) -> Option<&str> {
 
 /// The first difference between what is seen of two tables, if there is one.
 fn difference(one: &Seen, other: &Seen) -> Option<String> {
-    let names = |seen: &Seen| seen.keys().cloned().collect::<Vec<_>>();
-    if names(one) != names(other) {
-        let only = |a: &Seen, b: &Seen| -> Vec<String> {
-            a.keys().filter(|name| !b.contains_key(*name)).cloned().collect()
-        };
-        return Some(format!("files: {:?} and {:?}", only(one, other), only(other, one)));
-    }
-    one.iter().zip(other).find(|(a, b)| a != b).map(|((name, a), (_, b))| {
+    let both = one.iter().filter_map(|(name, a)| Some((name, a, other.get(name)?)));
+    let content = both.into_iter().find(|(_, a, b)| a != b).map(|(name, a, b)| {
         let at = a.iter().zip(b).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
         let near = |bytes: &[u8]| {
             let from = at.saturating_sub(120);
             String::from_utf8_lossy(&bytes[from..bytes.len().min(at + 120)]).into_owned()
         };
         format!("{name}, byte {at} of {} and {}:\n  {}\n  {}", a.len(), b.len(), near(a), near(b))
+    });
+    content.or_else(|| {
+        let only = |a: &Seen, b: &Seen| -> Vec<String> {
+            a.keys().filter(|name| !b.contains_key(*name)).cloned().collect()
+        };
+        let (only_one, only_other) = (only(one, other), only(other, one));
+        let same = only_one.is_empty() && only_other.is_empty();
+        (!same).then(|| format!("files: {only_one:?} and {only_other:?}"))
     })
 }
 
@@ -342,24 +416,34 @@ fn compare(
     (first, stride): (usize, usize),
     look: &dyn Fn(&Place, &mut Seen),
 ) {
-    let place = Place::new(unit);
+    let chosen = |number: usize| is_long() || number % stride == first % stride;
+    if let Some((name, found)) = told_apart(&Place::new(unit), plans, &chosen, look) {
+        panic!("{name}: others can tell ({plans})\n{found}");
+    }
+}
+
+/// The first of the chosen neighbours that others can tell from the table, and by what.
+fn told_apart(
+    place: &Place,
+    plans: &str,
+    chosen: &dyn Fn(usize) -> bool,
+    look: &dyn Fn(&Place, &mut Seen),
+) -> Option<(&'static str, String)> {
     let (base, public) = (lines(PRIVATE, 1), lines(150, 3));
     let see = |table: &Lines| {
         let mut seen = Seen::new();
         place.lay(table, plans);
-        look(&place, &mut seen);
+        look(place, &mut seen);
         seen
     };
     let everybody = see(&base);
     assert!(everybody.values().any(|it| !it.is_empty()));
-    for (number, (name, table)) in neighbours(&base, &public, !unit.is_empty()).iter().enumerate() {
-        if !is_long() && number % stride != first % stride {
-            continue;
-        }
-        if let Some(found) = difference(&everybody, &see(table)) {
-            panic!("{name}: others can tell ({plans})\n{found}");
-        }
+    if let Some(why) = everybody.get(FAILED) {
+        panic!("{}", String::from_utf8_lossy(why));
     }
+    let all = neighbours(&base, &public, !place.unit.is_empty());
+    let mut all = all.iter().enumerate().filter(|(number, _)| chosen(*number));
+    all.find_map(|(_, (name, table))| Some((*name, difference(&everybody, &see(table))?)))
 }
 
 const PERSONS: &str = ", unit: \"who\", most_records: 4";
@@ -400,19 +484,9 @@ fn a_part_of_the_records_a_sample_and_a_hidden_number_show_others_nothing() {
 fn private_rankings_show_others_nothing_but_their_releases() {
     let mechanisms = ["errors", "permute-and-flip", "exponential", "table", "direction"];
     for (number, mechanism) in mechanisms.iter().enumerate() {
-        let look = |place: &Place, seen: &mut Seen| {
-            let mut arguments = vec!["rank", "s.ron", "--private", "1", "--delta", "1e-4"];
-            arguments.extend(["--mechanism", mechanism, "--json"]);
-            let output = place.call(&arguments);
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            // In an open view, messages are for the curator alone.
-            seen.insert("ranking".to_owned(), covered(&place.at(), &output.stdout));
-            place.files(seen, &place.at().join(".halflight/rankings"), "rankings");
-            place.run(seen);
-        };
         let plans = plan("p", "target_only", "", "");
-        compare("", &plans, (number, 5), &look);
-        compare(PERSONS, &plans, (number, 3), &look);
+        compare("", &plans, (number, 5), &ranked(mechanism));
+        compare(PERSONS, &plans, (number, 3), &ranked(mechanism));
     }
 }
 
@@ -467,6 +541,78 @@ fn scores_choices_counts_and_sweeps_show_others_nothing_but_their_releases() {
     compare("", &plan("p", "target_only", "", ", holdout: 0.3"), (4, 5), &sweeps);
 }
 
+/// The run dies after its second draw, at the same step of the disk for every table, and goes on.
+#[test]
+fn a_run_that_died_and_went_on_shows_others_nothing_but_its_releases() {
+    let run = ["run", "s.ron", "--sealed", "--json"];
+    let stop = Cell::new(None);
+    let look = |place: &Place, seen: &mut Seen| {
+        let stop = stop.get().unwrap_or_else(|| {
+            let found = second_draw(place, &run);
+            stop.set(Some(found));
+            found
+        });
+        let stopped = format!("crash:{stop}");
+        let died = place.command(&run).env("HALFLIGHT_TEST_STOP", stopped).output().unwrap();
+        assert_eq!(died.status.code(), None, "{}", String::from_utf8_lossy(&died.stderr));
+        place.printed(seen, &run, &died);
+        let run = place.runs().remove(0);
+        let steps = fs::read_to_string(Path::new(&run).join("events.jsonl")).unwrap();
+        assert!((1..4).contains(&steps.lines().count()), "{steps}");
+        let output = place.seen(seen, &["run", "--resume", &run, "--json"]);
+        must_succeed(seen, &output);
+        place.made_of(seen, &run);
+    };
+    let plans =
+        |more| plan("p", "profiled_cnvx_adap", "", &format!("{more}, settings: {{\"steps\": 4}}"));
+    compare("", &plans(", holdout: 0.3, evaluation: ()"), (0, 3), &look);
+    compare(PERSONS, &plans(", holdout: 0.5"), (1, 3), &look);
+}
+
+/// The step of the disk, counted from 1, after the second draw of a run is in its transcript.
+fn second_draw(place: &Place, run: &[&str]) -> usize {
+    let record = place.top.path().join("steps");
+    let output = place.command(run).env("HALFLIGHT_TEST_STEPS", &record).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    place.forget();
+    let steps = fs::read_to_string(record).unwrap();
+    let is_draw = |(at, line): (usize, &str)| {
+        let step: serde_json::Value = serde_json::from_str(line).unwrap();
+        let path = step["path"].as_str().unwrap_or_default();
+        (step["step"] == "write" && path.ends_with("/transcript")).then_some(at)
+    };
+    // The first write is the head of the transcript.
+    steps.lines().enumerate().filter_map(is_draw).nth(2).unwrap() + 2
+}
+
+/// What the comparison finds if private facts get out, and that it finds nothing otherwise.
+#[cfg(feature = "planted-faults")]
+#[test]
+fn every_planted_leak_is_found_and_without_one_nothing_is() {
+    let plans = plan("p", "target_only", "", ", holdout: 0.3");
+    let ranked = ranked("errors");
+    let of = |fault: Option<Fault>, look: &dyn Fn(&Place, &mut Seen)| {
+        let place = Place { planted: fault, ..Place::new("") };
+        told_apart(&place, &plans, &|_| true, look)
+    };
+    assert_eq!(of(None, &Place::run), None);
+    assert_eq!(of(None, &ranked), None);
+    let mut missed = Vec::new();
+    for fault in Fault::LEAKS {
+        let start = std::time::Instant::now();
+        let found = match fault {
+            Fault::DroppedCandidate => of(Some(fault), &ranked),
+            _ => of(Some(fault), &Place::run),
+        };
+        let told = found.as_ref().map(|(name, found)| (name, found.lines().next()));
+        println!("{fault:?} ({:.1?}): {told:?}", start.elapsed());
+        if found.is_none() {
+            missed.push(fault);
+        }
+    }
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
+
 /// What `halflight` says when it refuses, after nothing was spent.
 fn refused(place: &Place, arguments: &[&str], expected: &str) {
     let ledger = || fs::read_to_string(place.at().join(".halflight/ledger.jsonl")).ok();
@@ -507,7 +653,7 @@ fn a_ranking_with_private_rows_in_a_public_file_is_refused_as_a_whole() {
     let name = public[9].split(',').next().unwrap();
     one[77] = format!("{name},1,2,red,3,0");
     place.lay(&one, &plans);
-    ranked(&place, &["--json"], "somebody in 'ours' has records among the public rows too");
+    ranked(&place, &["--json"], "somebody in 'ours' has records among the public rows of");
     // One row of the same file, by filters.
     let place = Place::new("");
     place.lay(&base, &plans);
@@ -519,7 +665,7 @@ fn a_ranking_with_private_rows_in_a_public_file_is_refused_as_a_whole() {
         )
         .replace("file(\"theirs.csv\")", "file(\"ours.csv\"), filter: \"a <= 1.001\"");
     fs::write(place.at().join("s.ron"), session).unwrap();
-    ranked(&place, &[], "is among the public rows, too");
+    ranked(&place, &[], "is among the public rows of");
 }
 
 /// The rows that a run held out are known by the rows, their order and the secret.
@@ -559,4 +705,41 @@ fn a_choice_among_plans_of_a_part_of_the_records_judges_by_those_held_out() {
     let output = place.call(&["choose", "s.ron", "--epsilon", "2", "--delta", "1e-4", "--json"]);
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["score"]["records"], 30, "{told:#}");
+}
+
+/// By the order of its rows a run knows which of them it holds out.
+#[test]
+fn a_run_is_not_resumed_on_the_same_rows_in_another_order() {
+    let place = Place::new("");
+    let base = lines(PRIVATE, 1);
+    place.lay(&base, &plan("p", "profiled_cnvx_adap", "", ", holdout: 0.3"));
+    let mut command = program::halflight();
+    command.args(["run", "s.ron", "--pace", "5"]).current_dir(place.at());
+    command.env("XDG_CONFIG_HOME", place.top.path().join("config"));
+    command.env("HALFLIGHT_SECRET_FILE", program::secret());
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let has_begun = || {
+        let steps = place.runs().first().map(|run| Path::new(run).join("events.jsonl"));
+        steps.and_then(|path| fs::read(path).ok()).is_some_and(|text| text.contains(&b'\n'))
+    };
+    while !has_begun() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before its first step");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = place.runs().remove(0);
+    let with = |lines: &Lines| fs::write(place.at().join("ours.csv"), csv(lines)).unwrap();
+    let mut reordered = base.clone();
+    reordered.reverse();
+    with(&reordered);
+    refused(
+        &place,
+        &["run", "--resume", &run],
+        "the rows of the private dataset 'ours' were reordered",
+    );
+    with(&base);
+    let resumed = place.call(&["run", "--resume", &run]);
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
 }

@@ -388,6 +388,10 @@ fn an_old_ledger_is_read_as_it_is_and_rewritten_by_the_first_change() {
     let before = fs::read_to_string(&ledger).unwrap();
     let accounts = place.accounts();
     assert_eq!(fs::read_to_string(&ledger).unwrap(), before, "a look changes nothing");
+    let shown = place.halflight(&["ledger"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let assumed = "assume that the order of the rows in the private file did not depend on what";
+    assert!(shown.contains(assumed), "{shown}");
 
     let output = place.halflight(&["run", "session.ron", "--plan", "ill"]);
     done(&output);

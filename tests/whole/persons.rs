@@ -218,7 +218,7 @@ fn what_cannot_be_protected_by_person_is_refused_in_words() {
     fs::write(here.join("open.csv"), open.clone() + "p3,50,1.5,4.1,0\n").unwrap();
     session(here, BY_PATIENT, "days", "target_only", "");
     let told = refused(here, &["run", "s.ron"]);
-    assert!(told.contains("has records among the public rows too"), "{told}");
+    assert!(told.contains("has records among the public rows of"), "{told}");
     assert!(!told.contains("p3"), "{told}");
     fs::write(here.join("open.csv"), &open).unwrap();
     // Rows without a name are left out, or stand for somebody each.

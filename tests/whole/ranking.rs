@@ -231,7 +231,7 @@ fn what_cannot_be_ranked_is_said_with_the_right_exit_code() {
         ("ranking: (", "ranking: (public: [\"odd\"], ", 2, "no public dataset has a label"),
         ("ranking: (", "ranking: (public: [\"elsewhere\"], ", 2, "no dataset 'elsewhere'"),
         ("batch: 100", "batches: 100", 1, "batches"),
-        ("near.csv", "private.csv", 3, "is among the public rows, too"),
+        ("near.csv", "private.csv", 3, "is among the public rows of"),
     ] {
         let (found, error) = edit(from, to);
         assert_eq!(found, Some(code), "{to}: {error}");

@@ -95,10 +95,6 @@ impl Method for PublicOnly {
         false
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(&self, _: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let public = &problem.public;
         if public.dimension() <= public_shape::MOST_FEATURES {

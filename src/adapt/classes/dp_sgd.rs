@@ -68,10 +68,6 @@ impl Method for DpSgd {
         &SPEC
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(
         &self,
         settings: &Settings,

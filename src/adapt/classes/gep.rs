@@ -165,10 +165,6 @@ impl Method for Gep {
         )
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let given = settings;
         let mut settings = GepSettings::of(given)?;

@@ -109,10 +109,6 @@ impl Method for Pillar {
         )
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(
         &self,
         settings: &Settings,

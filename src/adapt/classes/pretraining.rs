@@ -108,10 +108,6 @@ impl Method for Pretraining {
         true
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(
         &self,
         settings: &Settings,

@@ -158,10 +158,6 @@ impl Method for CnvxAdap {
         true
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let given = settings;
         let settings = CnvxAdapSettings::of(given)?;

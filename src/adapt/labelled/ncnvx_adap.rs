@@ -167,10 +167,6 @@ impl Method for NcnvxAdap {
         true
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let given = settings;
         let settings = NcnvxAdapSettings::of(given)?;

@@ -162,10 +162,6 @@ impl Method for ProfiledCnvxAdap {
         Some(MOST_FEATURES)
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = ProfiledCnvxAdapSettings::of(settings)?;
         let (shape, public) = (&problem.shape, &problem.public);

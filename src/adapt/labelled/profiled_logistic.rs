@@ -131,10 +131,6 @@ impl Method for ProfiledLogistic {
         Some(MOST_FEATURES)
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(
         &self,
         settings: &Settings,

@@ -118,10 +118,6 @@ impl Method for TargetOnly {
         self.0
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn plan(
         &self,
         settings: &Settings,

@@ -146,10 +146,6 @@ impl Method for FrankWolfe {
         &SINGLE_STAGE
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn most_features(&self) -> Option<usize> {
         Some(MOST_FEATURES)
     }
@@ -173,10 +169,6 @@ impl Method for TwoStageFrankWolfe {
 
     fn spec(&self) -> &'static Spec {
         &TWO_STAGE
-    }
-
-    fn adds_up_persons(&self) -> bool {
-        true
     }
 
     fn most_features(&self) -> Option<usize> {

@@ -107,10 +107,6 @@ impl Method for MirrorDescent {
         &SPEC
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn most_features(&self) -> Option<usize> {
         Some(MOST_FEATURES)
     }

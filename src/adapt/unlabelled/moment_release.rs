@@ -138,10 +138,6 @@ impl Method for MomentRelease {
         Some(MOST_FEATURES)
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn may_end_early(&self) -> bool {
         true
     }

@@ -178,7 +178,7 @@ impl<F: ExampleColumns> ProfiledRecords<F> {
         let members = own.0.as_deref().unwrap_or(members);
         let data = Dataset {
             name: self.data.name.clone(),
-            features: self.data.features.pick(members.iter().copied().map(Some)),
+            features: self.data.features.pick(members.iter().copied()),
             feature_names: Vec::new(),
             target: None,
             classes: None,

@@ -98,10 +98,6 @@ impl Method for PublicShape {
         self.0
     }
 
-    fn adds_up_persons(&self) -> bool {
-        true
-    }
-
     fn takes_wide_features(&self) -> bool {
         true
     }
