@@ -2,7 +2,7 @@
 //! nothing is written. The Plan screen uses this for its cost panel, a job for its start.
 
 use super::overlap;
-use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
+use super::prepared::{MethodNeeds, PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use super::score::Test;
 use crate::adapt::public_predictor::{self, PublicRows};
@@ -223,10 +223,8 @@ pub fn propose(
         start: theirs.clone(),
         predictor: plan.public_predictor.clone(),
         earlier: earlier.clone(),
-        wide: method.takes_wide_features(),
-        in_places: method.releases_each_record(),
+        needs: MethodNeeds::of(*method),
         foreign: *foreign,
-        with_label: method.spec().needs_private_labels,
     };
     let records =
         store.plan.get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref()))?;

@@ -13,7 +13,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::adapt::PublicPredictor;
+use crate::adapt::{Method, PublicPredictor};
 use crate::data::{
     Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData, PublicRecords,
     SecretOrder, Table,
@@ -41,14 +41,31 @@ pub(super) struct PlanSource {
     /// The public predictor, and its finished model.
     pub predictor: PublicPredictor,
     pub earlier: Option<SavedModel>,
-    /// Whether the private records are in a random order.
-    pub in_places: bool,
-    /// Whether the method itself bounds its features of a record.
-    pub wide: bool,
+    /// What the method needs.
+    pub needs: MethodNeeds,
     /// Whether the public records lack the label of the private ones.
     pub foreign: bool,
-    /// Whether the method learns from private labels.
-    pub with_label: bool,
+}
+
+/// What a method needs of its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MethodNeeds {
+    /// Features that are hardly clipped: the method itself bounds its features of a record.
+    wide: bool,
+    /// Private records in a random order.
+    in_places: bool,
+    /// Private labels.
+    labels: bool,
+}
+
+impl MethodNeeds {
+    pub fn of(method: &dyn Method) -> Self {
+        Self {
+            wide: method.takes_wide_features(),
+            in_places: method.releases_each_record(),
+            labels: method.spec().needs_private_labels,
+        }
+    }
 }
 
 /// The records of a plan.

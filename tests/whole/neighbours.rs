@@ -50,6 +50,10 @@ fn csv(lines: &[String]) -> String {
     text
 }
 
+fn put(lines: &mut Lines, at: usize, line: &str) {
+    line.clone_into(&mut lines[at]);
+}
+
 /// Tables that differ from `all` in one record, or in the records of one person.
 fn neighbours(all: &Lines, public: &Lines, persons: bool) -> Vec<(&'static str, Lines)> {
     let with = |change: &dyn Fn(&mut Lines)| {
@@ -103,22 +107,19 @@ fn neighbours(all: &Lines, public: &Lines, persons: bool) -> Vec<(&'static str, 
                 lines.insert(0, "pnew,0.1,8.0,green,-40,0".to_owned());
             }),
         ),
-        ("a record of words", with(&|lines| lines[40] = "one,two,three,four,five,six".to_owned())),
-        ("a record with too few cells", with(&|lines| lines[41] = "p1,3".to_owned())),
-        (
-            "a record with too many cells",
-            with(&|lines| lines[2] = "p1,3,1,red,2,1,7,7,7".to_owned()),
-        ),
-        ("an open quotation mark", with(&|lines| lines[7] = "\"p1,3,1,red,2,1".to_owned())),
+        ("a record of words", with(&|lines| put(lines, 40, "one,two,three,four,five,six"))),
+        ("a record with too few cells", with(&|lines| put(lines, 41, "p1,3"))),
+        ("a record with too many cells", with(&|lines| put(lines, 2, "p1,3,1,red,2,1,7,7,7"))),
+        ("an open quotation mark", with(&|lines| put(lines, 7, "\"p1,3,1,red,2,1"))),
         (
             "a long and huge record",
             with(&|lines| {
                 lines[11] = format!("p1,1e300,-1e300,{},1e308,1", "x".repeat(5000));
             }),
         ),
-        ("an empty record", with(&|lines| lines[12] = ",,,,,".to_owned())),
+        ("an empty record", with(&|lines| put(lines, 12, ",,,,,"))),
         ("a copy of another record", with(&|lines| lines[30] = lines[31].clone())),
-        ("a public record", with(&|lines| lines[50] = public[5].clone())),
+        ("a public record", with(&|lines| put(lines, 50, &public[5]))),
         ("all records in another order", with(&|lines| lines.reverse())),
     ]
 }
