@@ -62,8 +62,10 @@ fn training(session: &Session, workspace: &Workspace) -> Vec<usize> {
 fn drawn(order: &[usize], persons: bool, session: &Session) -> (Vec<usize>, Vec<Vec<usize>>) {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("ours.csv"), csv(order, persons)).unwrap();
-    let public: String = (0..120).map(|i| format!("q{i},{i}.5,{}\n", i as f64 - 20.5)).collect();
-    fs::write(directory.path().join("theirs.csv"), format!("who,x,y\n{public}")).unwrap();
+    let public: Vec<String> =
+        (0..120).map(|i| format!("q{i},{i}.5,{}", f64::from(i) - 20.5)).collect();
+    let public = format!("who,x,y\n{}\n", public.join("\n"));
+    fs::write(directory.path().join("theirs.csv"), public).unwrap();
     let mut times = vec![0; ROWS];
     let all: Vec<Vec<usize>> = (0..SECRETS)
         .map(|number| training(session, &with_secret(directory.path(), number)))
