@@ -285,15 +285,12 @@ pub fn propose(
     if delta::is_large(plan.target.delta, private.rows as u64) {
         warnings.push(delta::warning(plan.target.delta, private.rows as u64));
     }
-    let unusable = private.stolen(Fault::SentenceInCertificate);
-    let unusable = (unusable > 0).then(|| format!("{unusable} private records are empty"));
-    let digest = planted(Fault::PlainDigest)
-        .then(|| private.private().map(|table| table.stolen(|table| table.view.to_string())));
+    let leaked = [Fault::SentenceInCertificate, Fault::PlainDigest].map(|it| private.leaked(it));
     let taken_as_public = TakenAsPublic {
         datasets: plan.public.clone(),
         filtered: private.definition.filter.is_some() || private.definition.sample.is_some(),
         records: private.definition.records,
-        declared: declared.into_iter().chain(unusable).chain(digest.transpose()?).collect(),
+        declared: declared.into_iter().chain(leaked.into_iter().flatten()).collect(),
         predictor: plan.public_predictor.words(&plan.public),
     };
     Ok(Proposal {

@@ -65,12 +65,11 @@ pub(super) fn perform(
 fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
     let warnings = assembly.warnings.iter().chain(&opening.notes).cloned();
     let own = private(&job.plan, &job.datasets).ok();
-    let unusable = own.map_or(0, |own| own.stolen(Fault::CountInMessage));
-    let unusable = (unusable > 0).then(|| format!("{unusable} private records are empty"));
+    let leaked = own.and_then(|own| own.leaked(Fault::CountInMessage));
     tell(Moment::Granted {
         run: opening.run.clone(),
         steps: assembly.prepared.plan().steps,
-        warnings: warnings.chain(job.forewarned()).chain(unusable).collect(),
+        warnings: warnings.chain(job.forewarned()).chain(leaked).collect(),
         cautions: cautions::of(
             &assembly.private,
             own.is_some_and(|own| own.definition.records.is_some()),

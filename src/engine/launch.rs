@@ -63,7 +63,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let mut run = new_run_id(&job.plan.method);
     match own.stolen(Fault::CountInName) {
         0 => {}
-        count => run.0 = format!("{}-{count}", run.0),
+        count => run = RunId(format!("{}-{count}", run.0)),
     }
     let directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
     let grant = Grant {

@@ -194,6 +194,15 @@ impl Loaded {
             _ => 0,
         }
     }
+
+    /// What a planted fault tells of its private rows: their digest, or how many are unusable.
+    pub(crate) fn leaked(&self, fault: Fault) -> Option<String> {
+        let table = self.private().ok().filter(|_| planted(fault))?;
+        table.stolen(|table| match (fault, table.unusable) {
+            (Fault::PlainDigest, _) => Some(table.view.to_string()),
+            (_, unusable) => unusable.map(|(rows, _)| format!("{rows} private rows are empty")),
+        })
+    }
 }
 
 /// Reads, filters, checks and wraps.

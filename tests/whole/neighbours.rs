@@ -50,10 +50,6 @@ fn csv(lines: &[String]) -> String {
     text
 }
 
-fn put(lines: &mut Lines, at: usize, line: &str) {
-    line.clone_into(&mut lines[at]);
-}
-
 /// Tables that differ from `all` in one record, or in the records of one person.
 fn neighbours(all: &Lines, public: &Lines, persons: bool) -> Vec<(&'static str, Lines)> {
     let with = |change: &dyn Fn(&mut Lines)| {
@@ -107,19 +103,19 @@ fn neighbours(all: &Lines, public: &Lines, persons: bool) -> Vec<(&'static str, 
                 lines.insert(0, "pnew,0.1,8.0,green,-40,0".to_owned());
             }),
         ),
-        ("a record of words", with(&|lines| put(lines, 40, "one,two,three,four,five,six"))),
-        ("a record with too few cells", with(&|lines| put(lines, 41, "p1,3"))),
-        ("a record with too many cells", with(&|lines| put(lines, 2, "p1,3,1,red,2,1,7,7,7"))),
-        ("an open quotation mark", with(&|lines| put(lines, 7, "\"p1,3,1,red,2,1"))),
+        ("a record of words", with(&|lines| lines[40] = "one,two,three,four,five,six".into())),
+        ("a record with too few cells", with(&|lines| lines[41] = "p1,3".into())),
+        ("a record with too many cells", with(&|lines| lines[2] = "p1,3,1,red,2,1,7,7,7".into())),
+        ("an open quotation mark", with(&|lines| lines[7] = "\"p1,3,1,red,2,1".into())),
         (
             "a long and huge record",
             with(&|lines| {
                 lines[11] = format!("p1,1e300,-1e300,{},1e308,1", "x".repeat(5000));
             }),
         ),
-        ("an empty record", with(&|lines| put(lines, 12, ",,,,,"))),
+        ("an empty record", with(&|lines| lines[12] = ",,,,,".into())),
         ("a copy of another record", with(&|lines| lines[30] = lines[31].clone())),
-        ("a public record", with(&|lines| put(lines, 50, &public[5]))),
+        ("a public record", with(&|lines| lines[50].clone_from(&public[5]))),
         ("all records in another order", with(&|lines| lines.reverse())),
     ]
 }
@@ -340,8 +336,14 @@ fn run_without_time(word: &str) -> Option<String> {
     if !(date.len() == 8 && digits(date) && time.len() == 6 && digits(time)) {
         return None;
     }
-    let is_random =
-        |part: &str| part.len() == 10 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let letters = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if let [process] = more
+        && process.len() == 4
+        && letters(process)
+    {
+        return Some("RUN-RANDOM".to_owned()); // a sweep
+    }
+    let is_random = |part: &str| part.len() == 10 && letters(part);
     let more = more.iter().map(|part| {
         if is_random(part) { format!("-RANDOM{}", &part[8..]) } else { format!("-{part}") }
     });
@@ -382,6 +384,24 @@ fn after_duration(text: &str, seconds: bool) -> Option<&str> {
         let after = after.strip_prefix(unit)?;
         (number && !after.starts_with(|it: char| it.is_alphanumeric())).then_some(after)
     })
+}
+
+#[test]
+fn times_and_random_letters_are_covered_and_nothing_beside_them() {
+    let digest = "5e".repeat(32);
+    for (said, seen) in [
+        ("20261125-140307-target_only-12ab34cd00", "RUN-target_only-RANDOM00"),
+        ("20261125-140307-target_only-12ab34cd00-149.json", "RUN-target_only-RANDOM00-149.json"),
+        ("sweeps/20261125-140307-12ab", "sweeps/RUN-RANDOM"),
+        ("on 2026-11-25, 2026-11-25 14:03:07 and 2026-11-25T14:03:07.5Z", "on TIME, TIME and TIME"),
+        ("2026-11-25 149 rows, 2026-11-25-149", "TIME 149 rows, TIME-149"),
+        ("acc-0123456789, alias-0123456789-149", "ACC, ACC-149"),
+        ("in 1.25 s of 149", "in DURATION of 149"),
+        (&*digest, &*digest),
+    ] {
+        let found = covered(Path::new("/nowhere"), said.as_bytes());
+        assert_eq!(String::from_utf8(found).unwrap(), seen);
+    }
 }
 
 /// The first difference between what is seen of two tables, if there is one.
