@@ -105,14 +105,16 @@ fn numbers(value: &Value) -> Vec<f64> {
 /// plan's seed, private ones by the user's secret.
 fn held_out(table: &Path) -> Vec<usize> {
     let table = csv::read(table).unwrap();
-    let generator = if table.origin.ends_with("there.csv") {
-        seeded(SEED.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    let split = if table.origin.ends_with("there.csv") {
+        let generator = seeded(SEED.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        Table::shuffled_split(table.rows(), HOLDOUT, generator)
     } else {
         let rows = InOrder { rows: table.view, order: table.order };
         let secret = Secret::new([program::SECRET; 32], Path::new("secret"));
-        secret.order_of(&rows).generator(RowChoice::HeldOut, SEED)
+        let generator = secret.order_of(&rows).generator(RowChoice::HeldOut, SEED);
+        Table::split_rows(table.rows(), HOLDOUT, generator)
     };
-    Table::split_rows(table.rows(), HOLDOUT, generator).unwrap().1
+    split.unwrap().1
 }
 
 /// Private features are kept in single precision.
