@@ -242,12 +242,10 @@ pub struct Step {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
-
     use super::*;
     use crate::adapt::example::{self, TARGET};
     use crate::adapt::smallest::OneStep;
-    use crate::data::{Dataset, Persons};
+    use crate::data::Dataset;
     use crate::numeric::Vector;
 
     fn prepared(public: &Dataset, shape: &crate::adapt::ProblemShape) -> Prepared {
@@ -279,25 +277,6 @@ mod tests {
         let labels = Vector::from_vec(private.target.unwrap());
         let wanted = &private.features * labels / 500.0;
         assert!((Vector::from_vec(model.weights) - wanted).norm() < 1e-12);
-    }
-
-    #[test]
-    fn a_method_that_does_not_add_up_persons_gets_the_noise_of_a_group() {
-        let (shape, public, mut private) = example::shifted(3, 40, 500, 1);
-        let alone = crate::adapt::ProblemShape { private_records: 900, ..shape.clone() };
-        let alone = prepared(&public, &alone).plan.releases[0].query.sensitivity;
-        // 300 persons with at most three records, most of them with fewer.
-        private = private.records(0, 400);
-        private.persons = Some(Arc::new(Persons::of_counts((0..300).map(|k| 1 + k % 3 % 2))));
-        let shape = crate::adapt::ProblemShape { private_records: 300, most_records: 3, ..shape };
-        let group = prepared(&public, &shape);
-        assert_eq!(group.plan.releases[0].query.sensitivity, 3.0 * alone);
-        assert!(group.plan.warnings[0].contains("3 times the noise"), "{:?}", group.plan.warnings);
-        let noise = group.plan.calibrate(TARGET).unwrap();
-        let mut run = group.start(Private::new(private.into()), &noise).unwrap();
-        let mut spender = Spender::rehearsal(&noise, 1);
-        run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(())).unwrap();
-        assert_eq!(spender.counts(), [1]);
     }
 
     #[test]
