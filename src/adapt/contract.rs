@@ -241,12 +241,12 @@ pub struct Step {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use super::*;
     use crate::adapt::example::{self, TARGET};
     use crate::adapt::smallest::OneStep;
     use crate::data::Dataset;
     use crate::numeric::Vector;
+    use std::collections::BTreeMap;
 
     fn prepared(public: &Dataset, shape: &crate::adapt::ProblemShape) -> Prepared {
         let method: &dyn Method = &OneStep;
