@@ -48,24 +48,26 @@ fn write_secret(path: &Path) {
     }
 }
 
-/// The secret of the configuration is always the same: which private rows a run holds out depends
-/// on it, and no test may fail by chance.
-fn configured() {
-    static DONE: OnceLock<()> = OnceLock::new();
-    DONE.get_or_init(|| {
-        let folder = home().join("config/halflight");
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("secret");
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        if text.trim() != format!("{SECRET:02x}").repeat(32) {
-            write_secret(&path);
-        }
-    });
+/// Gives a configuration to a command that starts the program. Its secret is always the same: which
+/// private rows a run holds out depends on it, and no test may fail by chance.
+pub fn configure(command: &mut Command, config: &Path) {
+    secret_in(config);
+    command.env("XDG_CONFIG_HOME", config);
+}
+
+/// Puts the tests' secret into a configuration that has none.
+pub fn secret_in(config: &Path) {
+    let path = config.join("halflight/secret");
+    if !path.exists() {
+        std::fs::create_dir_all(config.join("halflight")).unwrap();
+        write_secret(&path);
+    }
 }
 
 /// Keeps a command that starts the program away from the user's own files.
 pub fn apart(command: &mut Command) -> &mut Command {
-    configured();
+    static HOME: OnceLock<()> = OnceLock::new();
+    HOME.get_or_init(|| secret_in(&home().join("config")));
     command.env("XDG_CONFIG_HOME", home().join("config"));
     command.env("XDG_STATE_HOME", home().join("state"))
 }

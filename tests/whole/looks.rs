@@ -40,7 +40,8 @@ impl Place {
     fn halflight(&self, folder: &str, arguments: &[&str]) -> Output {
         let mut command = program::halflight();
         command.args(arguments).current_dir(self.path(folder));
-        command.env("XDG_CONFIG_HOME", self.path("config")).output().unwrap()
+        program::configure(&mut command, &self.path("config"));
+        command.output().unwrap()
     }
 
     fn succeeds(&self, folder: &str, arguments: &[&str]) -> Output {
@@ -65,6 +66,8 @@ impl Place {
         accounts.map(|account| account["unprotected"].as_array().unwrap().len()).sum()
     }
 }
+
+const NEW_ROW: &str = "x,z,y\n7.25,-3.5,11.0\n";
 
 const SESSION: &str = r#"(version: 1, datasets: [
   (name: "ours", role: private, source: file("../data/ours.csv"), label: "y"),
@@ -154,8 +157,11 @@ fn the_exact_score_of_single_rows_is_noted_with_the_model() {
     let scored = ["predict", &run, "one.csv", "--score", "-o", "out.csv", "--force"];
     place.succeeds("elsewhere", &scored);
     assert_eq!(place.looks("one"), 1);
-    // The user answers for rows that are said to be public, and predictions alone are no look.
-    place.succeeds("elsewhere", &[&scored[..], &["--public"]].concat());
+    // The user answers for rows that are said to be public, where no ledger knows them, and
+    // predictions alone are no look.
+    std::fs::write(place.path("elsewhere/new.csv"), NEW_ROW).unwrap();
+    let public = ["predict", &run, "new.csv", "--score", "--public", "-o", "out.csv", "--force"];
+    place.succeeds("elsewhere", &public);
     place.succeeds("elsewhere", &["predict", &run, "one.csv", "-o", "out.csv", "--force"]);
     assert_eq!(place.looks("one"), 1);
 }
