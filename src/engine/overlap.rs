@@ -100,8 +100,8 @@ pub(super) fn check(
     Ok(if watch.is_sealed() { Vec::new() } else { notes })
 }
 
-/// Refuses a public dataset that has many rows of the private one; a few are only a remark for the
-/// curator.
+/// Refuses a public dataset that has more rows of the private one than chance explains; fewer are
+/// only a remark for the curator.
 fn between(private: &Loaded, public: &Loaded, watch: Option<&Watch>) -> Result<Option<String>> {
     let record = private.record.as_ref().zip(private.secret.as_ref());
     let Some((record, secret)) = record else { return Ok(None) };
@@ -112,7 +112,7 @@ fn between(private: &Loaded, public: &Loaded, watch: Option<&Watch>) -> Result<O
     let overlap = record.sketch.as_ref().zip(rows).and_then(|(mine, theirs)| mine.overlap(theirs));
     let Some(overlap) = overlap else { return Ok(None) };
     let (name, ours) = (&public.definition.name, &private.definition.name);
-    if overlap.shared {
+    if overlap.copied {
         return Err(refusal(
             &format!("'{name}' is declared public and holds rows that are private in '{ours}'"),
             public,
@@ -170,7 +170,7 @@ fn with_accounts(
         };
         if let Some(known) = known.find(same) {
             let rows = known.rows.min(public.rows as u64);
-            return refused(&account.id, &Overlap { share: 1.0, rows, shared: true });
+            return refused(&account.id, &Overlap { share: 1.0, rows, shared: true, copied: true });
         }
     }
     let Some(rows) = public.sketch(secret) else { return Ok(notes) };

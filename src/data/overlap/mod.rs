@@ -99,6 +99,8 @@ pub struct Overlap {
     pub rows: u64,
     /// Whether it is too much for chance, so that the tables hold records of the same people.
     pub shared: bool,
+    /// Whether some rows are in both that chance does not explain, however few they are.
+    pub copied: bool,
 }
 
 impl Sketch {
@@ -135,6 +137,7 @@ impl Sketch {
             share,
             rows: ((share * smaller).round() as u64).max(1),
             shared,
+            copied: shared || wholes.iter().any(Meeting::is_copied),
         };
         let common: usize = agreeing.iter().map(|it| it.common).sum();
         if common >= EVIDENCE {
@@ -205,6 +208,12 @@ struct Meeting {
 }
 
 impl Meeting {
+    /// Whether whole rows agree more often than chance explains. Rows that are rarely equal within
+    /// either table are rarely equal between them.
+    fn is_copied(&self) -> bool {
+        self.chance <= RARE && self.common >= EVIDENCE && self.beyond_chance() > 0.0
+    }
+
     fn share(&self) -> f64 {
         self.common as f64 / self.of.max(1) as f64
     }
