@@ -494,8 +494,8 @@ impl Table {
         Ok(sides(held.into_iter(), count))
     }
 
-    /// A random split of the rows into those to train on and those to test on, in one pass: a
-    /// hundred million rows take about a second.
+    /// A random split of the rows into those to train on and those to test on, in one pass and
+    /// without a shuffled copy of their numbers.
     pub fn split_rows(
         rows: usize,
         holdout: f64,

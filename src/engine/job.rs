@@ -87,8 +87,9 @@ pub struct Summary {
 }
 
 impl Job {
-    /// The job of a run whose noise is known: everybody can compute its random choices among the
-    /// private rows, too, so it repeats itself anywhere.
+    /// The job of a run whose noise is known: everybody can compute who trains and who is held out.
+    /// A sample, the kept rows of persons and a hidden number were drawn when the rows were read, and
+    /// stay secret.
     pub(super) fn in_known_order(&self) -> Self {
         Self { datasets: in_known_order(&self.datasets), ..self.clone() }
     }

@@ -191,8 +191,9 @@ fn curator(
         )
         .cure("unseal it, or rank privately (--private EPSILON)"));
     }
-    let mut ledger = job.workspace.ledger()?;
-    let account = private.register(&mut ledger)?;
+    // Its account has the session's budget from the beginning, so no screen says that it has none.
+    let budget = job.session.budgets.get(&private.definition.name);
+    let OpenAccount { ledger, id: account, .. } = open_account(private, &job.workspace, budget)?;
     drop(ledger);
     look::note(private, &job.workspace, UNPROTECTED)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);

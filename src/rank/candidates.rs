@@ -81,7 +81,7 @@ impl RandomLabels {
     }
 
     /// The next numbers.
-    fn numbers(&mut self, count: usize) -> Vec<f64> {
+    pub(super) fn numbers(&mut self, count: usize) -> Vec<f64> {
         (0..count).map(|_| StandardNormal.sample(&mut self.generator)).collect()
     }
 }

@@ -206,6 +206,21 @@ mod tests {
         sums
     }
 
+    #[test]
+    fn private_records_get_labels_that_only_the_secret_tells() {
+        let mut lineup = lineup();
+        let labels = |repeat: usize, lineup: &mut Lineup, key: u8| {
+            let conditions = lineup.round(repeat).unwrap().conditions;
+            conditions.secret_labels(&SecretOrder::new([key; 32])).unwrap().numbers(20)
+        };
+        let one = labels(0, &mut lineup, 1);
+        assert_eq!(one, labels(0, &mut lineup, 1));
+        assert_ne!(one, labels(0, &mut lineup, 2));
+        assert_ne!(one, labels(1, &mut lineup, 1), "each repeat has its own");
+        let public = lineup.round(0).unwrap().conditions.labels().unwrap().numbers(20);
+        assert_ne!(one, public);
+    }
+
     /// max − min of the change of the scores.
     fn range(ours: &[f64], theirs: &[f64]) -> f64 {
         let changes: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a - b).collect();

@@ -131,7 +131,7 @@ impl Loaded {
         format!("{} {what}", self.rows)
     }
 
-    /// A private dataset whose random choices everybody can compute, for runs that protect nothing
+    /// A private dataset with a split that everybody can compute, for runs that protect nothing
     /// because their noise is known; `None` for a public one.
     pub fn in_known_order(&self) -> Option<Self> {
         let LoadedRecords::Private(records) = &self.records else { return None };

@@ -6,9 +6,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// Where the tests' programs keep what belongs to a user: nobody's own configuration is read
-/// or written.
+/// or written. Each test is another user: a look is noted in every ledger of a user that knows the
+/// rows, and other tests may use the same rows at the same time.
 pub fn home() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("home")
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("main").replace("::", "-");
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("home").join(test)
 }
 
 /// `halflight`, without arguments yet.
@@ -32,7 +35,8 @@ pub const SECRET: u8 = 0x5e;
 pub fn secret() -> PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {
-        let path = home().with_file_name(format!("secret-{}", std::process::id()));
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("secret-{}", std::process::id()));
         write_secret(&path);
         path
     })
@@ -66,8 +70,7 @@ pub fn secret_in(config: &Path) {
 
 /// Keeps a command that starts the program away from the user's own files.
 pub fn apart(command: &mut Command) -> &mut Command {
-    static HOME: OnceLock<()> = OnceLock::new();
-    HOME.get_or_init(|| secret_in(&home().join("config")));
+    secret_in(&home().join("config"));
     command.env("XDG_CONFIG_HOME", home().join("config"));
     command.env("XDG_STATE_HOME", home().join("state"))
 }
