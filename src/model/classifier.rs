@@ -363,7 +363,7 @@ mod tests {
     use super::*;
     use crate::model::convolution::{Convolution, Pool, Volume};
     use crate::model::layer::{Activation, Dense};
-    use crate::numeric::golden::{self, Golden};
+    use halflight_testing::{self as golden, Golden};
 
     /// Every number below an entry of the golden file, in its order.
     fn flat(golden: &Golden, path: &str) -> Vec<f64> {

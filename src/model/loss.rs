@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_hinge_loss_agrees_with_the_reference() {
-        use crate::numeric::{Vector, golden};
+        use crate::numeric::Vector;
+        use halflight_testing as golden;
         let golden = golden::adaptation();
         let (w, zeta) = (golden.vector("hinge.w"), golden.number("hinge.zeta"));
         let features = golden.records("pca.clipped_to_ball");

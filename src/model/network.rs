@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
     use crate::model::logistic;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     #[test]
     fn losses_and_the_weighted_gradient_agree_with_the_reference() {

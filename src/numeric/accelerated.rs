@@ -95,7 +95,7 @@ pub fn simplex_gap(gradient: &Vector, q: &Vector) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::Matrix;
+    use crate::Matrix;
 
     #[test]
     fn both_steps_end_at_the_minimum_of_a_quadratic() {

@@ -196,10 +196,10 @@ impl fmt::Debug for Doubles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::columns::{largest_square, length_of, mean_of, sum_of_squares};
-    use crate::numeric::least_squares::NormalEquations;
-    use crate::numeric::principal::Principal;
-    use crate::numeric::symmetric::{outer_sum, quadratic_forms};
+    use crate::columns::{largest_square, length_of, mean_of, sum_of_squares};
+    use crate::least_squares::NormalEquations;
+    use crate::principal::Principal;
+    use crate::symmetric::{outer_sum, quadratic_forms};
 
     /// The same examples in memory and on the disk, where they were written in two pieces.
     fn both(dimension: usize, count: usize) -> [Doubles; 2] {

@@ -116,7 +116,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     #[test]
     fn second_stage_solutions_agree_with_the_reference() {

@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::accelerated::Accelerated;
+    use crate::accelerated::Accelerated;
 
     proptest! {
         #[test]

@@ -85,7 +85,7 @@ fn columns_of_inverse(lower: &Matrix, first: usize) -> Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::symmetric::eigen;
+    use crate::symmetric::eigen;
 
     /// A matrix whose eigenvalues reach from `ridge` to about the number of rows.
     fn matrix(dimension: usize, ridge: f64) -> Matrix {

@@ -102,7 +102,7 @@ impl Principal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     #[test]
     fn directions_energies_and_what_they_explain_agree_with_the_reference() {

@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     #[test]
     fn both_steps_agree_with_the_reference() {

@@ -137,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     fn matrices(rows: usize, columns: usize) -> impl Strategy<Value = Matrix> {
         proptest::collection::vec(-2.0..2.0_f64, rows * columns)

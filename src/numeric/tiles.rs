@@ -182,8 +182,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::Matrix;
-    use crate::numeric::product::{plain, transposed};
+    use crate::Matrix;
+    use crate::product::{plain, transposed};
 
     fn whole_numbers(rows: usize, columns: usize, salt: usize) -> Matrix {
         Matrix::from_fn(rows, columns, |i, j| ((i * 7 + j * 13 + salt) % 11) as f64 - 5.0)

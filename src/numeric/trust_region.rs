@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     #[test]
     fn the_hard_case_reaches_the_closed_form_of_the_reference() {

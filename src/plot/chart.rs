@@ -526,7 +526,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plot::svg::elements;
+    use halflight_testing::elements;
 
     fn line(name: &str, points: &[(f64, f64, f64)]) -> ChartSeries {
         let points =

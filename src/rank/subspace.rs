@@ -250,7 +250,7 @@ mod tests {
     use crate::model::gradients::Contribution;
     use crate::model::{Activation, Architecture, Classifier, ExampleLabels};
     use crate::numeric::angles::principal_angles;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     /// Gradients that are given outright.
     fn gradients(columns: Matrix) -> Gradients {

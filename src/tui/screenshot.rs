@@ -504,7 +504,7 @@ mod tests {
     use ratatui::text::Line;
 
     use super::*;
-    use crate::plot::svg::elements;
+    use halflight_testing::elements;
 
     fn picture(lines: Vec<Line<'_>>) -> String {
         svg(&Buffer::with_lines(lines), "halflight", &TerminalColours::dark())

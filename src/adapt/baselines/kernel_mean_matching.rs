@@ -120,7 +120,7 @@ impl KernelMeans {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::golden::Golden;
+    use halflight_testing::Golden;
 
     #[test]
     fn weights_and_objective_agree_with_the_peer() {

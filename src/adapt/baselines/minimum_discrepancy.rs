@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::adapt::example;
     use crate::adapt::unlabelled::moment::bounded_moment;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     #[test]
     fn the_minimum_of_the_reference_is_found_and_bracketed() {

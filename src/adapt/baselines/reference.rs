@@ -172,7 +172,8 @@ fn undetermined<F>(data: &Dataset<F>) -> Error {
 mod tests {
     use super::*;
     use crate::adapt::example;
-    use crate::numeric::{Matrix, golden};
+    use crate::numeric::Matrix;
+    use halflight_testing as golden;
 
     #[test]
     fn the_public_ridge_solution_agrees_with_the_reference() {

@@ -643,10 +643,10 @@ mod tests {
     use crate::adapt::{Value, example};
     use crate::data::Dataset;
     use crate::model::gradients::Contribution;
-    use crate::numeric::golden;
     use crate::privacy::ClippedSum;
     use crate::privacy::accountant::QueryKind;
     use crate::rehearsal::{RehearsalNoise, Trial};
+    use halflight_testing as golden;
 
     fn of_rows(rows: &Matrix) -> Gradients {
         let columns = rows.transpose();

@@ -223,8 +223,8 @@ mod tests {
     use super::*;
     use crate::adapt::{Value, example};
     use crate::data::Dataset;
-    use crate::numeric::golden;
     use crate::rehearsal::{RehearsalNoise, Trial};
+    use halflight_testing as golden;
 
     fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
         pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()

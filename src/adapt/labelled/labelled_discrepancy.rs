@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
     use crate::adapt::example;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     fn risk(golden: &golden::Golden, case: &str, part: &str) -> Risk {
         let x = golden.records(&format!("{case}.X{part}"));

@@ -303,9 +303,9 @@ mod tests {
     use crate::adapt::labelled::profiled::{SidePart, profiled};
     use crate::adapt::spec::Value;
     use crate::data::{Bounds, Dataset};
-    use crate::numeric::golden;
     use crate::privacy::Adjacency;
     use crate::privacy::accountant::QueryKind;
+    use halflight_testing as golden;
 
     fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
         pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()

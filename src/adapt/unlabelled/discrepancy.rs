@@ -176,8 +176,8 @@ mod tests {
     use crate::adapt::example;
     use crate::adapt::unlabelled::moment::{bounded_moment, difference};
     use crate::numeric::accelerated::simplex_gap;
-    use crate::numeric::golden;
     use crate::numeric::symmetric::spectral_norm;
+    use halflight_testing as golden;
 
     #[test]
     fn value_slope_gradient_gap_and_lower_bound_agree_with_the_reference() {

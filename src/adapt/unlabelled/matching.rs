@@ -93,8 +93,8 @@ mod tests {
     use crate::adapt::unlabelled::moment::bounded_moment;
     use crate::adapt::{effective_sample, example};
     use crate::numeric::accelerated::{Accelerated, simplex_gap};
-    use crate::numeric::golden;
     use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
+    use halflight_testing as golden;
 
     fn unlabelled(features: Matrix) -> Arc<PublicData> {
         example::labelled(features, Vec::new()).into()

@@ -72,8 +72,8 @@ mod tests {
 
     use super::*;
     use crate::adapt::example;
-    use crate::numeric::golden;
     use crate::numeric::symmetric::{pack, unpack};
+    use halflight_testing as golden;
 
     #[test]
     fn absurdly_long_records_stay_within_the_bound() {

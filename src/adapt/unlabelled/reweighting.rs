@@ -420,7 +420,7 @@ pub(super) fn no_model() -> Error {
 mod tests {
     use super::*;
     use crate::adapt::example;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     fn golden_problem(objective: Objective) -> (Reweighting, Reweighted, Matrix) {
         let golden = golden::discrepancy();

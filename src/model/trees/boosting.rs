@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_tree_of_several_outputs_agrees_with_the_reference() {
-        let golden = crate::numeric::golden::correction();
+        let golden = halflight_testing::correction();
         let features = golden.records("tree.X");
         let groups = golden.vector("tree.group");
         let residuals = golden.vector("tree.logo_residual");

@@ -4,7 +4,7 @@
 //! a small triangular matrix. So most of the work is in products of large matrices.
 
 use super::Matrix;
-use crate::numeric::product::{Strided, for_columns, multiply, parts_of_columns};
+use crate::product::{Strided, for_columns, multiply, parts_of_columns};
 
 /// Reflections that are applied together.
 const RUN: usize = 64;

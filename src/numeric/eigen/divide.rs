@@ -23,7 +23,7 @@ use super::rotate::rotated;
 use super::secular::root;
 use super::sweep::Tridiagonal;
 use super::{BLOCK, Matrix, PATIENCE, fused, parallel};
-use crate::numeric::product::{self, Strided};
+use crate::product::{self, Strided};
 
 /// About how many multiplications take as long as a term of the secular equation for one root.
 const COST: usize = 16;

@@ -5,7 +5,7 @@
 use pulp::Simd;
 
 use super::{GroupPass, Kept, Pass, Slopes, add};
-use crate::numeric::projection::shrink_factor;
+use crate::projection::shrink_factor;
 
 /// The number of examples whose slopes are computed and which are added together.
 const TOGETHER: usize = 4;

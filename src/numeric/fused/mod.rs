@@ -302,8 +302,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::Matrix;
-    use crate::numeric::columns::Singles;
+    use crate::Matrix;
+    use crate::columns::Singles;
 
     /// Groups of many sizes, one of them without examples, and what they add up to one by one.
     fn slowly(features: &Matrix, w: &Vector, longest: f64) -> (Vec<Range<usize>>, Vector) {

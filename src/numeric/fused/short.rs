@@ -8,7 +8,7 @@
 use pulp::Simd;
 
 use super::{GroupPass, MOST_LANES, Pass, Slopes, add};
-use crate::numeric::projection::shrink_factor;
+use crate::projection::shrink_factor;
 
 /// Examples of a block: with more of them the processor does not prefetch the next ones while it
 /// adds.

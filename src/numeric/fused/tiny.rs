@@ -2,7 +2,7 @@
 //! compiler turns into whole registers of examples.
 
 use super::{GroupPass, Pass, Slopes};
-use crate::numeric::projection::shrink_factor;
+use crate::projection::shrink_factor;
 
 /// Examples of a block.
 const BLOCK: usize = 64;

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{Adjacency, Composition, Event, Noise, QueryKind, rdp};
-use crate::numeric::golden::Golden;
+use halflight_testing::Golden;
 
 pub struct ReferenceCase {
     pub id: String,

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::plot::svg::elements;
+use halflight_testing::elements;
 use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
 use crate::privacy::ledger::AccountId;
 use crate::privacy::ledger::{RunId, RunOutcome};

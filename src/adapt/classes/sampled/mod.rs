@@ -538,7 +538,8 @@ mod tests {
     use crate::adapt::example;
     use crate::data::Classes;
     use crate::model::Architecture;
-    use crate::numeric::{golden, parallel};
+    use crate::numeric::parallel;
+    use halflight_testing as golden;
 
     const EVERYTHING: SampledObjective = SampledObjective {
         loss: SampledLoss::CrossEntropy,

@@ -314,7 +314,8 @@ mod tests {
 
     use super::*;
     use crate::adapt::example::{generator, normals};
-    use crate::numeric::{Vector, golden};
+    use crate::numeric::Vector;
+    use halflight_testing as golden;
 
     const BOTH: [Adjacency; 2] = [Adjacency::ReplaceOne, Adjacency::ZeroOut];
     const ANSWERS: [ScoreMeaning; 3] =

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use crate::adapt::Series;
     use crate::adapt::example::{generator, normals};
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     fn tiers(counts: &[usize]) -> Vec<Tier> {
         let mut first = 0;

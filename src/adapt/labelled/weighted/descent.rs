@@ -326,8 +326,8 @@ mod tests {
     use crate::adapt::labelled::weighted::objective::Caps;
     use crate::data::Bounds;
     use crate::numeric::Matrix;
-    use crate::numeric::golden::{self, Golden};
     use crate::privacy::accountant::QueryKind;
+    use halflight_testing::{self as golden, Golden};
 
     /// The five records of the reference at its w and the u of `case`.
     fn reference(

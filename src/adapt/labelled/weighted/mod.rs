@@ -123,7 +123,7 @@ pub(super) fn printed_multiplier(target: Target, steps: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     #[test]
     fn printed_noise_agrees_with_the_reference() {

@@ -196,7 +196,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::golden;
+    use halflight_testing as golden;
 
     fn reference(u: &str) -> Weights {
         let golden = golden::adaptation();

@@ -155,6 +155,6 @@ pub(crate) fn planted(fault: Fault) -> bool {
 #[cfg(not(feature = "planted-faults"))]
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(crate) const fn planted(_: Fault) -> bool {
+pub const fn planted(_: Fault) -> bool {
     false
 }

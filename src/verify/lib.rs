@@ -16,6 +16,9 @@
 //! transform of masses, none of their structs. Both share only the list of mechanisms in the file
 //! and the mathematics. `assets/verify.py` is a third opinion, in 220 lines of Python.
 
+use halflight_base::error;
+use halflight_numeric as numeric;
+
 pub mod account;
 pub mod beside;
 pub mod certificate;

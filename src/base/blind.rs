@@ -9,13 +9,13 @@
 
 /// Whether mechanisms are blind.
 #[cfg(debug_assertions)]
-pub(crate) fn is_blind() -> bool {
+pub fn is_blind() -> bool {
     static BLIND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *BLIND.get_or_init(|| std::env::var_os("HALFLIGHT_BLIND").is_some())
 }
 
 /// Never in a release build.
 #[cfg(not(debug_assertions))]
-pub(crate) const fn is_blind() -> bool {
+pub const fn is_blind() -> bool {
     false
 }

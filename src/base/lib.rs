@@ -1,0 +1,20 @@
+//! What every crate of the workbench uses: errors with a cure, files that are complete or absent, and
+//! what the machine offers.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`error`] | the one error type: what is wrong, where, and what to do |
+//! | [`files`] | files that are complete or absent, and who may read them |
+//! | [`memory`] | how much memory a table may take |
+//! | [`clock`] | the time |
+//! | [`signals`] | signals that ask the program to end |
+//! | [`faults`] | faults that tests plant to see whether they are found |
+//! | [`blind`] | mechanisms without their private input, for tests of neighbours |
+
+pub mod blind;
+pub mod clock;
+pub mod error;
+pub mod faults;
+pub mod files;
+pub mod memory;
+pub mod signals;
