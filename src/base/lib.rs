@@ -18,3 +18,5 @@ pub mod faults;
 pub mod files;
 pub mod memory;
 pub mod signals;
+
+pub use error::{Error, Result};

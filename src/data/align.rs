@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::{Values, Vectors};
+    use crate::{Values, Vectors};
 
     fn table(origin: &str, columns: &[(&str, char)]) -> Table {
         let column = |kind: char| match kind {

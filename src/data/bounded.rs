@@ -47,7 +47,7 @@ impl Bounded {
     }
 
     /// The same records, grouped by person.
-    pub(crate) fn by_person(mut self, persons: Option<Arc<Persons>>) -> Self {
+    pub fn by_person(mut self, persons: Option<Arc<Persons>>) -> Self {
         Arc::make_mut(&mut self.0).persons = persons;
         self
     }
@@ -133,7 +133,7 @@ impl std::ops::Deref for Bounded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Classes;
+    use crate::Classes;
     use crate::numeric::Matrix;
 
     fn data(features: &[f64], target: Vec<f64>) -> Dataset {

@@ -69,8 +69,8 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::vectors::{Values, Vectors};
-    use crate::data::{Role, Source};
+    use crate::vectors::{Values, Vectors};
+    use crate::{Role, Source};
 
     fn table() -> Table {
         let vectors = Vectors::new(3, Values::F32(vec![1.0, 2.0, 0.0, 3.0, 4.0, 1.0])).unwrap();

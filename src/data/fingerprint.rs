@@ -13,7 +13,7 @@ use super::column::{Cell, CellWindow, Column};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 
-pub(crate) const PREFIX: &str = "sha256-sum:";
+pub const PREFIX: &str = "sha256-sum:";
 
 /// Sum modulo 2²⁵⁶ of the SHA-256 of every row (its cells under their column
 /// names, columns sorted), plus the number of rows.

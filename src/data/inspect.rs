@@ -560,8 +560,8 @@ pub fn remarks_on_columns(definition: &DatasetDefinition) -> BTreeMap<&str, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::read::csv;
-    use crate::data::vectors::Values;
+    use crate::read::csv;
+    use crate::vectors::Values;
 
     const SHOPS: &str = "id,name,size,closed,income,rate,code\n\
         1,anna,2,no,low,?,a1\n2,bert,2,no,high,?,7\n3,cleo,4,no,high,0.5,7\n3,cleo,4,no,high,0.5,7\n";

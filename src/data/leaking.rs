@@ -132,7 +132,7 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::data::{Role, Source, csv};
+    use crate::{Role, Source, csv};
 
     /// Patients with an age, a grade from 0 to 4, a number of their own, and values derived from
     /// these.
@@ -160,7 +160,7 @@ mod tests {
         definition.task = task;
         definition.label = Some(label.into());
         let left_out = left_out.iter().map(|name| (*name).to_owned()).collect();
-        definition.columns = crate::data::Columns::Except(left_out);
+        definition.columns = crate::Columns::Except(left_out);
         of_label(&patients(), &definition, label).unwrap().join("; ")
     }
 

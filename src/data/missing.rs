@@ -28,7 +28,7 @@ use super::table::Table;
 use crate::error::Result;
 
 /// Whether a cell has no value; for a vector, whether any of its numbers has none.
-pub(crate) fn lacks_value(cell: &Cell<'_>) -> bool {
+pub fn lacks_value(cell: &Cell<'_>) -> bool {
     match cell {
         Cell::Number(_) => false,
         Cell::Text(text) => is_missing(text),
@@ -71,8 +71,8 @@ pub fn complete_rows(table: &Table, definition: &DatasetDefinition) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::read::csv;
-    use crate::data::{Columns, Role, Source};
+    use crate::read::csv;
+    use crate::{Columns, Role, Source};
 
     fn people() -> Table {
         let text = "age,smokes,note,y\n30,no,,1\n?,yes,,2\n50,none,,3\n60,NA,,4\n70,yes,,\n";

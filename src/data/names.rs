@@ -20,7 +20,7 @@ pub fn shortened(name: &str) -> std::borrow::Cow<'_, str> {
 
 /// A hint about what `wanted` may have meant: the nearest of the `known` names, or otherwise all of
 /// them. `kind` is the word for them, such as "columns".
-pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
+pub fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
     let near = nearest(wanted, known);
     if near.is_empty() || (kind == COLUMNS && seem_a_record(known)) {
         list(kind, known)
@@ -31,7 +31,7 @@ pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
 
 /// The same for the program's own names and those of a session: otherwise, all of them are listed
 /// after `introduction`.
-pub(crate) fn hint_or_all<S: AsRef<str>>(wanted: &str, known: &[S], introduction: &str) -> String {
+pub fn hint_or_all<S: AsRef<str>>(wanted: &str, known: &[S], introduction: &str) -> String {
     let near = nearest(wanted, known);
     if near.is_empty() {
         let all: Vec<_> = known.iter().map(AsRef::as_ref).collect();
@@ -88,7 +88,7 @@ pub(super) fn some<S: AsRef<str>>(names: &[S]) -> String {
 }
 
 /// At most three names that a typing error may have turned into `wanted`, best first.
-pub(crate) fn nearest<'a, S: AsRef<str>>(wanted: &str, known: &'a [S]) -> Vec<&'a str> {
+pub fn nearest<'a, S: AsRef<str>>(wanted: &str, known: &'a [S]) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
     let tolerated = (wanted.chars().count() / 3).max(1);
     let mut near: Vec<_> = known
@@ -108,7 +108,7 @@ pub fn is_pattern(name: &str) -> bool {
 }
 
 /// Whether `name` matches `pattern`.
-pub(in crate::data) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut read) = (0, 0);

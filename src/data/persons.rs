@@ -220,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::Column;
+    use crate::Column;
     use crate::numeric::Matrix;
 
     fn table(who: &[&str], x: &[f64]) -> Table {

@@ -78,7 +78,7 @@ impl PublicRecords {
     }
 
     /// The result of `work` on the records and `setting`, which is computed once. `what` names it.
-    pub(crate) fn once<T: Any + Send + Sync + Clone>(
+    pub fn once<T: Any + Send + Sync + Clone>(
         &self,
         what: &'static str,
         setting: f64,
@@ -132,7 +132,7 @@ impl std::fmt::Debug for PublicRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::synthetic::{self, SyntheticPart};
+    use crate::synthetic::{self, SyntheticPart};
     use crate::error::Error;
 
     #[test]

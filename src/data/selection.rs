@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::{Column, Role, Source};
+    use crate::{Column, Role, Source};
 
     fn features(columns: Columns) -> Result<Vec<String>> {
         let names = ["id", "px1", "px2", "px10", "a*b", "y"].map(str::to_owned);

@@ -190,7 +190,7 @@ impl Table {
     }
 
     /// Where its numbers are, if some are on the disk.
-    pub(crate) fn space(&self) -> Option<&Scratch> {
+    pub fn space(&self) -> Option<&Scratch> {
         self.columns.iter().find_map(|column| column.space().map(Arc::as_ref))
     }
 
@@ -277,7 +277,7 @@ impl Table {
 
     /// The same for temporary use: without its own fingerprint, which takes longer than all the
     /// rest.
-    pub(crate) fn excerpt(&self, rows: &[usize]) -> Result<Self> {
+    pub fn excerpt(&self, rows: &[usize]) -> Result<Self> {
         let columns = self.columns.iter().map(|column| column.select(rows));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let file_of_row = match self.file_of_row.as_slice() {
@@ -310,7 +310,7 @@ impl Table {
     }
 
     /// The same rows, which belong to these persons.
-    pub(crate) fn of_persons(self, persons: Persons) -> Self {
+    pub fn of_persons(self, persons: Persons) -> Self {
         Self { persons: Some(persons), ..self }
     }
 
@@ -653,7 +653,7 @@ pub fn seeded(seed: u64) -> ChaCha20Rng {
 
 /// Fisher–Yates with our own bounded draw, because `rand` does not promise that
 /// its own stays the same from version to version.
-pub(crate) fn shuffled(length: usize, generator: &mut ChaCha20Rng) -> Vec<usize> {
+pub fn shuffled(length: usize, generator: &mut ChaCha20Rng) -> Vec<usize> {
     let mut order: Vec<usize> = (0..length).collect();
     for last in (1..length).rev() {
         order.swap(last, below(last as u64 + 1, generator) as usize);
@@ -677,7 +677,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::vectors::{Values, Vectors};
+    use crate::vectors::{Values, Vectors};
 
     fn numbers(cells: &[f64]) -> Column {
         Column::Numbers(cells.to_vec().into())

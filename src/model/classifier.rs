@@ -226,7 +226,7 @@ impl Classifier {
     }
 
     /// The multiplications for the scores of an example.
-    pub(crate) fn multiplications(&self) -> usize {
+    pub fn multiplications(&self) -> usize {
         let work = self.architecture.layers().iter().map(|layer| match layer {
             Layer::Convolution(convolution) => {
                 let output = convolution.output();
@@ -361,8 +361,8 @@ mod tests {
     use rand::rngs::ChaCha20Rng;
 
     use super::*;
-    use crate::model::convolution::{Convolution, Pool, Volume};
-    use crate::model::layer::{Activation, Dense};
+    use crate::convolution::{Convolution, Pool, Volume};
+    use crate::layer::{Activation, Dense};
     use halflight_testing::{self as golden, Golden};
 
     /// Every number below an entry of the golden file, in its order.

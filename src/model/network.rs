@@ -87,7 +87,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::model::logistic;
+    use crate::logistic;
     use halflight_testing as golden;
 
     #[test]

@@ -174,7 +174,7 @@ mod tests {
     fn other_models_are_left_to_others() {
         for architecture in [
             Architecture::linear(3, FEW + 1),
-            Architecture::perceptron(3, 4, 2, crate::model::Activation::Tanh),
+            Architecture::perceptron(3, 4, 2, crate::Activation::Tanh),
         ] {
             let architecture = architecture.unwrap();
             let parameters = vec![0.0; architecture.parameters()];

@@ -285,10 +285,10 @@ fn get_block(
 mod tests {
     use super::super::shape::slots;
     use super::*;
-    use crate::model::trees::{Binned, Boosting, ForestLoss, Growth};
+    use crate::trees::{Binned, Boosting, ForestLoss, Growth};
 
     /// A shape with a block of every kind.
-    pub(in crate::model) fn example(answer: ScoreMeaning) -> Shape {
+    pub(crate) fn example(answer: ScoreMeaning) -> Shape {
         let features = Matrix::from_fn(3, 90, |row, at| ((at * (7 + 4 * row)) % 23) as f64 / 23.0);
         let outputs = answer.outputs();
         let labels: Vec<f64> = features.column_iter().map(|x| f64::from(x[0] > x[1])).collect();

@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::logistic;
+    use crate::logistic;
     use crate::numeric::parallel;
 
     fn features(numbers: &[f64]) -> Matrix {

@@ -202,7 +202,7 @@ fn back<const SIDE: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::convolution::Volume;
+    use crate::convolution::Volume;
 
     /// Whole numbers, so every order of summation is exact.
     fn numbers(count: usize, salt: usize) -> Vec<f64> {

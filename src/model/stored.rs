@@ -45,7 +45,7 @@ impl TryFrom<StoredModel> for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::LinearModel;
+    use crate::LinearModel;
     use crate::numeric::Matrix;
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::data::column::{Cell, Column, finite};
-use crate::data::missing::lacks_value;
-use crate::data::names;
-use crate::data::table::Table;
+use crate::column::{Cell, Column, finite};
+use crate::missing::lacks_value;
+use crate::names;
+use crate::table::Table;
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, PartialEq)]

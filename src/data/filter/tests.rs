@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::csv;
+use crate::csv;
 
 const PEOPLE: &str = "sex,age,blood group,height,2nd\n\
     F,30,A,1.6,1\nM,41,B,NA,2\nF,29,0,1.7,3\nM,30,'x,1.8,4\n";
@@ -176,7 +176,7 @@ fn the_selected_rows_have_a_fingerprint_of_their_own_tied_to_the_file() {
 
 #[test]
 fn bikeshare_splits_into_winter_and_the_rest() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/bikeshare/bikeshare.csv");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/bikeshare/bikeshare.csv");
     let table = csv::read(path.as_ref()).ok().unwrap();
     let rows = |filter| Filter::parse(filter).unwrap().apply(&table).ok().unwrap().rows();
     assert_eq!(rows("season == 1"), 2068);

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{CLASSES, HALVES};
-use crate::data::column::{Cell, is_missing};
+use crate::column::{Cell, is_missing};
 
 /// The number of groups into which columns are divided by their names. A class has a column if it
 /// has its group.

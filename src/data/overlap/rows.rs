@@ -2,10 +2,10 @@
 
 use super::key::{DigestKey, GROUPS, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};
-use crate::data::column::{CellWindow, Column};
-use crate::data::numbers::Numbers;
-use crate::data::table::Table;
-use crate::data::vectors::Vectors;
+use crate::column::{CellWindow, Column};
+use crate::numbers::Numbers;
+use crate::table::Table;
+use crate::vectors::Vectors;
 use crate::numeric::parallel;
 
 /// The number of rows that are hashed together.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::{Column, Table, Values, Vectors};
+use crate::{Column, Table, Values, Vectors};
 
 fn key() -> DigestKey {
     DigestKey::new([5; 32])
@@ -247,10 +247,10 @@ fn no_key_takes_a_flag_or_an_age_in_years_for_the_same_people() {
 /// halves without a copied row are not suspected.
 #[test]
 fn a_few_copied_rows_are_more_than_chance_explains() {
-    use crate::data::table::{seeded, shuffled};
+    use crate::table::{seeded, shuffled};
     for name in ["bikeshare/bikeshare.csv", "german_credit/german_credit_codes.csv"] {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(name);
-        let whole = crate::data::read::read_plainly(&path).unwrap();
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets").join(name);
+        let whole = crate::read::read_plainly(&path).unwrap();
         let mut found = 0;
         for seed in 0..20 {
             let order = shuffled(whole.rows(), &mut seeded(seed));

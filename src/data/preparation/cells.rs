@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::data::column::{Column, finite, is_missing};
-use crate::data::table::Table;
-use crate::data::vectors::Vectors;
+use crate::column::{Column, finite, is_missing};
+use crate::table::Table;
+use crate::vectors::Vectors;
 use crate::error::{Error, Result};
 
 /// Whether values may be missing.

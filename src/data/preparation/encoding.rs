@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::cells::{Gaps, numbers, vectors};
 use super::scale::Standardisation;
-use crate::data::column::{Cell, Column};
-use crate::data::declared::declared_values;
-use crate::data::definition::DatasetDefinition;
-use crate::data::table::Table;
-use crate::data::vectors::Vectors;
+use crate::column::{Cell, Column};
+use crate::declared::declared_values;
+use crate::definition::DatasetDefinition;
+use crate::table::Table;
+use crate::vectors::Vectors;
 use crate::error::{Error, Result};
 
 /// An undeclared text column with more values than this is considered an error: names, dates,
 /// identifiers.
-pub(in crate::data) const MOST_VALUES: usize = 200;
+pub(crate) const MOST_VALUES: usize = 200;
 
 /// How one column becomes features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,12 +12,12 @@ use super::cells::{Gaps, numbers};
 use super::encoding::{MOST_VALUES, vocabulary};
 use super::scale::Standardisation;
 use super::settings::LabelRange;
-use crate::data::column::Cell;
-use crate::data::declared::{class_of, declared_classes};
-use crate::data::definition::{DatasetDefinition, UnknownLabels};
-use crate::data::missing::lacks_value;
-use crate::data::table::Table;
-use crate::data::{Classes, Task, names};
+use crate::column::Cell;
+use crate::declared::{class_of, declared_classes};
+use crate::definition::{DatasetDefinition, UnknownLabels};
+use crate::missing::lacks_value;
+use crate::table::Table;
+use crate::{Classes, Task, names};
 use crate::error::{Error, Result};
 
 /// A label this many public standard deviations from the public mean becomes ±1.

@@ -49,7 +49,7 @@ use labels::{LabelColumn, RawLabels};
 use public_score::{CodedScores, PublicScore};
 use scale::Standardisation;
 
-pub(in crate::data) use encoding::MOST_VALUES;
+pub(crate) use encoding::MOST_VALUES;
 pub use labels::{class_names, classes_of};
 pub use public_score::{ScoreColumn, ScoreSource};
 pub use raw::TrueLabels;

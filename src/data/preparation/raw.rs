@@ -6,12 +6,12 @@
 use super::encoding::Encoding;
 use super::labels::RawLabels;
 use super::{Coded, Preparation};
-use crate::data::align::Compatibility;
-use crate::data::column::Column;
-use crate::data::definition::Missing;
-use crate::data::table::Table;
-use crate::data::texts::Texts;
-use crate::data::vectors::{Values, Vectors};
+use crate::align::Compatibility;
+use crate::column::Column;
+use crate::definition::Missing;
+use crate::table::Table;
+use crate::texts::Texts;
+use crate::vectors::{Values, Vectors};
 use crate::error::Result;
 use crate::numeric::Matrix;
 
@@ -124,9 +124,9 @@ impl Preparation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::definition::{DatasetDefinition, Role, Source};
-    use crate::data::preparation::PreparationSettings;
-    use crate::data::read::csv;
+    use crate::definition::{DatasetDefinition, Role, Source};
+    use crate::preparation::PreparationSettings;
+    use crate::read::csv;
 
     fn table(text: &str) -> Table {
         csv::read_bytes("new.csv", text.as_bytes()).ok().unwrap()

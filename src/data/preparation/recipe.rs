@@ -7,7 +7,7 @@ use super::labels::LabelColumn;
 use super::public_score::PublicScore;
 use super::scale::Standardisation;
 use super::{LARGEST, Preparation, SLACK};
-use crate::data::definition::Missing;
+use crate::definition::Missing;
 use crate::error::Result;
 use crate::model::Model;
 

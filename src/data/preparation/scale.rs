@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Vectors;
+use crate::Vectors;
 
 /// x ↦ (x − centre) / width, and `fill` for an x that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl Standardisation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Values;
+    use crate::Values;
 
     #[test]
     fn numbers_of_vectors_are_standardised_like_columns() {

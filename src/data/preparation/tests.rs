@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::read::csv;
-use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels, Values, Vectors};
+use crate::read::csv;
+use crate::{Column, Columns, Missing, Role, Source, UnknownLabels, Values, Vectors};
 
 fn definition(label: &str) -> DatasetDefinition {
     let source = Source::File("public.csv".into());
@@ -297,9 +297,9 @@ fn a_damaged_preparation_is_refused() {
 
 #[test]
 fn bikeshare_is_prepared_with_the_constants_of_the_public_part() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/bikeshare/bikeshare.csv");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/bikeshare/bikeshare.csv");
     let whole = csv::read(path.as_ref()).ok().unwrap();
-    let part = |filter| crate::data::filter::Filter::parse(filter).unwrap().apply(&whole);
+    let part = |filter| crate::filter::Filter::parse(filter).unwrap().apply(&whole);
     let public = part("season != 1").ok().unwrap();
     let private = part("season == 1").ok().unwrap();
     let mut definition = definition("bikers");

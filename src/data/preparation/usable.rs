@@ -5,7 +5,7 @@
 //! unusable if
 //!
 //! * a number is needed and the cell holds something else, or a value is missing and the policy
-//!   does not fill it (see [`crate::data::missing`]);
+//!   does not fill it (see [`crate::missing`]);
 //! * every feature is missing, whatever the policy, as in a row that its reader could not read;
 //! * a label is needed, and it is missing, not a number, or not of a known class.
 //!
@@ -13,10 +13,10 @@
 
 use super::Preparation;
 use super::encoding::Encoding;
-use crate::data::Missing;
-use crate::data::column::{Cell, Column, finite, is_missing};
-use crate::data::missing::lacks_value;
-use crate::data::table::Table;
+use crate::Missing;
+use crate::column::{Cell, Column, finite, is_missing};
+use crate::missing::lacks_value;
+use crate::table::Table;
 use crate::error::Result;
 
 /// The kind of cell in one column of a record.

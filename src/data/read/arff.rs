@@ -2,9 +2,9 @@
 
 use super::input::Input;
 use super::records::{FileRecord, FileRecords};
-use crate::data::column::{Column, finite};
-use crate::data::table::Table;
-use crate::data::texts::Texts;
+use crate::column::{Column, finite};
+use crate::table::Table;
+use crate::texts::Texts;
 use crate::error::{Error, Result};
 
 /// Cells after which room is made for more.

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use half::{bf16, f16};
 
 use super::input::Input;
-use crate::data::column::Column;
-use crate::data::names;
-use crate::data::numbers::Numbers;
-use crate::data::table::Table;
-use crate::data::texts::Texts;
-use crate::data::vectors::{Values, Vectors};
+use crate::column::Column;
+use crate::names;
+use crate::numbers::Numbers;
+use crate::table::Table;
+use crate::texts::Texts;
+use crate::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 use crate::files::scratch::Scratch;
 

@@ -5,9 +5,9 @@ use std::io::Read;
 
 use super::array;
 use super::input::Input;
-use crate::data::column::Column;
-use crate::data::table::Table;
-use crate::data::vectors::Vectors;
+use crate::column::Column;
+use crate::table::Table;
+use crate::vectors::Vectors;
 use crate::error::Result;
 
 const PIXELS: usize = 3 * 32 * 32;

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use super::array::{self, ArrayLayout, Element};
 use super::input::Input;
-use crate::data::table::Table;
+use crate::table::Table;
 use crate::error::Result;
 
 /// Whether a file starts like one.

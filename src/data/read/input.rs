@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
 
-use crate::data::column::Column;
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::files::scratch::{Scratch, read_at};
 use crate::memory;

@@ -5,10 +5,10 @@
 
 use super::input::Input;
 use super::records::{FileRecord, FileRecords};
-use crate::data::column::{Column, finite};
-use crate::data::numbers::Numbers;
-use crate::data::table::Table;
-use crate::data::vectors::{Values, Vectors};
+use crate::column::{Column, finite};
+use crate::numbers::Numbers;
+use crate::table::Table;
+use crate::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 
 /// Dense, a table may be this many times as large as the file …

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::data::numbers::Numbers;
-use crate::data::vectors::{Values, Vectors};
+use crate::numbers::Numbers;
+use crate::vectors::{Values, Vectors};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
 
@@ -189,7 +189,7 @@ mod tests {
     use super::super::input::{Input, Overflow, Unwatched};
     use super::super::parquet::read;
     use super::*;
-    use crate::data::{Column, Table};
+    use crate::{Column, Table};
 
     /// A file with a column of text and one of lists of single-precision numbers.
     fn with_lists(path: &Path, lists: &[Option<Vec<f32>>]) {
@@ -261,7 +261,7 @@ mod tests {
         }
         let twice = |table: &Table| Table::concat(&[table, table]).unwrap();
         assert!(twice(&memory) == twice(&disk) && twice(&disk).space().is_some());
-        let more = |table: &Table| table.of_size(9500, crate::data::table::seeded(3)).unwrap();
+        let more = |table: &Table| table.of_size(9500, crate::table::seeded(3)).unwrap();
         assert!(more(&memory).columns == more(&disk).columns);
         let apart = |table: Table| table.apart_into(&["x[3]".to_owned()]).unwrap().columns;
         assert!(apart(memory) == apart(disk));

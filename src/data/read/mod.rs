@@ -26,7 +26,7 @@ pub mod csv;
 mod decimal;
 pub mod decoder_crash;
 pub mod idx;
-pub(in crate::data) mod in_turn;
+pub(crate) mod in_turn;
 mod input;
 pub mod libsvm;
 mod lists;
@@ -491,9 +491,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::data::overlap::{DigestKey, Sketch};
-    use crate::data::write::{WriteFormat, bytes};
-    use crate::data::{
+    use crate::overlap::{DigestKey, Sketch};
+    use crate::write::{WriteFormat, bytes};
+    use crate::{
         Bounds, Column, Columns, DatasetDefinition, Preparation, PreparationSettings, Role, Source,
     };
 
@@ -612,7 +612,7 @@ mod tests {
             DatasetDefinition::new("t", Role::Public, Source::File("t.parquet".to_owned()));
         definition.label = Some("y".to_owned());
         definition.columns = Columns::Except(vec!["name".to_owned()]);
-        definition.missing = crate::data::Missing::PublicMean;
+        definition.missing = crate::Missing::PublicMean;
         let settings = PreparationSettings::default();
         let preparation = Preparation::fit(&memory, &definition, &settings).unwrap();
         let rows: Vec<usize> = (0..50_000).filter(|row| row % 5 != 0).collect();

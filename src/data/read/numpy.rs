@@ -8,7 +8,7 @@ use zip::result::ZipError;
 
 use super::array::{self, ArrayEntry, ArrayLayout, Element};
 use super::input::{Input, Raw};
-use crate::data::table::Table;
+use crate::table::Table;
 use crate::error::{Error, Result};
 
 /// The first bytes of an array.

@@ -25,11 +25,11 @@ use super::in_turn::{self, in_turn};
 use super::input::{Input, ROW};
 use super::lists::Lists;
 use super::pages::{PageTray, Pages};
-use crate::data::column::Column;
-use crate::data::numbers::Numbers;
-use crate::data::table::Table;
-use crate::data::texts::Texts;
-use crate::data::vectors::Values;
+use crate::column::Column;
+use crate::numbers::Numbers;
+use crate::table::Table;
+use crate::texts::Texts;
+use crate::vectors::Values;
 use crate::error::{Error, Result};
 use crate::files::scratch::Scratch;
 

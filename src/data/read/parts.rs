@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::input::{Input, Unwatched};
 use super::parquet::lacks_rows;
-use crate::data::names::{is_pattern, matches};
+use crate::names::{is_pattern, matches};
 use crate::error::{Error, Result};
 
 /// The files that a path stands for, or `None` for the path of a single file.

@@ -344,7 +344,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::read::Unwatched;
+    use crate::read::Unwatched;
 
     type Found = Vec<(u64, Vec<u8>)>;
 

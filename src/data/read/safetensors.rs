@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::array::{self, ArrayEntry, ArrayLayout, Element};
 use super::input::Input;
-use crate::data::table::Table;
+use crate::table::Table;
 use crate::error::Result;
 
 /// The format's own limit.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::data::column::{CellWindow, Column};
+use crate::column::{CellWindow, Column};
 
 /// Up to 2⁵³, whole numbers are written digit by digit; beyond it, a double does not hold every one.
 const LARGEST_PLAIN: f64 = (1_u64 << 53) as f64;

@@ -77,8 +77,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::read::{self, Reading, read_bytes};
-    use crate::data::vectors::{Values, Vectors};
+    use crate::read::{self, Reading, read_bytes};
+    use crate::vectors::{Values, Vectors};
 
     /// The written columns, read by our own reader.
     fn read_back(format: WriteFormat, columns: &[(String, Column)]) -> Vec<(String, Column)> {

@@ -11,8 +11,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use crate::data::column::Column;
-use crate::data::texts::{TextWindow, Texts};
+use crate::column::Column;
+use crate::texts::{TextWindow, Texts};
 
 const ROWS_IN_A_GROUP: usize = 1 << 17;
 

@@ -87,7 +87,7 @@ impl ForestLoss<'_> {
         match self {
             Self::Squared(labels) => (scores[0] - labels[example]).powi(2),
             Self::Logistic(labels) => {
-                crate::model::logistic::loss((2.0 * labels[example] - 1.0) * scores[0])
+                crate::logistic::loss((2.0 * labels[example] - 1.0) * scores[0])
             }
             Self::Softmax(labels, _) => {
                 let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -100,7 +100,7 @@ impl ForestLoss<'_> {
 
 /// 1/(1 + e^(−score)); nothing overflows.
 pub fn probability(score: f64) -> f64 {
-    -crate::model::logistic::slope(-score)
+    -crate::logistic::slope(-score)
 }
 
 /// Scores as probabilities.

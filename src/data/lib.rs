@@ -32,10 +32,14 @@
 //! predictors. `session::workspace`, which calls the
 //! readers, wraps private files in `privacy::Private`.
 
+use halflight_base::{Error, error, faults, files, memory};
+use halflight_model as model;
+use halflight_numeric as numeric;
+
 pub mod align;
 pub mod bounded;
 pub mod column;
-pub(crate) mod declared;
+pub mod declared;
 pub mod definition;
 pub mod elements;
 pub mod extraction;
@@ -48,7 +52,7 @@ pub mod inspect;
 pub mod leaking;
 pub mod lines;
 pub mod missing;
-pub(crate) mod names;
+pub mod names;
 pub mod numbers;
 pub mod overlap;
 mod person_rows;
@@ -70,7 +74,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::memory;
 use crate::numeric::Matrix;
 use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::doubles::Doubles;
@@ -123,7 +126,6 @@ pub struct Dataset<F = Matrix> {
     pub persons: Option<Arc<Persons>>,
 }
 
-#[cfg(test)]
 impl From<Dataset> for Arc<PublicData> {
     fn from(data: Dataset) -> Self {
         Self::new(data.into())
@@ -274,7 +276,7 @@ impl Dataset {
 
 impl<F> Dataset<F> {
     /// Adds the labels of more records, which were prepared alike.
-    pub(crate) fn extend_labels<G>(&mut self, more: Dataset<G>) {
+    pub fn extend_labels<G>(&mut self, more: Dataset<G>) {
         if let (Some(target), Some(more)) = (&mut self.target, more.target) {
             target.extend(more);
         }
@@ -285,7 +287,7 @@ impl<F> Dataset<F> {
     }
 
     /// The same records with other features.
-    pub(crate) fn with_features<G>(self, features: G) -> Dataset<G> {
+    pub fn with_features<G>(self, features: G) -> Dataset<G> {
         self.map_features(|_| features)
     }
 
@@ -301,9 +303,23 @@ impl<F> Dataset<F> {
 mod tests {
     use super::*;
 
+    /// Records of two features that tell each record from the others.
+    fn made(target: Vec<f64>) -> Dataset {
+        Dataset {
+            name: "made".to_owned(),
+            features: Matrix::from_fn(2, target.len(), |i, j| (i + 2 * j) as f64),
+            feature_names: vec!["a".to_owned(), "b".to_owned()],
+            target: Some(target),
+            classes: None,
+            bounds: Bounds { feature_norm: 100.0, label: 100.0 },
+            clipped: 0,
+            persons: None,
+        }
+    }
+
     #[test]
     fn selected_records_keep_their_labels() {
-        let (_, public, _) = crate::adapt::example::shifted(3, 40, 50, 1);
+        let public = made((0..40).map(f64::from).collect());
         let places: Vec<usize> = (0..40).step_by(3).collect();
         let some = public.select(&places);
         assert_eq!((some.len(), some.features.ncols()), (14, 14));
@@ -313,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_thinned_dataset_spans_all_of_it() {
-        let (_, public, _) = crate::adapt::example::shifted(3, 40, 50, 1);
+        let public = made((0..40).map(f64::from).collect());
         for (first, most, expected) in [(0, 20, 20), (0, 19, 14), (1, 40, 39), (0, 99, 40)] {
             assert_eq!(public.thinned(first, most).len(), expected);
         }
@@ -323,16 +339,8 @@ mod tests {
 
     #[test]
     fn persons_are_counted_and_weigh_the_same() {
-        let data = Dataset {
-            name: "made".to_owned(),
-            features: Matrix::from_row_slice(1, 4, &[1.0, 2.0, 3.0, 4.0]),
-            feature_names: vec!["a".to_owned()],
-            target: Some(vec![0.1, 0.2, 0.3, 0.4]),
-            classes: None,
-            bounds: Bounds { feature_norm: 9.0, label: 1.0 },
-            clipped: 0,
-            persons: Some(Arc::new(Persons::of_counts([1, 3]))),
-        };
+        let mut data = made(vec![0.1, 0.2, 0.3, 0.4]);
+        data.persons = Some(Arc::new(Persons::of_counts([1, 3])));
         assert_eq!((data.protected(), data.most_records()), (2, 3));
         assert_eq!(data.shares().unwrap(), [1.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]);
     }

@@ -15,6 +15,9 @@
 //! | [`rows`] | gradients of a linear model on records as they are kept |
 //! | [`layer`], [`convolution`], [`sliding`], [`sparse_maps`], [`loss`] | the parts of these |
 
+use halflight_base::error;
+use halflight_numeric as numeric;
+
 pub mod architecture;
 pub mod classifier;
 pub mod convolution;
