@@ -166,7 +166,7 @@ fn replace_by(
     written
 }
 
-/// Whether it has the name of a file before it replaces another one, which stays if the program
+/// Whether a file has the name of one before it replaces another one, which stays if the program
 /// dies: `NAME.new-4711`.
 pub fn is_half(file: &Path) -> bool {
     let ending = file.extension().unwrap_or_default().to_string_lossy().into_owned();
