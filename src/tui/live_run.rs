@@ -122,7 +122,7 @@ pub struct LiveChoice {
     pub each: f64,
     /// How much errors must differ so that noise does not hide it.
     pub apart: String,
-    /// Whether it is secret which of the candidates are trained, and how often.
+    /// Whether the choice hides which of the candidates are trained, and how often.
     pub in_secret: bool,
 }
 
