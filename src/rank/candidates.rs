@@ -323,7 +323,7 @@ impl Conditions {
         &self.model
     }
 
-    /// The model for other weights, such as trained ones; for studies.
+    /// The model, to give it other weights, such as trained ones; for studies.
     pub(crate) fn model_mut(&mut self) -> &mut Classifier {
         &mut self.model
     }

@@ -79,7 +79,7 @@ impl Subspace {
         self.blur <= ANGLE
     }
 
-    /// Number of directions.
+    /// Number of directions of the subspace.
     pub fn rank(&self) -> usize {
         self.basis.ncols()
     }
@@ -192,7 +192,7 @@ impl<'a, T: Many> Lead<'a, T> {
         self.blur <= ANGLE
     }
 
-    /// Number of directions.
+    /// Number of leading directions.
     pub fn rank(&self) -> usize {
         self.coefficients.ncols()
     }

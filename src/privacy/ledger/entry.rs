@@ -31,7 +31,7 @@ impl AccountId {
         Ok(Self(format!("{ALIAS}{bits:08x}")))
     }
 
-    /// Whether the name is none of the ledger, but that of one file.
+    /// Whether the name is not one of the ledger, but that of one file.
     pub fn is_alias(&self) -> bool {
         self.0.starts_with(ALIAS)
     }
