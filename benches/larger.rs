@@ -89,7 +89,7 @@ fn median<const N: usize>(works: [&dyn Fn(); N], prepare: &dyn Fn() -> bool) -> 
     }))
 }
 
-/// Whether it could: what is not yet on the disk would stay in the cache.
+/// Empties the cache, if possible: what is not yet on the disk would stay in it.
 fn empty_page_cache() -> bool {
     Command::new("sync").status().is_ok_and(|status| status.success())
         && fs::write("/proc/sys/vm/drop_caches", "1").is_ok()

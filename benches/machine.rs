@@ -158,7 +158,7 @@ const CHAIN: usize = 500_000;
 struct Chains;
 
 impl WithSimd for Chains {
-    /// Their total, and the lanes of a register.
+    /// Total of the sums, and the lanes of a register.
     type Output = (f64, usize);
 
     // Compiled for the instruction set that is found at run time.

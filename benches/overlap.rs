@@ -290,7 +290,7 @@ fn written(sketch: &Sketch) -> Sketch {
     Sketch::try_from(text).unwrap()
 }
 
-/// The same rows as a file of their own.
+/// Rows of the table as a file of their own.
 fn anew(table: &Table) -> Table {
     Table::of_rows("another.csv", table.names.clone(), table.columns.clone()).unwrap()
 }

@@ -510,7 +510,7 @@ pub fn find(name: &str) -> Option<&'static Word> {
     WORDS.iter().find(|word| word.name.to_lowercase() == name).or_else(|| WORDS.iter().find(called))
 }
 
-/// The same; methods and their settings are explained, too.
+/// Explains a word of the glossary, a method or a setting.
 pub fn explain(name: &str) -> Option<Explained> {
     find(name).map(Explained::from).or_else(|| method(name)).or_else(|| setting(name))
 }

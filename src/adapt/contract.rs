@@ -22,7 +22,7 @@ pub type Start = Box<dyn FnOnce(Private<Bounded>, &Calibrated) -> Result<Box<dyn
 
 /// An adaptation method. Only `spec` and `plan` are required.
 pub trait Method: Sync {
-    /// Its name, needs and settings.
+    /// Name, needs and settings of the method.
     fn spec(&self) -> &'static Spec;
 
     /// Every release that a run will make, and how it starts. Private data are not available here.
@@ -46,25 +46,25 @@ pub trait Method: Sync {
         self.spec().id
     }
 
-    /// Whether it bounds its own features of a record, and so needs features that are hardly
-    /// clipped.
+    /// Whether the method bounds its own features of a record, and so needs features that are
+    /// hardly clipped.
     fn takes_wide_features(&self) -> bool {
         false
     }
 
-    /// Whether it releases a number for each private record. Then the records are in a secret random
-    /// order (see [`crate::data::secret_order`]): in the order of the file, a record that is
-    /// elsewhere would move the numbers of many others.
+    /// Whether the method releases a number for each private record. Then the records are in a
+    /// secret random order (see [`crate::data::secret_order`]): in the order of the file, a record
+    /// that is elsewhere would move the numbers of many others.
     fn releases_each_record(&self) -> bool {
         false
     }
 
-    /// Whether it uses public records alone: it releases nothing, and its runs spend nothing.
+    /// Whether the method uses public records alone: its runs release nothing and spend nothing.
     fn is_public_only(&self) -> bool {
         false
     }
 
-    /// Whether public predictors are a part of it, so that a plan cannot add one.
+    /// Whether public predictors are a part of the method, so that a plan cannot add one.
     fn has_own_predictor(&self) -> bool {
         false
     }
@@ -235,7 +235,7 @@ pub struct Step {
     pub phase: &'static str,
     /// The measures after it.
     pub measures: Vec<Measure>,
-    /// Whether it was the last one.
+    /// Whether the step was the last one.
     pub done: bool,
 }
 

@@ -103,7 +103,7 @@ pub fn shifted(
     (shape, public, private)
 }
 
-/// The same records with the sign of their label as the class.
+/// Records like those of [`shifted`] with the sign of their label as the class.
 pub fn two_classes(
     dimension: usize,
     public_records: usize,
@@ -113,7 +113,7 @@ pub fn two_classes(
     cut(shifted(dimension, public_records, private_records, seed), &[0.0], &["no", "yes"])
 }
 
-/// The same records with labels that are low, middle or high; a third of the public ones each.
+/// Records like [`shifted`] with low, middle or high labels; a third of the public ones each.
 pub fn three_classes(
     dimension: usize,
     public_records: usize,

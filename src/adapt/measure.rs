@@ -32,7 +32,7 @@ pub enum Series {
     PrivateError,
     /// Distance from a stationary point, as the method estimates it.
     StationarityGap,
-    /// The same gap computed without noise.
+    /// Distance from a stationary point, computed without noise.
     ExactStationarityGap,
     /// Distance of the model alone from a stationary point, at the current weights.
     ModelGap,
@@ -40,7 +40,7 @@ pub enum Series {
     SelectionSignal,
     /// Spectral norm of the weighted moment difference M(q), against the released moment.
     MomentDiscrepancy,
-    /// The same norm against the exact moment.
+    /// Spectral norm of the weighted moment difference M(q), against the exact moment.
     ExactMomentDiscrepancy,
     /// Effective number of public records: (Σq)²/Σq².
     EffectiveSample,
@@ -52,15 +52,15 @@ pub enum Series {
     PrivateAccuracy,
     /// Mean absolute error on public records held out of training, in label units.
     PublicAbsoluteError,
-    /// The same on private records.
+    /// Mean absolute error on private records held out of training, in label units.
     PrivateAbsoluteError,
     /// Mean over the classes of the right answers on public records held out of training, in %.
     PublicBalancedAccuracy,
-    /// The same on private records.
+    /// Mean over the classes of the right answers on private records held out of training, in %.
     PrivateBalancedAccuracy,
     /// How well scores order public records of two classes held out of training, from 0 to 1.
     PublicAuc,
-    /// The same for private records.
+    /// How well scores order private records of two classes held out of training, from 0 to 1.
     PrivateAuc,
     /// Mean loss on public records held out of training.
     HoldoutLoss,
@@ -72,24 +72,24 @@ pub enum Series {
     GradientTail,
     /// Share of the public gradients' energy inside the anchor subspace.
     SubspaceEnergy,
-    /// The same share of the private gradients' energy.
+    /// Share of the private gradients' energy inside the anchor subspace.
     ExactSubspaceEnergy,
     /// How far a correction of the level moves the answer for a typical record.
     LevelCorrection,
-    /// The same for the base's scale.
+    /// How far a correction of the base's scale moves the answer for a typical record.
     ScaleCorrection,
-    /// The same for a turn towards another public predictor.
+    /// How far a turn towards another public predictor moves the answer for a typical record.
     OtherCorrection,
-    /// The same for the effects of single columns in the public trees.
+    /// How far corrected effects of single columns in the public trees move a typical answer.
     EffectsCorrection,
-    /// The same for a linear function of the columns.
+    /// How far a linear function of the columns moves the answer for a typical record.
     ColumnsCorrection,
-    /// The same for the cells of a public tree.
+    /// How far a correction of a public tree's cells moves the answer for a typical record.
     CellsCorrection,
 }
 
 impl Series {
-    /// Whether it is an error on held-out records: in label units, or a share of wrong answers.
+    /// Whether this is an error on held-out records: in label units, or a share of wrong answers.
     pub fn is_error(self) -> bool {
         matches!(self, Self::PublicError | Self::PrivateError)
     }
@@ -97,11 +97,11 @@ impl Series {
     /// Further scores beside the public error: mean absolute error, balanced accuracy, AUC.
     pub const BESIDE_PUBLIC: [Self; 3] =
         [Self::PublicAbsoluteError, Self::PublicBalancedAccuracy, Self::PublicAuc];
-    /// The same beside the private error: exact.
+    /// Further exact scores next to the private error: mean absolute error, balanced accuracy, AUC.
     pub const BESIDE_PRIVATE: [Self; 3] =
         [Self::PrivateAbsoluteError, Self::PrivateBalancedAccuracy, Self::PrivateAuc];
 
-    /// Its name in plain words.
+    /// Name of the series in plain words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Objective => "objective",
@@ -165,7 +165,7 @@ pub(super) fn effective_sample(weights: impl Iterator<Item = f64>) -> f64 {
     effective_sample_of(sum, squares)
 }
 
-/// The same from the sum of the weights and the sum of their squares.
+/// (Σq)²/Σq² from the sum of the weights and the sum of their squares.
 pub(super) fn effective_sample_of(sum: f64, squares: f64) -> f64 {
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }

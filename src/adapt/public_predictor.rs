@@ -120,7 +120,7 @@ impl fmt::Display for PublicPredictor {
 pub struct EarlierModel {
     pub model: Model,
     pub preparation: Preparation,
-    /// Its file, for messages.
+    /// File of the model, for messages.
     pub place: String,
 }
 

@@ -20,7 +20,7 @@ const LEARNED: &str = "learned";
 /// How the public datasets of a plan are weighted against each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SourceWeights {
-    /// They are pooled: every record has a weight of its own.
+    /// The datasets are pooled: every record has a weight of its own.
     None,
     /// All records of a dataset have one weight, which follows their mean loss.
     Learned,
@@ -38,7 +38,7 @@ pub struct GivenWeights {
 /// The records of one public dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedSource {
-    /// Their places among the public records.
+    /// Places of the dataset's records among the public records.
     pub members: Vec<usize>,
     /// The chosen weight, if it is not learned.
     pub given: Option<f64>,
@@ -50,7 +50,7 @@ pub struct WeightedSource {
 #[serde(deny_unknown_fields)]
 pub struct SourceWeight {
     pub dataset: String,
-    /// Its training records.
+    /// Number of the dataset's training records.
     pub records: usize,
     /// The mean weight of a record, relative to that of the dataset with the largest.
     pub weight: f64,

@@ -40,13 +40,13 @@ pub struct Spec {
 /// One hyperparameter.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name in session files.
+    /// Name of the setting in session files.
     pub key: &'static str,
-    /// Its name in forms.
+    /// Name of the setting in forms.
     pub name: &'static str,
-    /// Its unit; empty if it has none.
+    /// Unit of the values; empty if they have none.
     pub unit: &'static str,
-    /// Its effect, in a sentence or two.
+    /// Effect of the setting, in a sentence or two.
     pub help: &'static str,
     /// The allowed values.
     pub kind: FieldKind,
@@ -255,11 +255,11 @@ impl Settings {
 /// is what the method gets.
 #[derive(Debug)]
 pub struct Setting<T> {
-    /// Its name in forms.
+    /// Name of the setting in forms.
     pub name: &'static str,
-    /// Its unit; empty if it has none.
+    /// Unit of the values; empty if they have none.
     pub unit: &'static str,
-    /// Its effect, in a sentence or two.
+    /// Effect of the setting, in a sentence or two.
     pub help: &'static str,
     /// The allowed values.
     pub kind: SettingKind<T>,
@@ -300,7 +300,7 @@ pub const fn automatic(max: f64) -> SettingKind<Option<f64>> {
     SettingKind { field: FieldKind::Automatic { whole: false, max }, read }
 }
 
-/// The same for whole numbers.
+/// A whole number, where `None` lets the method choose, and is 0 in session files.
 pub const fn automatic_whole(max: f64) -> SettingKind<Option<u64>> {
     let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number as u64));
     SettingKind { field: FieldKind::Automatic { whole: true, max }, read }

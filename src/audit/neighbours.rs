@@ -100,7 +100,7 @@ pub(super) fn reversed(data: &Dataset, from: usize, to: usize) -> (Dataset, Vec<
     (Dataset { persons: Some(Arc::new(persons)), ..data.select(&rows) }, order)
 }
 
-/// The same number of entirely different records.
+/// As many records, but entirely different ones.
 pub(super) fn others(data: &Dataset) -> Dataset {
     let mut others = data.clone();
     let n = data.len();

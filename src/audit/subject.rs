@@ -70,7 +70,7 @@ pub(super) struct Played {
     pub draws: Vec<Draw>,
     /// Everything reported except the releases: measures and model.
     pub told: Vec<String>,
-    /// Whether it would have drawn more often than planned.
+    /// Whether the rehearsal would have drawn more often than planned.
     pub exceeds: bool,
 }
 
@@ -121,7 +121,7 @@ impl Subject {
         Ok(Self { name, method, settings, problem, aim, private, calibrated, score })
     }
 
-    /// The same with a score on records that are held out of training.
+    /// Adds a score on records that are held out of training.
     fn scored(mut self, asked: Evaluation, end: End, target: Option<Target>) -> Result<Self> {
         let classes = self.problem.shape.classes.len();
         let labelled = DatasetDefinition {
@@ -322,7 +322,7 @@ const CLIPS_PERSONS: [&str; 6] = [
     "target_only_logistic",
 ];
 
-/// The same records, divided among persons with one to several records.
+/// Divides the records among persons with one to several records.
 fn of_persons(data: Dataset) -> Dataset {
     let persons = persons_among(data.len());
     Dataset { persons: Some(Arc::new(persons)), ..data }

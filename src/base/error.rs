@@ -167,7 +167,7 @@ impl Error {
         }
     }
 
-    /// The same error for a part of something larger: a plan, a dataset.
+    /// Places the error in a part of something larger: a plan, a dataset.
     pub fn within(mut self, part: &str) -> Self {
         self.what = format!("{part}: {}", self.what);
         self

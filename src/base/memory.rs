@@ -70,7 +70,7 @@ fn part_of(bytes: u64) -> u64 {
 /// The memory that the program needs before it reads anything: its stacks and the heaps of its
 /// threads.
 const LEAST: u64 = 256 << 20;
-/// And for each thread: the C library reserves this much for its heap.
+/// The memory for each thread: the C library reserves this much for its heap.
 const LEAST_OF_A_THREAD: u64 = 64 << 20;
 
 /// Refuses to start if `ulimit -v` leaves too little: a failed allocation ends the program, perhaps

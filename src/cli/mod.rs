@@ -344,7 +344,7 @@ fn print_line(text: &str) -> Result<()> {
     print_text(format!("{text}\n").as_bytes())
 }
 
-/// The same for text that ends its own lines.
+/// Prints text that ends its own lines. A closed pipe does not crash the program.
 fn print_text(text: &[u8]) -> Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout();

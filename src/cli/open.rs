@@ -32,7 +32,7 @@ pub fn open(files: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// Whether it is no file, and does not look like the name of one.
+/// Whether the word is no file, and does not look like the name of one.
 fn seems_a_command(word: &Path) -> bool {
     word.components().count() == 1 && word.extension().is_none() && !word.exists()
 }

@@ -53,7 +53,7 @@ impl ProgressLine {
         self.tell_with(done, "");
     }
 
-    /// The same with an extra remark on the state of the work.
+    /// Reports progress with an extra remark on the state of the work.
     pub fn tell_with(&mut self, done: usize, more: &str) {
         let worked = self.begun.elapsed();
         let tenth = done * 10 / self.total.max(1);

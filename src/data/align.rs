@@ -25,13 +25,13 @@ pub struct Compatibility {
 /// One column in both tables.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlignedColumn {
-    /// Its name in the first table, or in the only table that has it.
+    /// Name of the column in the first table, or in the only table that has it.
     pub name: String,
     /// What the column holds in the first table, such as "numbers".
     pub in_first: Option<String>,
-    /// The same for the second table.
+    /// What the column holds in the second table.
     pub in_second: Option<String>,
-    /// Whether they fit.
+    /// Whether the column of both tables can be used as one.
     pub verdict: Alignment,
     /// A name of the other table that may mean the same.
     pub perhaps: Option<String>,
@@ -43,7 +43,7 @@ pub struct AlignedColumn {
 pub enum Alignment {
     /// Both tables have it, with the same kind of values.
     Same,
-    /// The same column in another place; this does no harm, because columns are found by name.
+    /// Both tables have it in different places, which is fine: columns are found by name.
     Moved,
     /// One holds numbers and the other one text.
     OtherKind,

@@ -37,8 +37,8 @@ impl Bounded {
         Self(Arc::new(data.in_singles()))
     }
 
-    /// The same for records that come in parts: `gather` puts them together, and calls its argument
-    /// for each part before its features are rounded.
+    /// Brings records that come in parts within these bounds: `gather` puts them together, and
+    /// calls its argument for each part before its features are rounded.
     pub(super) fn gathered(
         bounds: Bounds,
         gather: impl FnOnce(&(dyn Fn(&mut Dataset) + Sync)) -> Result<Dataset<Singles>>,
@@ -46,7 +46,7 @@ impl Bounded {
         gather(&|part| bring_within(part, bounds)).map(|all| Self(Arc::new(all)))
     }
 
-    /// The same records, grouped by person.
+    /// Groups the records by person.
     pub fn by_person(mut self, persons: Option<Arc<Persons>>) -> Self {
         Arc::make_mut(&mut self.0).persons = persons;
         self

@@ -140,7 +140,7 @@ impl Column {
         }
     }
 
-    /// Whether it has no rows.
+    /// Whether the column has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -313,7 +313,7 @@ impl Column {
         Ok(Some(Self::Text(Texts::concat(&texts.iter().collect::<Vec<_>>())?)))
     }
 
-    /// Its cells as texts, where the cells are.
+    /// Cells of the column as texts, where the cells are.
     fn as_texts(&self) -> Result<Texts> {
         let mut texts = Texts::default();
         if let Some(space) = self.space() {

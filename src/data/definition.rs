@@ -122,7 +122,7 @@ impl Columns {
 pub enum UnknownLabels {
     #[default]
     Refuse,
-    /// It counts as this class. Only the curator may see how many of them were private.
+    /// Count it as this class. Only the curator may see how many of them were private.
     CountAs(String),
 }
 
@@ -146,7 +146,7 @@ const LEAST_RECORDS: usize = 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetDefinition {
-    /// Its name in plans.
+    /// Name of the dataset in plans.
     pub name: String,
     /// Whether the records are protected.
     pub role: Role,

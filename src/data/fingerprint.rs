@@ -522,7 +522,7 @@ mod tests {
         );
     }
 
-    /// As above, with more rows than are hashed together, and -0 and missing numbers among them.
+    /// Checks more rows than are hashed together, with -0 and missing numbers among them.
     #[test]
     fn rows_of_numbers_agree_with_an_independent_implementation() {
         let number = |row: i32| match row % 7 {

@@ -33,9 +33,9 @@ const HEADER: &str = "age,emergency,crp,hemoglobin,creatinine,blood_pressure,dia
 /// One of the synthetic hospitals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hospital {
-    /// Its name, and that of its dataset.
+    /// Name of the hospital and of its dataset.
     pub name: &'static str,
-    /// Its rows.
+    /// Number of stays, one per row of the table.
     pub stays: usize,
     /// Mean and standard deviation.
     age: (f64, f64),
@@ -87,7 +87,7 @@ pub const HOSPITALS: [Hospital; 4] = [
 ];
 
 impl Hospital {
-    /// Its stays as CSV, always the same.
+    /// Stays of the hospital as CSV, always the same.
     pub fn table(&self) -> String {
         let mut generator = ChaCha20Rng::seed_from_u64(SEED);
         // A stream for each name, so that the order of the hospitals does not matter.

@@ -52,7 +52,7 @@ struct CodedColumn {
     distinct: usize,
     /// How often two rows agree.
     common: f64,
-    /// Whether it may name somebody: text or whole numbers.
+    /// Whether the column may name somebody: text or whole numbers.
     names: bool,
     text: bool,
     code: bool,

@@ -87,19 +87,19 @@ pub struct ColumnFacts {
 /// A column that could be predicted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LabelCandidate {
-    /// Its name.
+    /// Name of the column.
     pub column: String,
     /// The task of predicting it.
     pub task: Task,
     /// The number of classes of a classification.
     pub classes: Option<usize>,
-    /// Whether it holds a few whole numbers, which may be names of classes or measure something.
+    /// Whether the column holds a few whole numbers, which may name classes or measure something.
     #[serde(skip)]
     pub is_either: bool,
 }
 
 impl LabelCandidate {
-    /// Its task in words: `classification with 3 classes`.
+    /// Task of predicting the column in words: `classification with 3 classes`.
     pub fn words(&self) -> String {
         match (self.classes, self.is_either) {
             (Some(classes), true) => format!(
@@ -221,8 +221,8 @@ impl Inspection {
         Self::definition_of_all(&[self], None, name, source)
     }
 
-    /// The same for one or more tables with the same columns. For a private table it only uses the
-    /// kind of most cells of a column.
+    /// A definition to start from for one or more tables with the same columns. For a private table
+    /// it only uses the kind of most cells of a column.
     pub fn definition_of_all(
         all: &[&Self],
         private: Option<&Self>,

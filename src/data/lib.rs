@@ -268,7 +268,7 @@ impl<F: ExampleColumns> Dataset<F> {
 }
 
 impl Dataset {
-    /// The same records with features in single precision, as private ones are kept.
+    /// Rounds the features to single precision, in which private ones are kept.
     pub fn in_singles(self) -> Dataset<Singles> {
         self.map_features(|features| Singles::from(&features))
     }
@@ -286,7 +286,7 @@ impl<F> Dataset<F> {
         self.clipped += more.clipped;
     }
 
-    /// The same records with other features.
+    /// Replaces the features of the records.
     pub fn with_features<G>(self, features: G) -> Dataset<G> {
         self.map_features(|_| features)
     }

@@ -120,7 +120,7 @@ impl FromIterator<u64> for RowLines {
     }
 }
 
-/// The same lines, however they are kept.
+/// Equality of the lines, however they are kept.
 impl PartialEq for RowLines {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())

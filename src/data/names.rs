@@ -29,8 +29,8 @@ pub fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
     }
 }
 
-/// The same for the program's own names and those of a session: otherwise, all of them are listed
-/// after `introduction`.
+/// A hint about what `wanted` may have meant, for the program's own names and those of a session:
+/// the nearest of the `known` names, or otherwise all of them after `introduction`.
 pub fn hint_or_all<S: AsRef<str>>(wanted: &str, known: &[S], introduction: &str) -> String {
     let near = nearest(wanted, known);
     if near.is_empty() {

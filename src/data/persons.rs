@@ -44,7 +44,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its columns.
+    /// Columns of the unit.
     pub fn columns(&self) -> &[String] {
         match self {
             Self::Column(column) => std::slice::from_ref(column),
@@ -52,7 +52,7 @@ impl Unit {
         }
     }
 
-    /// Its name in texts and in the ledger.
+    /// Name of the unit in texts and in the ledger.
     pub fn words(&self) -> String {
         self.columns().join(" + ")
     }
@@ -78,7 +78,7 @@ pub fn protected_words(unit: Option<&str>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum WithoutUnit {
-    /// They are not used.
+    /// Rows without the unit are not used.
     #[default]
     LeaveOut,
     /// Each is a person of its own.

@@ -50,7 +50,7 @@ impl PublicRecords {
         Arc::clone(&self.data)
     }
 
-    /// The same records, grouped by person.
+    /// Groups the records by person.
     pub fn by_person(self, persons: Option<Persons>) -> Self {
         Self { persons: persons.map(Arc::new), ..self }
     }
@@ -60,7 +60,7 @@ impl PublicRecords {
         self.persons.as_deref()
     }
 
-    /// The same records, each from one of `count` datasets.
+    /// Notes which of `count` datasets each record is from.
     pub fn of_datasets(self, of: Vec<u32>, count: usize) -> Self {
         Self { datasets: Some(Arc::new(Datasets { of, count })), ..self }
     }

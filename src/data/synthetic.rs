@@ -57,7 +57,7 @@ pub fn generate(
     Table::new(format!("synthetic:{}", part.name()), names, columns, lines)
 }
 
-/// The same records within ‖x‖ ≤ 1 and |y| ≤ 1, without the preparation that files get.
+/// Synthetic records within ‖x‖ ≤ 1 and |y| ≤ 1, without the preparation that files get.
 pub fn dataset(
     part: SyntheticPart,
     rows: usize,

@@ -42,12 +42,12 @@ struct FileOfRows {
 /// The end of a private text file, only for the curator: a truncated file reads like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum FileEnding {
-    /// It ends where its format says.
+    /// The file ends where its format says.
     #[default]
     Whole,
     /// There is no line end after its last line.
     Line,
-    /// Its last row is unreadable.
+    /// The last row of the file is unreadable.
     Row,
 }
 
@@ -93,7 +93,7 @@ const FILLED_UP: u64 = 0;
 /// private cells cannot end up in a log by accident.
 #[derive(Clone, PartialEq)]
 pub struct Table {
-    /// Its origin, for messages: a path or `builtin:NAME`.
+    /// Origin of the table, for messages: a path or `builtin:NAME`.
     pub origin: String,
     /// The names of its columns.
     pub names: Vec<String>,
@@ -150,7 +150,7 @@ impl Table {
         Ok(Self::checked(origin, names, columns, lines, content))
     }
 
-    /// The same for a reader that has made the fingerprint while it read.
+    /// A whole text file, from a reader that has made the fingerprint while it read.
     pub(super) fn with_content(
         origin: impl Into<String>,
         names: Vec<String>,
@@ -199,7 +199,7 @@ impl Table {
         self.lines.len()
     }
 
-    /// Whether it has a column of this name.
+    /// Whether the table has a column of this name.
     pub fn has(&self, name: &str) -> bool {
         self.index(name).is_some()
     }
@@ -237,7 +237,7 @@ impl Table {
         })
     }
 
-    /// The same with numbers for names.
+    /// The table with numbers for the names of its columns.
     #[must_use]
     pub fn with_numbered_columns(&self) -> Self {
         let names = (1..=self.names.len()).map(|at| format!("column {at}")).collect();
@@ -275,8 +275,8 @@ impl Table {
         Ok(Self { view, order, ..table })
     }
 
-    /// The same for temporary use: without its own fingerprint, which takes longer than all the
-    /// rest.
+    /// These rows, in this order, for temporary use: without a fingerprint of their own, which
+    /// takes longer than all the rest.
     pub fn excerpt(&self, rows: &[usize]) -> Result<Self> {
         let columns = self.columns.iter().map(|column| column.select(rows));
         let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -309,7 +309,7 @@ impl Table {
         }
     }
 
-    /// The same rows, which belong to these persons.
+    /// Assigns the rows to these persons.
     pub fn of_persons(self, persons: Persons) -> Self {
         Self { persons: Some(persons), ..self }
     }
@@ -417,7 +417,7 @@ impl Table {
         self.provenance_of(0..self.rows())
     }
 
-    /// The same for these rows.
+    /// For each of these rows the content of its file and its line there.
     pub(super) fn provenance_of(
         &self,
         rows: Range<usize>,
@@ -531,8 +531,8 @@ impl Table {
         order.into_iter().map(|place| rows[place]).collect()
     }
 
-    /// The same records under other column names. Their fingerprints stay: renaming columns does
-    /// not change whose record it is.
+    /// Renames columns. The fingerprints of the records stay: renaming columns does not change
+    /// whose record it is.
     pub fn renamed(mut self, names: &BTreeMap<String, String>) -> Result<Self> {
         for (old, new) in names {
             self.column(old)?;
@@ -566,7 +566,7 @@ impl Table {
         self.select(&order)
     }
 
-    /// The same for persons, with all kept rows of each.
+    /// A random choice of persons, with all kept rows of each.
     pub fn sample_of_persons(&self, rows: usize, mut generator: ChaCha20Rng) -> Result<Self> {
         let Some(persons) = &self.persons else { return self.sample(rows, generator) };
         let count = persons.count();

@@ -207,7 +207,7 @@ impl Chunk {
         })
     }
 
-    /// Its different texts, with how often they occur.
+    /// Different texts of the chunk, with how often they occur.
     fn counts(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
         let read = self.in_memory();
         let numbers = (0..self.rows.len()).map(|row| read.numbers.get(row));
@@ -285,7 +285,7 @@ impl Open {
         self.texts.get(self.numbers[row])
     }
 
-    /// Its rows, of which none is left.
+    /// Takes out the rows, so that none is left.
     fn take(&mut self) -> Packed {
         self.known.clear();
         let numbers = std::mem::take(&mut self.numbers);
@@ -471,8 +471,8 @@ impl Texts {
         Ok(chosen)
     }
 
-    /// The same, with an empty text for a row that does not exist. The rows may be in any order, so
-    /// all of one column are in memory meanwhile.
+    /// The texts in these rows, with an empty text for a row that does not exist. The rows may be
+    /// in any order, so all of one column are in memory meanwhile.
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
         let all: Vec<_> = self.chunks.iter().map(Chunk::in_memory).collect();
         let mut chosen = self.beside(rows.len());
@@ -512,7 +512,7 @@ impl Texts {
     }
 }
 
-/// The same texts, wherever they are.
+/// Equality of the texts, wherever they are.
 impl PartialEq for Texts {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
@@ -550,7 +550,7 @@ mod tests {
         Scratch::create_in(&std::env::temp_dir()).unwrap()
     }
 
-    /// The same texts on the disk, added in pieces.
+    /// Puts the texts on the disk, added in pieces.
     fn on_disk(texts: &[String], piece: usize) -> Texts {
         let mut kept = Texts::default();
         kept.move_to(&space()).unwrap();

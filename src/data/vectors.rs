@@ -167,13 +167,13 @@ impl Vectors {
         (width > 0 && stored.len().is_multiple_of(width)).then_some(Self { width, stored })
     }
 
-    /// The same for numbers that are bytes.
+    /// `bytes` in pieces of `width`; `None` if the length is not a multiple.
     pub fn of_bytes(width: usize, bytes: Vec<u8>) -> Option<Self> {
         let stored = Stored::Bytes(bytes);
         (width > 0 && stored.len().is_multiple_of(width)).then_some(Self { width, stored })
     }
 
-    /// The same for numbers on the disk, which may have been read in single precision.
+    /// Numbers on the disk in pieces of `width`, which may have been read in single precision.
     pub fn on_disk(width: usize, numbers: Numbers, single: bool) -> Option<Self> {
         let whole = width > 0 && numbers.len().is_multiple_of(width);
         whole.then_some(Self { width, stored: Stored::Disk(OnDisk { numbers, single }) })
@@ -492,7 +492,7 @@ impl<'a> RowVector<'a> {
         }
     }
 
-    /// Its numbers, never −0, and with the same NaN for every missing one.
+    /// Numbers of the vector, never −0, and with the same NaN for every missing one.
     pub fn numbers(self) -> impl Iterator<Item = f64> + 'a {
         let mut read = Vec::new();
         if let Self::Disk(numbers, first, width) = self {

@@ -24,7 +24,7 @@ pub enum Whose<'a> {
 /// How the file relates to earlier charges for the same training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version<'a> {
-    /// The same lines, and perhaps more.
+    /// The lines that were charged earlier, and perhaps more.
     Same,
     /// A corrected file: for each draw the larger number counts.
     Mended,
@@ -45,7 +45,7 @@ pub struct Charged {
     pub checked: trainer::TrainerCost,
     /// The δ at which the trainer states its ε.
     pub delta: f64,
-    /// Its guarantee as counted, at the δ of `total`.
+    /// Guarantee of the claim as counted, at the δ of `total`.
     pub counts: Option<Guarantee>,
     pub budget: Option<Budget>,
     /// The budget that is exceeded, and the ε spent at its δ. It is spent all the same.

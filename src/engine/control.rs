@@ -76,7 +76,7 @@ impl Control {
         self.stop_all(false);
     }
 
-    /// The same because the process has to end: draws are settled, and no comparison is made.
+    /// Stops because the process has to end: draws are settled, and no comparison is made.
     pub fn end(&self) {
         self.stop_all(true);
     }

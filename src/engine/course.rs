@@ -306,7 +306,7 @@ impl<'a> Drawn<'a> {
 pub(super) struct CourseEnding {
     pub outcome: RunOutcome,
     pub trouble: Option<Error>,
-    /// It is not settled, so another program can continue it.
+    /// Whether the run is not settled, so that another program can continue it.
     resumable: bool,
 }
 

@@ -19,7 +19,7 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     launch(job, NoiseSource::Secret, tell)
 }
 
-/// The same with noise from a seed, for debugging. The result is charged but not private at all,
+/// Runs `job` with noise from a seed, for debugging. The result is charged but not private at all,
 /// and its certificate says so.
 pub fn execute_insecurely(
     job: &Job,

@@ -40,7 +40,7 @@ pub fn note(loaded: &Loaded, workspace: &Workspace, what: &str) -> Result<()> {
     look.write()
 }
 
-/// The same for a file that is in no session but may be private.
+/// Notes a look at a file that is in no session but may be private.
 pub fn note_file(
     path: &Path,
     workspace: &Workspace,

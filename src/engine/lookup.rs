@@ -111,7 +111,7 @@ pub struct Schema {
 /// The first cells of a file, if they may be seen.
 #[derive(Debug, Clone)]
 pub enum FirstCells {
-    /// They are not shown, because they were not declared public.
+    /// Cells that are not shown, because they were not declared public.
     Hidden,
     Public(Rows),
     /// Somebody wanted to look.
@@ -220,7 +220,7 @@ pub struct Digest {
 pub enum RunLife {
     /// A program executes it now.
     Running,
-    /// Its program is gone; its draws are in its directory.
+    /// The program of the run is gone; its draws are in its directory.
     Died,
     /// All its draws were announced for a sweep whose results are not collected yet.
     Reserved,

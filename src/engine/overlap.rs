@@ -140,7 +140,7 @@ pub(super) fn is_dropped(private: &Loaded, public: &Loaded) -> bool {
         && !matches!(between(private, public, None), Ok(None))
 }
 
-/// The same for all accounts of the ledger.
+/// Compares a public dataset with all accounts of the ledger.
 fn with_accounts(
     public: &Loaded,
     book: &Book,

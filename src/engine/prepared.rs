@@ -122,12 +122,12 @@ impl PreparedRecords {
         Self { preparation, used, public, public_holdout, leaking, private }
     }
 
-    /// The same if the public records are grouped by person.
+    /// Groups the public records by person.
     pub fn by_person(self, persons: Option<Persons>) -> Self {
         Self { public: self.public.by_person(persons), ..self }
     }
 
-    /// The same with the dataset of each public record, among `count`; none are given if there is one
+    /// Notes the dataset of each public record, among `count`; none are given if there is one
     /// dataset.
     pub fn of_datasets(self, of: Vec<u32>, count: usize) -> Self {
         let public = if of.is_empty() { self.public } else { self.public.of_datasets(of, count) };

@@ -144,8 +144,8 @@ pub fn preview(
     timeable(session, plan, datasets, workspace, store).map(|(preview, _)| preview)
 }
 
-/// The same, and how long the run would take another program, if that can be timed on public
-/// records.
+/// The cost of `plan`, and how long the run would take another program, if that can be timed on
+/// public records.
 pub fn timed_preview(
     session: &Session,
     plan: PlanDefinition,
@@ -157,7 +157,7 @@ pub fn timed_preview(
     Ok((preview, timed.time(true).ok()))
 }
 
-/// The same, with everything that its time depends on.
+/// The cost of `plan`, with everything that the time of the run depends on.
 fn timeable(
     session: &Session,
     plan: PlanDefinition,

@@ -107,9 +107,9 @@ pub struct RankingSummary {
     pub remarks: Vec<String>,
     /// Candidates that were left out, and why.
     pub left_out: Vec<(String, Error)>,
-    /// Whether it was stopped before its end.
+    /// Whether the ranking was stopped before its end.
     pub stopped: bool,
-    /// Why it could not be kept for reports.
+    /// Why the ranking could not be kept for reports.
     pub unkept: Option<Error>,
 }
 

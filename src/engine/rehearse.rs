@@ -266,7 +266,7 @@ fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     stage_from(&job.plan.resolved(&job.workspace), &job.epsilons, declared, &publics)
 }
 
-/// The same from public and declared values.
+/// The stage from public and declared values.
 fn stage_from(
     plan: &PlanDefinition,
     epsilons: &[f64],

@@ -25,7 +25,7 @@ pub struct Resumable {
     /// With one plan.
     pub session: Session,
     pub workspace: Workspace,
-    /// Whether it was started sealed; it stays so.
+    /// Whether the run was started sealed; it stays so.
     pub sealed: bool,
 }
 

@@ -12,9 +12,9 @@ use crate::session::{Loaded, Workspace};
 pub(super) struct Order<'a> {
     pub workspace: &'a Workspace,
     pub private: &'a Loaded,
-    /// The session's budget for it.
+    /// The session's budget for the private dataset.
     pub budget: Option<Budget>,
-    /// Its name in the ledger.
+    /// Name of the method in the ledger.
     pub method: &'static str,
     pub target: Target,
 }

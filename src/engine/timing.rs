@@ -71,7 +71,7 @@ pub struct RunTime {
     pub open: Duration,
     /// With a sealed view, which computes nothing exact from private records.
     pub sealed: Duration,
-    /// Whether it may end earlier.
+    /// Whether the run may end earlier.
     pub at_most: bool,
 }
 

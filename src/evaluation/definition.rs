@@ -48,10 +48,10 @@ pub enum Pay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// Its size: the mean absolute error.
+    /// Size of the error: the mean absolute error.
     #[default]
     Absolute,
-    /// Its square; the root of the mean is reported.
+    /// Square of the error; the root of the mean is reported.
     Squared,
 }
 
@@ -66,7 +66,7 @@ impl Loss {
         *self == Self::default()
     }
 
-    /// Its name in a sentence.
+    /// Name of the loss in a sentence.
     pub fn words(self) -> &'static str {
         match self {
             Self::Absolute => "mean absolute error",

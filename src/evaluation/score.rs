@@ -92,7 +92,7 @@ pub struct Scored {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elsewhere {
-    /// Its name in the session.
+    /// Name of the dataset in the session.
     pub dataset: String,
     /// ε of the score.
     pub epsilon: f64,

@@ -16,7 +16,7 @@ use crate::privacy::{
 
 /// The expected share of wrong answers, before anything is known.
 const USUAL_SHARE: f64 = 0.2;
-/// The same for a loss, in units of the largest that counts: its mean and standard deviation.
+/// The expected mean and standard deviation of a loss, in units of the largest that counts.
 const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
 
 /// The least records of a class for which anything is reported, for any noise.
@@ -235,7 +235,7 @@ impl Scoring {
         Law::of(self.tally.laplace, scale, &factors)
     }
 
-    /// The same in words.
+    /// The expected width of the interval in words.
     pub fn expected(&self, calibrated: &Calibrated) -> String {
         let half = 100.0 * self.half_width(calibrated);
         let rows = self.tally.rows;

@@ -48,7 +48,7 @@ impl Scored {
         self.told_error(&self.error)
     }
 
-    /// The same in a few letters: `22.5 % (17–28)`.
+    /// The error of the model in a few letters: `22.5 % (17–28)`.
     pub fn brief(&self) -> String {
         let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
         let Score { value, low, high } = scaled(&self.error, factor);

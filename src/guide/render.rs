@@ -39,7 +39,7 @@ pub fn render(markdown: &str, width: usize) -> Vec<TerminalLine> {
     page.lines
 }
 
-/// The same without tones.
+/// Text of a line without tones.
 pub fn plain(line: &[Piece]) -> String {
     let text: String = line.iter().map(|piece| piece.text.as_str()).collect();
     text.trim_end().to_owned()

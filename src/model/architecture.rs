@@ -195,7 +195,7 @@ impl Architecture {
         parameters
     }
 
-    /// Its layers in words, with their actual sizes.
+    /// Layers of the architecture in words, with their actual sizes.
     pub fn words(&self) -> String {
         let words: Vec<String> = self.layers.iter().map(layer_words).collect();
         format!("{} inputs → {}", self.inputs(), words.join(" → "))

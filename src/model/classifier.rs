@@ -87,7 +87,7 @@ impl Classifier {
         Self::classes_of(&self.scores(features))
     }
 
-    /// The same from given scores.
+    /// The class with the largest of the given scores, the first of equal ones; one per column.
     pub fn classes_of(scores: &Matrix) -> Vec<u32> {
         let largest = |scores: &[f64]| {
             let better =
@@ -116,8 +116,8 @@ impl Classifier {
         self.gradients_of(features.clone(), labels)
     }
 
-    /// The same for a batch that nobody else needs: the input of a first dense layer is not copied.
-    /// What is written out is kept in doubles or in single precision.
+    /// The gradients of a batch that nobody else needs: the input of a first dense layer is not
+    /// copied. What is written out is kept in doubles or in single precision.
     pub fn gradients_of<T: Many>(
         &self,
         features: Matrix,
@@ -126,8 +126,8 @@ impl Classifier {
         self.gradients_with(features, labels, &mut Vec::new())
     }
 
-    /// The same in the room of an earlier batch, if it had the same size: see [`Gradients::room`].
-    /// The system needs time to clear new memory.
+    /// The gradients of a batch, in the room of an earlier one if it had the same size: see
+    /// [`Gradients::room`]. The system needs time to clear new memory.
     pub fn gradients_with<T: Many>(
         &self,
         features: Matrix,

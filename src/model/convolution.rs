@@ -325,7 +325,7 @@ impl Pool {
         if self.window == 2 { self.among::<2>(image, visit) } else { self.among::<0>(image, visit) }
     }
 
-    /// The same; `SIDE` is the side of the windows, or 0 if only `self` knows it.
+    /// [`Self::winners`], where `SIDE` is the side of the windows, or 0 if only `self` knows it.
     fn among<const SIDE: usize>(&self, image: &[f64], mut visit: impl FnMut(usize, usize, f64)) {
         let side = if SIDE == 0 { self.window } else { SIDE };
         let (output, width) = (self.output(), self.input.width);

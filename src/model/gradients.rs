@@ -191,7 +191,7 @@ impl<T: Many> Gradients<T> {
         columns
     }
 
-    /// The same as m × p, one example per row.
+    /// Every gradient written out, one per row: m × p.
     pub fn rows(&self) -> Matrix {
         self.columns().transpose()
     }

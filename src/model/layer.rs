@@ -33,7 +33,7 @@ pub struct Dense {
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     Dense(Dense),
-    /// The same without biases.
+    /// A dense layer without biases.
     Linear(Dense),
     Convolution(Convolution),
     MaxPool(Pool),

@@ -62,7 +62,7 @@ pub enum Model {
     Linear(LinearModel),
     /// Predicts one of two classes: the second if the score is positive.
     Logistic(LinearModel),
-    /// The same with the score of a small network.
+    /// Predicts one of two classes: the second if the score of a small network is positive.
     Network(Network),
     /// Predicts one of any number of classes: the one with the largest score.
     Classifier(Classifier),
@@ -134,7 +134,7 @@ impl Model {
         self.class_answers(features).map(|answers| answers.classes)
     }
 
-    /// The same, and for two classes how much the model favours the second one.
+    /// Predicted classes, and for two classes how much the model favours the second one.
     pub fn class_answers(&self, features: &impl ExampleColumns) -> Option<ClassAnswers> {
         let blocks = features.map_blocks(BLOCK, |block| self.class_answers_of(block));
         let (classes, orders): (Vec<_>, Vec<_>) = blocks

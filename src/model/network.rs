@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::numeric::{Matrix, Vector};
 
-/// Its parameters in one vector: W row by row, then a.
+/// Parameters of the network in one vector: W row by row, then a.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     pub inputs: usize,

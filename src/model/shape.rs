@@ -61,7 +61,7 @@ pub struct Block {
     pub width: Vec<f64>,
     /// The block is shortened to this norm.
     pub limit: f64,
-    /// Its share of the record's features.
+    /// Share of the block in the record's features.
     pub scale: f64,
 }
 
@@ -258,8 +258,8 @@ impl Shape {
         self.see_with(features, &self.scores(features))
     }
 
-    /// The same a part of the records after the other: not all of them are doubles at once. What is
-    /// seen of records on the disk is kept there, too.
+    /// Features and base, one part of the records after the other: not all of them are doubles at
+    /// once. What is seen of records on the disk is kept there, too.
     pub fn see_in_parts(&self, features: &Singles) -> Result<Seen<Doubles>> {
         let count = features.count();
         let mut base = Vec::with_capacity(self.answer.outputs() * count);
@@ -271,7 +271,7 @@ impl Shape {
         Ok(Seen { features: seen, base: Matrix::from_vec(self.answer.outputs(), count, base) })
     }
 
-    /// The same with given scores, from predictors that had not seen the records.
+    /// Features and base from given scores, from predictors that had not seen the records.
     pub fn see_with(&self, features: &Matrix, scores: &[Matrix]) -> Seen {
         let mut seen = self.see_blocks(features, scores);
         for mut record in seen.features.column_iter_mut() {
@@ -281,7 +281,7 @@ impl Shape {
         seen
     }
 
-    /// The same without a bound on the whole.
+    /// Features and base from given scores, without a bound on the features of a whole record.
     pub fn see_blocks(&self, features: &Matrix, scores: &[Matrix]) -> Seen {
         let count = features.ncols();
         let mut base = Matrix::zeros(self.answer.outputs(), count);

@@ -12,7 +12,7 @@ use super::convolution::{Convolution, Volume};
 /// The most registers of a strip: with the sums of four filters, a run of pixels and a weight, they
 /// fit into the sixteen registers of AVX2.
 const WIDEST: usize = 2;
-/// The same for registers of eight numbers, of which there are 32.
+/// The most registers of a strip if they hold eight numbers: there are 32 of them.
 const WIDE_WIDEST: usize = 3;
 const WIDE: usize = 8;
 /// With fewer outputs in a line, most of a register would stay empty.

@@ -81,7 +81,7 @@ pub fn sums<T: Send>(
     sums_by(BLOCK, features, length, start, add)
 }
 
-/// The same with blocks of so many examples.
+/// [`sums`] with blocks of `size` examples.
 pub fn sums_by<T: Send>(
     size: usize,
     features: &impl ExampleColumns,
@@ -350,7 +350,7 @@ impl Ahead {
     }
 }
 
-/// The same numbers, wherever they are.
+/// Equality of the numbers, wherever they are.
 impl PartialEq for Singles {
     fn eq(&self, other: &Self) -> bool {
         (self.dimension, self.count) == (other.dimension, other.count)

@@ -171,7 +171,7 @@ impl ExampleColumns for Doubles {
     }
 }
 
-/// The same numbers, wherever they are.
+/// Equality of the numbers, wherever they are.
 impl PartialEq for Doubles {
     fn eq(&self, other: &Self) -> bool {
         (self.dimension(), self.count()) == (other.dimension(), other.count())
@@ -201,7 +201,7 @@ mod tests {
     use crate::principal::Principal;
     use crate::symmetric::{outer_sum, quadratic_forms};
 
-    /// The same examples in memory and on the disk, where they were written in two pieces.
+    /// Examples in memory, and equal ones on the disk, where they were written in two pieces.
     fn both(dimension: usize, count: usize) -> [Doubles; 2] {
         let all = Matrix::from_fn(dimension, count, |i, j| ((3 + i * 7 + j * 5) as f64).sin());
         let folder = tempfile::tempdir().unwrap();

@@ -46,7 +46,7 @@ const TOLERANCE: f64 = 1e-11;
 const EQUAL: f64 = 1e-3;
 /// A direction of which less than this is left is rounding noise.
 const NOTHING: f64 = 1e-13;
-/// The same for one that was outside all others before.
+/// A column that was outside all others is rounding noise if less than this is left of it.
 const ROUNDING: f64 = 1e-3;
 
 /// Eigenvalues, largest first, and their eigenvectors as columns.
@@ -80,8 +80,8 @@ pub fn leading(matrix: &Matrix, count: usize) -> Option<Leading> {
         .or_else(|| in_full(matrix, count))
 }
 
-/// The same for a matrix of `size` rows that is given by its products with a few columns, with one
-/// basis. `None` also if the whole matrix is needed.
+/// The `count` largest eigenvalues of a matrix of `size` rows that is given by its products with a
+/// few columns, from one basis. `None` also if the whole matrix is needed.
 pub fn leading_of(times: &dyn Fn(&Matrix) -> Matrix, size: usize, count: usize) -> Option<Leading> {
     (count > 0 && is_worthwhile(size, count, BLOCK))
         .then(|| search(times, size, count, BLOCK, 0))

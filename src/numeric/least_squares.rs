@@ -60,8 +60,8 @@ impl NormalEquations {
         solution.iter().all(|w| w.is_finite()).then_some(solution)
     }
 
-    /// The same minimum over ‖w‖ ≤ `radius`; the shortest one if there are several. `None` if the
-    /// equations are not finite.
+    /// argmin Σ qᵢ(xᵢ·w − yᵢ)² + ridge·‖w‖² over ‖w‖ ≤ `radius`; the shortest one if there are
+    /// several. `None` if the equations are not finite.
     pub fn in_ball(&self, ridge: f64, radius: f64) -> Option<Vector> {
         let (eigenvalues, axes) = eigen(&self.gram)?;
         let curvature = eigenvalues.map(|value| value.max(0.0) + ridge);

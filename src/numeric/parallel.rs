@@ -107,7 +107,7 @@ pub fn share_out<J: Send>(jobs: Vec<J>, threads: usize, work: &(impl Fn(J) + Syn
     });
 }
 
-/// The same work with this many threads, for tests and benchmarks.
+/// Does the work with this many threads, for tests and benchmarks.
 pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(work),

@@ -73,7 +73,7 @@ impl Principal {
         Some(Self { directions, energies })
     }
 
-    /// The same around the mean of the examples, which is also returned.
+    /// Up to `count` directions around the mean of the examples, which is also returned.
     pub fn centred(features: &impl ExampleColumns, count: usize) -> Option<(Vector, Self)> {
         let mean = mean_of(features);
         let principal = Self::around(features, &mean, count)?;

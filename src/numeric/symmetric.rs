@@ -27,7 +27,7 @@ pub fn weighted_outer_sum(features: &impl ExampleColumns, weights: &[f64]) -> Ma
     outer_sum(features, |i| weights[i])
 }
 
-/// The same with a rule for weights, which of many examples would take much memory.
+/// Σ wᵢ·xᵢxᵢᵀ with a rule for the weights, which of many examples would take much memory.
 pub fn outer_sum(
     features: &impl ExampleColumns,
     weight: impl Fn(usize) -> f64 + Copy + Sync,

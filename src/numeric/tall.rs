@@ -18,11 +18,11 @@ use super::product::for_columns;
 
 /// Of the few, the most columns that are multiplied at once.
 const FEW: usize = 3;
-/// The same for the many: with [`FEW`], twelve sums and their factors fill the sixteen registers of
-/// AVX2. A single that becomes a double needs one more register, so there are nine.
+/// Of the many, the most columns at once: with [`FEW`], twelve sums and their factors fill the
+/// sixteen registers of AVX2. A single that becomes a double needs one more, so there are nine.
 const DOUBLES: usize = 4;
 const SINGLES: usize = 3;
-/// The same for registers of eight numbers, of which there are 32.
+/// Columns that are multiplied at once with registers of eight numbers, of which there are 32.
 const WIDE_FEW: usize = 6;
 const WIDE_MANY: usize = 4;
 const WIDE: usize = 8;
@@ -31,7 +31,7 @@ const WIDE: usize = 8;
 /// first-level cache, beside those of the few. Memory is read in long runs.
 const STRETCH: usize = 6144;
 const PIECE: usize = 400;
-/// The same for wide registers: there are more sums of more lanes to reduce after each piece.
+/// [`PIECE`] for wide registers: there are more sums of more lanes to reduce after each piece.
 const WIDE_PIECE: usize = 1024;
 
 /// The most sums that are added to at once. They stay in registers while so many columns are added,
@@ -398,7 +398,7 @@ impl<T: Many> Added<'_, T> {
         }
     }
 
-    /// The same for the rows of some registers.
+    /// Adds up the rows of some registers: sum += Σ factor·column, for every sum.
     #[inline(always)]
     fn strip<S: Simd, const SUMS: usize, const REGISTERS: usize>(
         &self,

@@ -114,7 +114,7 @@ impl Axis {
         }
     }
 
-    /// The same for shares, labelled in percent.
+    /// About `count` round shares in ascending order, labelled in percent.
     pub fn percent_ticks(&self, count: u16) -> Vec<Tick> {
         let (lo, hi) = match self.scale {
             Scale::Linear => (100.0 * self.lo, 100.0 * self.hi),

@@ -364,7 +364,7 @@ impl PrivateFault {
         Self { what, cure, record: None }
     }
 
-    /// The same for one record, counted from 1.
+    /// Attributes the fault to one record, counted from 1.
     #[must_use]
     pub const fn of_record(self, record: usize) -> Self {
         Self { record: Some(record), ..self }

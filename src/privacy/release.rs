@@ -111,7 +111,7 @@ impl<K> Release<K> {
         Self { label, kind }
     }
 
-    /// Its label in the plan.
+    /// Label of the release in its plan.
     pub const fn label(&self) -> &'static str {
         self.label
     }
@@ -122,7 +122,7 @@ impl<K: ReleaseKind> Release<K> {
         self.kind.query()
     }
 
-    /// Its entry in a plan: drawn `count` times, with this noise. `what` describes it in words.
+    /// Entry of the release in a plan: `count` draws with this noise, described by `what`.
     pub fn announced(
         &self,
         what: String,

@@ -73,11 +73,11 @@ pub struct CandidateLine {
     pub place: CandidatePlace,
     /// `None` for a broken one.
     pub summary: Option<MeanScores>,
-    /// Its distance from the best in the score that orders.
+    /// Distance of the candidate from the best in the score that orders.
     pub behind: Option<Paired>,
-    /// Whether it cannot be told apart from other private records.
+    /// Whether the candidate cannot be told apart from other private records.
     pub as_floor: bool,
-    /// Whether it is not better than noise, or by error, than the same answer for all records.
+    /// Whether the candidate is no better than noise or, by error, than one answer for all records.
     pub as_noise: bool,
     pub alongside: Option<Alongside>,
     pub verdict: String,

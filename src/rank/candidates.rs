@@ -32,7 +32,7 @@ const LEAST_BATCH: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub name: String,
-    /// Its records, prepared like the private data, or the reason why they cannot be.
+    /// Records of the dataset, prepared like the private data, or the reason why they cannot be.
     pub data: Result<Supply>,
 }
 
@@ -323,7 +323,7 @@ impl Conditions {
         &self.model
     }
 
-    /// The same model with other weights, such as trained ones; for studies.
+    /// The model, to give it other weights, such as trained ones; for studies.
     pub(crate) fn model_mut(&mut self) -> &mut Classifier {
         &mut self.model
     }
@@ -335,13 +335,13 @@ impl Conditions {
         self.gradients_in(features)
     }
 
-    /// The same in doubles or in single precision.
+    /// The gradients of records in doubles or in single precision.
     pub fn gradients_in<T: Many>(&self, features: &Matrix) -> Result<Gradients<T>> {
         self.gradients_with(features, &mut self.labels()?, &mut Vec::new())
     }
 
-    /// The same for records to which the next labels of a sequence go, in the room of an earlier
-    /// batch.
+    /// The gradients of records to which the next labels of a sequence go, in the room of an
+    /// earlier batch.
     fn gradients_with<T: Many>(
         &self,
         features: &Matrix,

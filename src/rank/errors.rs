@@ -341,7 +341,7 @@ struct ErrorSum {
 }
 
 impl ErrorSum {
-    /// The same with one of so many parts of the records.
+    /// The sum with one of `parts` parts of the records added.
     fn with(
         &self,
         part: usize,

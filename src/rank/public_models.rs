@@ -34,9 +34,9 @@ pub enum PublicModel {
     Plain(Model),
     /// Softmax regression, on records brought to entries of about 1.
     Scaled(Model),
-    /// The same answer for all: the median label.
+    /// One answer for all: the median label.
     Number(f64),
-    /// The most frequent class.
+    /// One answer for all: the most frequent class.
     Class(u32),
 }
 

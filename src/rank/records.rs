@@ -84,7 +84,7 @@ impl Supply {
         Self::OnDemand(LargeSupply { records, dimension, persons: None, draw: Arc::new(draw) })
     }
 
-    /// The same records, grouped by person.
+    /// Groups the records by person.
     pub fn by_person(self, persons: Option<Arc<Persons>>) -> Self {
         match self {
             Self::Ready(data) => {
@@ -129,7 +129,7 @@ impl Supply {
         }
     }
 
-    /// Their features alone, one record per column.
+    /// Features alone of the records with these numbers, one record per column.
     pub fn features(&self, chosen: &[usize]) -> Result<Matrix> {
         match self {
             Self::Ready(data) => Ok(data.features.select_columns(chosen)),
@@ -226,7 +226,7 @@ mod tests {
 
     const RECORDS: usize = 10;
 
-    /// The same records, ready and on demand.
+    /// Records that are ready, and equal ones on demand.
     fn both(persons: Option<Persons>) -> [Supply; 2] {
         let all =
             Dataset {

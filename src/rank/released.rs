@@ -8,7 +8,7 @@ use crate::privacy::{PlannedRelease, Released, Spender};
 
 /// A ranking that reveals nothing until its one release at the end.
 pub trait PrivateRanking {
-    /// Its name in the ledger.
+    /// Name of the method in the ledger.
     fn method(&self) -> &'static str;
 
     fn lineup(&self) -> &Lineup;
@@ -41,7 +41,7 @@ pub trait PrivateRanking {
 pub const OF_TABLE: &str = "The distance knows only the directions of these public datasets, and \
     noise makes it larger: compare it within this table, not with an exact one.";
 
-/// The same for released errors.
+/// What the numbers of released errors do not say by themselves.
 pub const OF_ERRORS: &str = "Records on which the models err unusually count for less, so an error \
     may differ from the exact one by more than the noise.";
 
@@ -75,9 +75,9 @@ pub struct ReleasedError {
     /// The mean error of its model on the private records, with the standard deviation of the
     /// noise; `None` for a candidate that was left out.
     pub error: Option<Mean>,
-    /// Its distance from the first, with the deviation of this distance.
+    /// Distance of the candidate from the first, with the deviation of this distance.
     pub behind: Option<Mean>,
-    /// How likely it is to be the best on these private records.
+    /// How likely the candidate is to be the best on these private records.
     pub first: Option<f64>,
     /// The error of its model on the records of the other candidates: public.
     pub elsewhere: Option<f64>,

@@ -79,7 +79,7 @@ impl Subspace {
         self.blur <= ANGLE
     }
 
-    /// Its number of directions.
+    /// Number of directions of the subspace.
     pub fn rank(&self) -> usize {
         self.basis.ncols()
     }
@@ -88,7 +88,7 @@ impl Subspace {
         &self.basis
     }
 
-    /// The same with at most this many directions.
+    /// The subspace of at most this many directions.
     pub fn first(&self, directions: usize) -> Self {
         let rank = self.rank().min(directions);
         Self {
@@ -192,7 +192,7 @@ impl<'a, T: Many> Lead<'a, T> {
         self.blur <= ANGLE
     }
 
-    /// Its number of directions.
+    /// Number of leading directions.
     pub fn rank(&self) -> usize {
         self.coefficients.ncols()
     }

@@ -163,9 +163,9 @@ const fn as_it_is() -> f64 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     pub player: Player,
-    /// Its result relative to public data alone.
+    /// Result of the player relative to public data alone.
     pub standing: PlayerStanding,
-    /// Its error relative to the unchanged method, as the mean over scenes.
+    /// Error of the player relative to the unchanged method, as the mean over scenes.
     pub ratio: f64,
 }
 
@@ -263,7 +263,7 @@ impl Results {
         (freedom > 0.0).then(|| (sum / freedom).sqrt().exp())
     }
 
-    /// The same for choosing a method: other ε also count, by how close they are.
+    /// [`Self::logarithm`] for choosing a method: other ε also count, by how close they are.
     fn smoothed(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
         self.logarithm(scene, player, k)?;
         let (mut sum, mut whole) = (0.0, 0.0);
@@ -513,7 +513,7 @@ impl Advice {
         ))
     }
 
-    /// The same for a plan that lost to public data alone.
+    /// The expected result of a plan that lost to public data alone, in a sentence.
     pub fn warning(&self, plan: &Player, epsilon: f64) -> Option<String> {
         let lost = self.of_plan(plan, epsilon)?.0.ratio > 1.0 + NOTICEABLE;
         self.expectation(plan, epsilon).filter(|_| lost)
@@ -581,7 +581,7 @@ impl Advice {
         said
     }
 
-    /// The same while trials are still to come: only who is ahead.
+    /// The advice while trials are still to come: only who is ahead.
     pub fn so_far(&self) -> Vec<String> {
         let Some((player, standing)) = self.chosen(self.at) else { return self.sentences() };
         let s = if standing.scenes == 1 { "" } else { "s" };

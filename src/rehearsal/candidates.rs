@@ -15,9 +15,9 @@ const SHARED: f64 = 0.55;
 /// The expected gain of a choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prospect {
-    /// Its error relative to public data alone.
+    /// Error of the choice relative to public data alone.
     pub choice: f64,
-    /// The same for the best single plan with all of the ε.
+    /// Error of the best single plan with all of the ε, relative to public data alone.
     pub single: f64,
 }
 

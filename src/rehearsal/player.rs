@@ -58,7 +58,7 @@ impl Player {
         (settings, predictor.unwrap_or_default())
     }
 
-    /// The same method with one setting changed, for every change worth trying.
+    /// The method with one setting changed, for every change worth trying.
     pub fn variants(&self) -> Vec<Self> {
         let Self::Method { id, settings } = self else { return Vec::new() };
         let Ok(method) = adapt::method(id) else { return Vec::new() };
@@ -78,7 +78,7 @@ impl Player {
         changed.chain(trees).collect()
     }
 
-    /// Whether it costs ε.
+    /// Whether the player costs ε.
     pub fn spends(&self) -> bool {
         matches!(self, Self::Method { .. })
     }
@@ -110,7 +110,7 @@ impl Player {
         }
     }
 
-    /// The same within a sentence.
+    /// Title of the player within a sentence.
     pub fn in_a_sentence(&self) -> String {
         let title = self.title();
         if matches!(self, Self::Method { .. }) { format!("'{title}'") } else { title }

@@ -50,11 +50,11 @@ pub struct Scene {
 /// The reason for these rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SceneKind {
-    /// They are a dataset of their own.
+    /// The rows are a dataset of their own.
     Dataset,
-    /// They differ in a column that separates public and private data.
+    /// The rows differ in a column that separates public and private data.
     Shift,
-    /// They differ in some column.
+    /// The rows differ in some column.
     Slice,
 }
 
@@ -79,7 +79,7 @@ impl Scene {
         format!("{:?}: {}", self.kind, self.title)
     }
 
-    /// The same with nobody on both sides, as in a run: if somebody would be, a coin decides
+    /// The scene with nobody on both sides, as in a run: if somebody would be, a coin decides
     /// whether the acting or the public rows are kept. `None` if too few persons are left.
     pub fn of_persons(self, whose: &[usize]) -> Option<Self> {
         let persons = |rows: &[usize]| rows.iter().map(|row| whose[*row]).collect::<BTreeSet<_>>();
@@ -162,7 +162,7 @@ impl Cast {
         }
     }
 
-    /// The same with nobody on both sides.
+    /// The cast with nobody on both sides of a scene.
     fn of_persons(self, whose: &[usize], classes: Option<&[usize]>) -> Self {
         let mut cast = Self { scenes: Vec::new(), left_out: self.left_out };
         for scene in self.scenes {

@@ -158,7 +158,7 @@ impl Stage {
         })
     }
 
-    /// The same with given scenes.
+    /// A stage with given scenes.
     pub fn with_scenes(
         table: Table,
         definition: DatasetDefinition,

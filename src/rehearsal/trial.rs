@@ -15,7 +15,7 @@ use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 /// A method and the data on which it is tried.
 #[derive(Debug, Clone)]
 pub struct Trial<'a> {
-    /// Its id, such as `moment_release`.
+    /// Id of the method, such as `moment_release`.
     pub method: &'a str,
     /// The settings that differ from its defaults.
     pub settings: BTreeMap<String, Value>,
@@ -106,7 +106,7 @@ impl<'a> Trial<'a> {
         self.run_under(&Watch::open())
     }
 
-    /// The same without the exact measures of every step, which can cost more than the steps.
+    /// Runs without the exact measures of every step, which can cost more than the steps.
     pub fn run_sealed(&self) -> Result<Tried> {
         self.run_under(&Watch::sealed())
     }
@@ -157,7 +157,7 @@ impl Tried {
             .ok_or_else(|| Error::failed("this method tells no weights of the public records"))
     }
 
-    /// Its scores on records with classes.
+    /// Scores of the model on records with classes.
     pub fn measured(&self, test: &Dataset) -> Result<Measured> {
         Measured::of_model(&self.model, test, |raw| raw)
             .filter(|measured| measured.further.balanced_accuracy.is_some())

@@ -39,7 +39,7 @@ pub struct Miss {
 }
 
 impl Trust {
-    /// The same weight for each scene.
+    /// One weight for all scenes.
     pub fn equal(scenes: usize) -> Self {
         Self { weights: vec![1.0; scenes], why: Vec::new() }
     }

@@ -189,7 +189,7 @@ impl ArchivedRun {
         adapt::task_of(&self.plan.as_ref()?.method)
     }
 
-    /// Whether it has ended with a certificate.
+    /// Whether the run has ended with a certificate.
     pub fn is_settled(&self) -> bool {
         !matches!(self.outcome.as_str(), OPEN | DIED | UNSEEN | NOT_BEGUN | MISSING)
             && !self.is_alive()
@@ -404,7 +404,7 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
     run
 }
 
-/// Its certificate, if there is one.
+/// Reads the certificate of the run, if there is one.
 pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
     let certificate = fs::read(run.directory.join(certificate::FILE)).ok();
     let certificate =

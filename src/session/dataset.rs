@@ -45,14 +45,14 @@ pub struct Loaded {
     pub rows: usize,
     pub columns: Vec<ColumnKind>,
     pub records: LoadedRecords,
-    /// Its record in the ledger; private datasets only.
+    /// Record of the dataset in the ledger; private datasets only.
     pub record: Option<DatasetRecord>,
     /// The files of a private dataset that has several, each tied to it by its rows: spending on
     /// one of them is spending on the whole, and vice versa.
     pub parts: Vec<DatasetRecord>,
     /// Remarks that do not stop anything.
     pub warnings: Vec<String>,
-    /// The secret of its record in the ledger; private datasets only.
+    /// Secret of the dataset's record in the ledger; private datasets only.
     pub secret: Option<Secret>,
     /// The order of its rows; private datasets only.
     pub order: Option<OrderOfRows>,
@@ -531,7 +531,7 @@ pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
     columns.collect()
 }
 
-/// The same file by another path (a link, `..`) is the same origin.
+/// The origin of a file, which is the same by another path (a link, `..`).
 fn canonical(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }

@@ -108,7 +108,7 @@ impl PlanDefinition {
         }
     }
 
-    /// Whether it uses the dataset of this name.
+    /// Whether the plan uses the dataset of this name.
     pub fn uses(&self, name: &str) -> bool {
         self.private == name
             || self.public.iter().any(|public| public == name)
@@ -120,7 +120,7 @@ impl PlanDefinition {
         self.evaluation.filter(|_| self.test.is_none())
     }
 
-    /// The same with the paths of its models made absolute.
+    /// The plan with the paths of its models made absolute.
     pub fn resolved(&self, workspace: &Workspace) -> Self {
         let absolute = |path: &String| workspace.resolve(path).display().to_string();
         let public_predictor = match &self.public_predictor {
@@ -130,7 +130,7 @@ impl PlanDefinition {
         Self { start: self.start.as_ref().map(absolute), public_predictor, ..self.clone() }
     }
 
-    /// It as a player of rehearsals.
+    /// The plan as a player of rehearsals.
     pub fn player(&self) -> Player {
         Player::of_plan(&self.method, &self.settings, &self.public_predictor)
     }

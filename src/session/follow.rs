@@ -88,7 +88,7 @@ enum Home {
 struct Open {
     found: FoundRun,
     steps: StepReader,
-    /// Whether it can be read; a task that is not begun cannot.
+    /// Whether the run can be read; a task that is not begun cannot.
     is_begun: bool,
     outcome: String,
     wrote: Option<SystemTime>,

@@ -35,7 +35,7 @@ pub struct Ancestor {
     /// The account of its private dataset; an alias if only a shared certificate is known.
     pub account: AccountId,
     pub method: String,
-    /// Its private training records, or persons.
+    /// Number of private training records of the run, or persons.
     pub records: usize,
     /// The columns that identify the person of a row, where persons are protected.
     #[serde(default, skip_serializing_if = "Option::is_none")]

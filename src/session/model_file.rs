@@ -34,7 +34,7 @@ const METADATA: &str = "halflight";
 /// A model with everything that turns a raw row into a prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedModel {
-    /// Its `model.ron`, for messages.
+    /// Path of `model.ron`, for messages.
     pub path: PathBuf,
     pub model: Model,
     pub preparation: Preparation,
@@ -59,7 +59,7 @@ struct ModelFile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     rename: BTreeMap<String, String>,
     preparation: Preparation,
-    /// Its released score on private records that were held out of training.
+    /// Released score of the model on private records that were held out of training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     score: Option<Scored>,
     /// The mark of a model whose noise was not secret.
@@ -72,7 +72,7 @@ pub struct Beside<'a> {
     pub preparation: &'a Preparation,
     /// Columns with another name in raw files: name there → name here.
     pub rename: &'a BTreeMap<String, String>,
-    /// Its released score.
+    /// Released score of the model.
     pub score: Option<&'a Scored>,
     pub noise: NoiseSource,
 }
@@ -209,8 +209,8 @@ impl SavedModel {
             .cure("use a model of a run without --insecure-noise-seed"))
     }
 
-    /// It as a public predictor of rows like those of `table`, whose columns it finds by their names
-    /// there.
+    /// The model as a public predictor of rows like those of `table`, whose columns it finds by
+    /// their names there.
     pub fn for_table(&self, table: &Table) -> EarlierModel {
         let here = |name: &str| {
             let raw = self.rename.iter().find(|(old, new)| *new == name && table.has(old));

@@ -117,7 +117,7 @@ impl PlanField {
         }
     }
 
-    /// Its value with its unit, for tables.
+    /// Value of the field with its unit, for tables.
     pub fn shown(self, plan: &PlanDefinition) -> String {
         let value = self.value(plan);
         format!("{value} {}", self.unit(&value)).trim().to_owned()

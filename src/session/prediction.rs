@@ -54,7 +54,7 @@ pub struct PredictionScore {
 }
 
 impl PredictionScore {
-    /// Its name in files.
+    /// Name of the score in files.
     pub fn name(&self) -> &'static str {
         match self.task {
             Task::Regression => "rmse",

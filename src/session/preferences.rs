@@ -36,10 +36,10 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenClosed {
-    /// It ends here and is settled.
+    /// The run ends here and is settled.
     #[default]
     Stop,
-    /// It continues in a process of its own, as if it had been left with `g`.
+    /// The run continues in a process of its own, as if it had been left with `g`.
     GoOn,
 }
 

@@ -12,7 +12,7 @@ use super::Loaded;
 use crate::error::{Error, Result};
 use crate::files;
 
-/// Its file in a run directory.
+/// File of the rows in a run directory.
 pub const FILE: &str = "rows.json";
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub enum SameRows {
     Yes,
     /// Other rows, or the same in another order.
     No,
-    /// It was run by an earlier version, or under another secret.
+    /// Unknown, because an earlier version or another secret was used for the run.
     Unknown,
 }
 

@@ -56,7 +56,7 @@ impl Process {
         *self == Self::this()
     }
 
-    /// Whether it is known to be on another machine.
+    /// Whether the process is known to be on another machine.
     pub fn is_elsewhere(&self) -> bool {
         self.host.as_ref().is_some_and(|host| *host != this_host())
     }
@@ -93,7 +93,7 @@ impl RunDirectory {
         Self::of_plans(workspace, run, session, std::slice::from_ref(plan))
     }
 
-    /// The same for a choice among several plans.
+    /// Creates the directory of a choice among several plans.
     pub fn of_plans(
         workspace: &Workspace,
         run: &RunId,

@@ -40,7 +40,7 @@ pub fn find(folder: &Path) -> Result<FoundSecret> {
         .ok_or_else(|| Error::failed("there is no place for the user's secret"))
 }
 
-/// The same, but nothing is made.
+/// The secret for the workspace with this folder; `None` if there is none.
 pub fn find_existing(folder: &Path) -> Result<Option<FoundSecret>> {
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
     search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), false)

@@ -40,7 +40,7 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// Whether it replaces the other one.
+    /// Whether the wish replaces the other one.
     fn is_like(self, other: Self) -> bool {
         match self {
             Self::Pause | Self::GoOn => matches!(other, Self::Pause | Self::GoOn),

@@ -172,7 +172,7 @@ impl SweepDirectory {
         &self.path
     }
 
-    /// Whether it is still in its place.
+    /// Whether the sweep is still in its place.
     pub fn is_there(&self) -> bool {
         self.path.join("sweep.json").is_file()
     }
@@ -251,7 +251,7 @@ impl TaskDirectory {
         write(&self.path.join("grant.json"), grant)
     }
 
-    /// Its grant; plain fingerprints of an earlier version are replaced.
+    /// Grant of the task; plain fingerprints of an earlier version are replaced.
     pub fn grant(&self, secret: &Secret) -> Result<CarriedGrant> {
         let carried: CarriedGrant = read(&self.path.join("grant.json"))?;
         if !carried.origin.private.is_plain() {

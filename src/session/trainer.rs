@@ -304,7 +304,7 @@ impl Trainer {
         self.tail.path()
     }
 
-    /// Its name in the first line.
+    /// Name of the training in the first line, or else of the file.
     pub fn name(&self) -> String {
         let named = self.head.as_ref().map(|head| harmless(&head.name, LONGEST));
         named.filter(|name| !name.is_empty()).unwrap_or_else(|| {

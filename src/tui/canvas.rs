@@ -48,7 +48,7 @@ pub struct ListHit {
 pub struct Head {
     pub area: Rect,
     pub pane: Pane,
-    /// Its title, without the mark of the sorting column.
+    /// Title of the column, without the mark of the sorting column.
     pub title: String,
 }
 

@@ -11,7 +11,7 @@ pub struct Key {
     pub keys: &'static [&'static str],
     /// One or two words: for the hint bar and the palette.
     pub name: &'static str,
-    /// Whether it has a place in the hint bar.
+    /// Whether the key has a place in the hint bar.
     pub hint: bool,
     pub help: &'static str,
 }

@@ -48,7 +48,7 @@ impl LiveRun {
         live
     }
 
-    /// Its steps so far.
+    /// Takes over the steps of the trainer so far.
     pub fn trains(&mut self, trained: TrainerSteps) {
         let before = self.trained.as_ref().map(|before| &before.verdict);
         if before != Some(&trained.verdict) {

@@ -14,7 +14,7 @@ pub struct LiveRehearsal {
     pub plan: Option<PlanDefinition>,
     pub work: Option<RehearsalWork>,
     pub progress: Option<RehearsalProgress>,
-    /// Whether it is shown instead of the costs.
+    /// Whether the rehearsal is shown instead of the costs.
     pub shown: bool,
     /// The number of started rehearsals, which is the id of the last one.
     pub started: JobId,

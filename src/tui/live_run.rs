@@ -122,7 +122,7 @@ pub struct LiveChoice {
     pub each: f64,
     /// How much errors must differ so that noise does not hide it.
     pub apart: String,
-    /// Whether it is secret which of them are trained, and how often.
+    /// Whether the choice hides which of the candidates are trained, and how often.
     pub in_secret: bool,
 }
 
@@ -212,7 +212,7 @@ impl LiveRun {
         self.elsewhere.is_none()
     }
 
-    /// Its directory and its pace, if the user left it and it has not ended.
+    /// Directory and pace of the run, if the user left it and it has not ended.
     pub fn left(&self) -> Option<(PathBuf, Option<f64>)> {
         let Some(Ended::Summary(summary)) = &self.ended else { return None };
         let is_left = self.control.is_left() && summary.outcome == RunOutcome::Failed;

@@ -14,7 +14,7 @@ pub enum Level {
 pub struct Notice {
     pub level: Level,
     pub text: String,
-    /// It disappears when this cause is fixed.
+    /// Cause of an error; the notice disappears when it is fixed.
     pub cause: Option<ErrorTopic>,
 }
 

@@ -108,8 +108,8 @@ impl RunColumn {
         Self::ALL.into_iter().filter(|column| exact || !column.is_exact()).collect()
     }
 
-    /// Whether it has any values: further scores are for numbers or for classes, and earlier builds
-    /// did not compute them.
+    /// Whether the column has any values: further scores are for numbers or for classes, and
+    /// earlier builds did not compute them.
     pub fn has_any(self, runs: &[ArchivedRun], watch: &Watch) -> bool {
         let some = matches!(self, Self::NoPrivacy | Self::Further(_));
         !some || runs.iter().any(|run| self.value(run, watch) != SortValue::Missing)

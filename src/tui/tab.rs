@@ -51,7 +51,7 @@ impl Tab {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pane {
     name: &'static str,
-    /// Whether it scrolls; the others have a selected row.
+    /// Whether the pane scrolls; the others have a selected row.
     pub scrolls: bool,
 }
 

@@ -46,7 +46,7 @@ impl Tutorial {
         }
     }
 
-    /// Its progress, for the title of the strip.
+    /// Progress of the tutorial, for the title of the strip.
     pub fn title(&self) -> String {
         match STEPS.get(self.done) {
             Some(step) => format!("Tutorial {} of {}: {}", self.done + 1, STEPS.len(), step.name),

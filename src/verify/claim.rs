@@ -14,7 +14,7 @@ pub const LOOSE: f64 = 0.02;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimVerdict {
     Holds,
-    /// It holds, but a smaller value could be stated.
+    /// Holds, but a smaller value could be stated.
     Loose,
     /// The second path cannot decide: the statement is between its bounds.
     Open,
@@ -43,7 +43,7 @@ impl ClaimVerdict {
 /// One number of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileClaim {
-    /// Its place in the file.
+    /// Place of the number in the file.
     pub name: String,
     pub says: f64,
     pub delta: f64,

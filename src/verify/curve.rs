@@ -29,7 +29,7 @@ const MOST_NODES: usize = 40_000;
 const SMALL: f64 = 1e-13;
 /// How close two blurs must come.
 const AGREED: f64 = 2e-5;
-/// The same if less blur would take too long; the difference falls with its square.
+/// How close blurs must come if less would take too long; the difference falls with its square.
 const NEARLY: f64 = 5e-4;
 
 /// ε at a δ.

@@ -86,7 +86,7 @@ pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
     Ok(all)
 }
 
-/// Whether it is not on a sample, not even one of all records.
+/// Whether the event is not on a sample, not even on one of all records.
 fn is_full(event: &Value) -> bool {
     event.get("mechanism").is_some_and(|mechanism| mechanism.get("gaussian").is_some())
 }

@@ -21,12 +21,12 @@ struct RecountedRun {
     announced: Vec<u64>,
     used: Option<Vec<u64>>,
     known_noise: bool,
-    /// Whether it was drawn elsewhere, as another trainer claims.
+    /// Whether the run was drawn elsewhere, as another trainer claims.
     claimed: bool,
 }
 
 impl RecountedRun {
-    /// Whether it has at least as many draws of each kind.
+    /// Whether the run has at least as many draws of each kind as `before`.
     fn goes_on_from(&self, before: &Self) -> bool {
         let without_count = |event: &Value| {
             let mut event = event.clone();

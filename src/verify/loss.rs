@@ -143,7 +143,7 @@ impl CheckedLoss {
         }
     }
 
-    /// The same for the mechanism itself, as far as proven: the exponential mechanism is
+    /// log E e^{xL} of the mechanism itself, as far as proven: the exponential mechanism is
     /// ε₀²/8-concentrated, but bounded range alone is not.
     pub fn proven_log_moment(self, x: f64, side: Side) -> f64 {
         match self {

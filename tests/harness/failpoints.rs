@@ -22,7 +22,7 @@ pub struct Scene {
     pub name: &'static str,
     pub place: Place,
     pub command: Vec<String>,
-    /// It succeeds when it is given again after everything was mended.
+    /// Whether the command succeeds when it is given again after everything was mended.
     again: bool,
 }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::program;
 
-/// Its path stays the same, for files name each other by it; its content can be brought back.
+/// A folder whose path stays, as files name each other by it; its content can be brought back.
 pub struct Place {
     top: TempDir,
     kept: Option<TempDir>,

@@ -83,7 +83,7 @@ pub fn damage(bytes: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// The same of a text whose words are numbers, names and brackets: some words are others.
+/// Damages a text whose words are numbers, names and brackets: some words become others.
 pub fn damage_words(text: &str, dice: &mut Dice) -> String {
     const NASTY: [&str; 22] = [
         "0",

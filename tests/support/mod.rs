@@ -105,7 +105,7 @@ impl Screen {
         writer.flush().unwrap();
     }
 
-    /// The same for keys that may end the program; whether it was still there to read them.
+    /// Presses keys that may end the program; returns whether it was still there to read them.
     pub fn may_press(&mut self, keys: &str) -> bool {
         let is_there = self.child.try_wait().unwrap().is_none();
         is_there && self.writer.as_mut().unwrap().write_all(keys.as_bytes()).is_ok()

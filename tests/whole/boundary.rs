@@ -57,7 +57,7 @@ fn is_rust(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "rs")
 }
 
-/// Its lines up to the tests, without comments.
+/// Lines of a file up to the tests, without comments.
 fn code(file: &Path) -> String {
     let text = std::fs::read_to_string(file).unwrap();
     let mut marks = text.match_indices("#[cfg(test)]\n");

@@ -64,7 +64,7 @@ fn row(vectors: &Vectors, row: usize) -> Vec<f64> {
     vectors.row(row).numbers().collect()
 }
 
-/// The same numbers in four files: the CSV is what the arrays were made from.
+/// Compares numbers in four files: the CSV is what the arrays were made from.
 #[test]
 fn the_arrays_of_wind_hold_the_numbers_of_its_table() {
     let Some(folder) = examples() else { return };

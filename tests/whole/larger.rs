@@ -50,13 +50,13 @@ fn told(place: &Path, arguments: &[&str], memory: Option<&str>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The same numbers as arrays in single precision.
+/// Numbers of [`table`] as arrays in single precision.
 fn arrays(rows: usize, shift: usize) -> Vec<u8> {
     let bytes = |number: &str| number.parse::<f32>().unwrap().to_le_bytes();
     arrays_of(safetensors::Dtype::F32, bytes, rows, shift)
 }
 
-/// The same in another precision.
+/// Numbers of [`table`] as arrays of another precision.
 fn arrays_of<const SIZE: usize>(
     kind: safetensors::Dtype,
     bytes: impl Fn(&str) -> [u8; SIZE],
@@ -157,7 +157,7 @@ fn a_plan_that_trains_trees_on_public_data_says_before_the_start_that_they_do_no
     told(place.path(), &["run", "s.ron"], Some("3M"));
 }
 
-/// The same table with two columns of text: a few wards, and notes, of which the last are long.
+/// Adds two columns of text to a table: a few wards, and notes, of which the last are long.
 fn with_texts(table: &str, long: usize) -> String {
     let rows = table.lines().count() - 1;
     let mut text = String::new();

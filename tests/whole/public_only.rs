@@ -19,7 +19,7 @@ fn json(directory: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
-/// The same plane in both datasets; no budget.
+/// A workspace with one plane in both datasets; no budget.
 fn workspace(method: &str, label: &dyn Fn(f64) -> String, more: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, rows) in [("private.csv", 0..200_u32), ("public.csv", 1000..1400)] {

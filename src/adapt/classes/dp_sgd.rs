@@ -157,7 +157,7 @@ mod tests {
         numbers.chain([text]).collect()
     }
 
-    /// The same steps written out: no clipping, no noise, samples from the same seed.
+    /// The steps of DP-SGD written out: no clipping, no noise, samples from the same seed.
     fn plain_descent(
         (public, private): (&Dataset, &Dataset),
         settings: &DpSgdSettings,

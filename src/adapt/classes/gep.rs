@@ -402,7 +402,7 @@ impl ContributionSplit {
         Self { embedding, residual, embedding_unit, residual_unit, slack: RESIDUAL_SLACK }
     }
 
-    /// For this many directions and gradients of this many numbers.
+    /// The split for this many directions and gradients of this many numbers.
     fn of_sizes(self, directions: usize, parameters: usize) -> Self {
         Self { slack: residual_slack(directions, parameters), ..self }
     }
@@ -509,7 +509,7 @@ struct Anchor {
     basis: Matrix,
     /// The combinations of the anchors' gradients from which it started last time.
     combinations: Matrix,
-    /// Its share of the public gradients' energy.
+    /// Share of the public gradients' energy in the subspace.
     energy: f64,
 }
 

@@ -127,7 +127,7 @@ impl Weighting {
     }
 }
 
-/// Also used by the logistic method.
+/// The setting of the weighting, of this method and of the logistic one.
 pub(super) const WEIGHTING_FIELD: Setting<Weighting> = Setting {
     name: "weights",
     unit: "",

@@ -110,7 +110,7 @@ pub fn largest_square(features: &impl ExampleColumns) -> Result<f64> {
     }
 }
 
-/// The same, computed once.
+/// r̂², computed once.
 pub fn largest_square_of(public: &PublicRecords) -> Result<f64> {
     public.once("largest square", 0.0, |public, _| largest_square(&public.features))
 }

@@ -34,7 +34,7 @@ pub fn bounded_moment(features: &impl ExampleColumns, norm: f64) -> Matrix {
     weighted_moment(features, norm, None, features.count())
 }
 
-/// The same for persons, whose moments are the means over their records.
+/// The moment for persons, whose moments are the means over their records.
 pub fn moment_of<F: ExampleColumns>(data: &Dataset<F>, norm: f64) -> Matrix {
     match data.shares() {
         Some(shares) => weighted_moment(&data.features, norm, Some(&shares), data.protected()),

@@ -166,8 +166,8 @@ fn replace_by(
     written
 }
 
-/// Whether it has the name of a file before it replaces another one, which stays if the program
-/// dies: `NAME.new-4711`.
+/// Whether a file has the name that it gets before it replaces another one, and that stays if the
+/// program dies: `NAME.new-4711`.
 pub fn is_half(file: &Path) -> bool {
     let ending = file.extension().unwrap_or_default().to_string_lossy().into_owned();
     ending.strip_prefix("new-").is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))

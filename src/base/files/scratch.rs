@@ -85,7 +85,7 @@ impl Scratch {
     }
 }
 
-/// It has no name, but the system shows the files that a process has open.
+/// Lets only the owner read a file without a name: the system shows the open files of processes.
 fn owner_only(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -11,7 +11,7 @@ pub fn harmless(text: &str, most: usize) -> String {
     line
 }
 
-/// The same for several lines of any length, such as an error that quotes a file.
+/// [`harmless`] for several lines of any length, such as an error that quotes a file.
 pub fn harmless_lines(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { c } else { tamed(c) }).collect()
 }

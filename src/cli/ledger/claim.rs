@@ -49,7 +49,7 @@ pub struct ClaimCommand {
 /// Withdraw a claim that was charged in error.
 #[derive(Debug, Args)]
 pub struct WithdrawCommand {
-    /// Its name in the ledger.
+    /// Name of the claim in the ledger.
     claim: String,
 
     /// Why it was wrong: the ledger keeps the reason.

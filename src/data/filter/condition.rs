@@ -99,7 +99,7 @@ impl Condition {
         }
     }
 
-    /// Its result for every row.
+    /// Whether the condition holds for every row.
     pub fn holds(&self, table: &Table, types: Types) -> Result<Vec<Truth>> {
         match self {
             Self::Any(parts) => combine(parts, table, types, Truth::max),
@@ -186,7 +186,7 @@ impl CellComparison {
         }
     }
 
-    /// The same for each cell by itself, whatever kind the others give their column.
+    /// Whether the comparison holds for each cell, whatever kind the others give their column.
     fn holds_of_cells(&self, table: &Table) -> Result<Vec<Truth>> {
         let column = self.column.column(table)?;
         if let Column::Vectors(_) = column {

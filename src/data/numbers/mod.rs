@@ -52,7 +52,7 @@ impl Kept {
         Self::Memory(Arc::new(Packed::of(numbers)))
     }
 
-    /// The same numbers; on the disk if there is space for them.
+    /// Moves the numbers to the disk if there is space for them.
     fn in_space(self, space: Option<&Arc<Scratch>>) -> Result<Self> {
         match (self, space) {
             (Self::Memory(packed), Some(space)) => {
@@ -192,8 +192,8 @@ impl Numbers {
         Ok(chosen)
     }
 
-    /// The same, with a missing number for a row that does not exist. The rows may be in any order,
-    /// so all of one column are in memory meanwhile.
+    /// The numbers in these rows, with a missing number for a row that does not exist. The rows may
+    /// be in any order, so all of one column are in memory meanwhile.
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
         let all = self.whole();
         let mut chosen = self.beside(rows.len());
@@ -308,7 +308,7 @@ fn first_infinite(numbers: &[f64]) -> Option<usize> {
     numbers[piece..].iter().position(|cell| cell.is_infinite()).map(|at| piece + at)
 }
 
-/// The same numbers, wherever they are; a missing one equals a missing one.
+/// Equality of the numbers, wherever they are; a missing one equals a missing one.
 impl PartialEq for Numbers {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()
@@ -351,7 +351,7 @@ mod tests {
         Scratch::create_in(&std::env::temp_dir()).unwrap()
     }
 
-    /// The same numbers on the disk, added in pieces.
+    /// Puts the numbers on the disk, added in pieces.
     fn on_disk(numbers: &[f64], piece: usize) -> Numbers {
         let mut kept = Numbers::default();
         kept.move_to(&space()).unwrap();

@@ -100,7 +100,7 @@ impl Packed {
         }
     }
 
-    /// The same, to be read from the disk.
+    /// Bytes of the numbers, to be read from the disk.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Bytes(numbers) => numbers,

@@ -97,7 +97,7 @@ pub struct Overlap {
     pub share: f64,
     /// The estimated number of rows.
     pub rows: u64,
-    /// Whether it is too much for chance, so that the tables hold records of the same people.
+    /// Whether the overlap is too much for chance: the tables hold records of the same people.
     pub shared: bool,
     /// Whether some rows are in both that chance does not explain, however few they are.
     pub copied: bool,
@@ -149,7 +149,7 @@ impl Sketch {
         few.reduce(f64::max).map(|share| overlap(share, false))
     }
 
-    /// Its written form.
+    /// Written form of the sketch.
     fn encoded(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend(self.rows.to_le_bytes());

@@ -62,7 +62,7 @@ impl Sketch {
 enum HashedKind {
     Varying,
     Constant,
-    /// It numbers the rows.
+    /// The column numbers the rows.
     Counter,
 }
 

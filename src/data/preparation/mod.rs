@@ -182,7 +182,7 @@ impl Preparation {
         Ok(Self { encodings, unit, feature_norm, intercept, missing, labels, room, score })
     }
 
-    /// The same for a dataset with its own rules for missing and unknown values.
+    /// The preparation under a dataset's own rules for missing and unknown values.
     pub fn under(&self, definition: &DatasetDefinition) -> Self {
         let mut preparation = self.clone();
         preparation.set_missing(definition.missing);
@@ -192,15 +192,15 @@ impl Preparation {
         preparation
     }
 
-    /// The same for methods that bound their own features of a record and have their own intercept:
-    /// features are hardly clipped.
+    /// The preparation for methods that bound their own features of a record and have their own
+    /// intercept: features are hardly clipped.
     #[must_use]
     pub fn wide(&self) -> Self {
         let (feature_norm, room) = (WIDE * self.feature_norm, FAINT * WIDE * self.room);
         Self { feature_norm, room, ..self.clone() }
     }
 
-    /// Its own labels, and the features of another preparation.
+    /// A preparation with its own labels, and the features of another one.
     pub fn with_features_of(&self, other: &Self) -> Result<Self> {
         // The score of their public predictor comes with them.
         let plain = Self { score: None, ..other.clone() };
@@ -234,7 +234,7 @@ impl Preparation {
         Ok(spread(dataset, &complete, table.rows()))
     }
 
-    /// The same for private rows: an unusable one stops nothing and becomes an empty record.
+    /// Prepares private rows: an unusable one stops nothing and becomes an empty record.
     pub fn apply_private(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         self.fits(table, with_label)?;
         let Some(usable) = self.usable_rows(table, with_label)? else {
@@ -244,8 +244,8 @@ impl Preparation {
         Ok(spread(dataset, &usable, table.rows()))
     }
 
-    /// The same for some rows within these bounds, as methods take them: in parts, so that nothing is
-    /// copied as a whole.
+    /// Prepares some private rows within these bounds, as methods take them: in parts, so that
+    /// nothing is copied as a whole.
     pub fn bounded_private_rows(
         &self,
         table: &Table,

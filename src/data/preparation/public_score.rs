@@ -71,7 +71,7 @@ pub(super) struct PublicScore {
     source: ScoreSource,
     /// The public mean of each score.
     centre: Vec<f64>,
-    /// Their public deviation together; 0 if they are all the same and tell nothing.
+    /// Public deviation of all scores together; 0 if they are all the same and tell nothing.
     width: f64,
     /// The size of the features, in units of the standardised ones.
     scale: f64,
@@ -262,7 +262,7 @@ impl Preparation {
         self.all_encodings().into_iter().map(Encoding::column).collect()
     }
 
-    /// The same for a table with other names of its columns.
+    /// The preparation for a table with other names of its columns.
     #[must_use]
     pub fn with_columns_called(mut self, here: &dyn Fn(&str) -> String) -> Self {
         for encoding in &mut self.encodings {
@@ -316,8 +316,8 @@ impl Preparation {
         Ok(score.raw(&coded, &self.standardised(table)?, 0))
     }
 
-    /// The same with a score whose constants come from these public rows and their scores, which
-    /// are out of fold where a predictor was trained on them.
+    /// The preparation with a score whose constants come from these public rows and their scores,
+    /// which are out of fold where a predictor was trained on them.
     pub fn with_score(
         &self,
         source: ScoreSource,

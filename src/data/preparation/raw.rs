@@ -55,7 +55,7 @@ impl Preparation {
         self.missing
     }
 
-    /// The same with another rule for incomplete rows.
+    /// Sets another rule for incomplete rows.
     pub fn with_missing(mut self, missing: Missing) -> Self {
         self.set_missing(missing);
         self

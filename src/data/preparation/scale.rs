@@ -79,7 +79,7 @@ impl Standardisation {
         spread.standard()
     }
 
-    /// The same for each number of vectors, which may be on the disk: they are read row by row.
+    /// [`Self::standard`] of each number of vectors, which may be on the disk: read row by row.
     pub fn of_vectors(vectors: &Vectors) -> Vec<Self> {
         let mut spreads = vec![Spread::default(); vectors.width()];
         for pass in [Spread::see, Spread::add, Spread::add_square] {

@@ -243,7 +243,7 @@ fn clear(column: &mut Column) {
     }
 }
 
-/// Its first `rows` cells, of which at most one more was added.
+/// Keeps the first `rows` cells of a column, to which at most one more was added.
 fn truncate(column: &mut Column, rows: usize) {
     match column {
         Column::Numbers(cells) => cells.truncate(rows),

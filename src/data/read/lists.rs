@@ -157,7 +157,7 @@ fn even<T: Copy>(values: &[T], lengths: &[usize], width: usize, missing: T) -> V
     even
 }
 
-/// The same on the disk, where vectors with an infinite number become missing, too.
+/// [`even`] on the disk, where vectors with an infinite number become missing, too.
 fn even_on_disk(lists: Numbers, lengths: &[usize], width: usize) -> Result<Numbers> {
     let alike = lengths.iter().all(|length| *length == width);
     if alike && lists.first_infinite().is_none() {

@@ -72,7 +72,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its name.
+    /// Name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Csv => "CSV",
@@ -121,13 +121,13 @@ impl TableReader {
         Self { forgiving: true, ..Self::default() }
     }
 
-    /// The same; these columns of a CSV file stay text if they have whole numbers that would be
+    /// Sets the columns of a CSV file that stay text if they have whole numbers that would be
     /// written otherwise: `007`, or more digits than a number keeps.
     pub fn with_names(self, names: Vec<String>) -> Self {
         Self { names, ..self }
     }
 
-    /// The same, with a place for tables that are too large for memory.
+    /// Sets the place for tables that are too large for memory.
     pub fn with(self, overflow: Overflow) -> Self {
         Self { overflow: Some(overflow), ..self }
     }
@@ -208,7 +208,7 @@ pub fn read_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table
     finish(&input, table(&input, &extension(Path::new(origin)), reading))
 }
 
-/// The same for private records (see [`read_private`]).
+/// Reads private records that are in memory (see [`read_private`]).
 pub fn read_private_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
     let mut nobody = Unwatched;
     let mut input = Input::of_bytes(origin, bytes, &mut nobody)?;

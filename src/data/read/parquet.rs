@@ -190,7 +190,7 @@ fn metadata(input: &Input) -> Result<ParquetMetaData> {
         .map_err(|error| flaw(format!("its description is damaged: {error}")))
 }
 
-/// Whether it is a sound file that has columns and no rows.
+/// Whether the input is a sound file that has columns and no rows.
 pub fn lacks_rows(input: &Input) -> bool {
     metadata(input).is_ok_and(|metadata| metadata.file_metadata().num_rows() == 0)
 }

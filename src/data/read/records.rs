@@ -20,7 +20,7 @@ const LONGEST: usize = 1 << 26;
 pub struct FileRecord<'r> {
     pub line: u64,
     pub bytes: &'r [u8],
-    /// Whether it has a quote somewhere.
+    /// Whether the record has a quote somewhere.
     pub quoted: bool,
 }
 
@@ -52,9 +52,9 @@ struct Span {
 /// The end of the record at the start of some bytes.
 #[derive(Clone, Copy)]
 enum RecordEnd {
-    /// Its length, and its length with the line end.
+    /// Length of the record, without and with its line end.
     At { length: usize, with_break: usize, quoted: bool },
-    /// Beyond these bytes; also whether a quote is open.
+    /// Beyond these bytes; with whether a quote is open.
     Beyond { quote_open: bool, quoted: bool },
 }
 

@@ -42,7 +42,7 @@ pub fn private_file(path: &Path, format: WriteFormat, columns: &[(String, Column
     files::write_private_by(path, |out| write(format, columns, out))
 }
 
-/// The same as the bytes of a file.
+/// Writes columns of one length under their names to the bytes of a file.
 pub fn bytes(format: WriteFormat, columns: &[(String, Column)]) -> Result<Vec<u8>> {
     check(columns)?;
     let mut out = Vec::new();

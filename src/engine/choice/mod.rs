@@ -55,7 +55,7 @@ use crate::session::certificate::{
 use crate::session::model_file::Beside;
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, report};
 
-/// Its name in the ledger.
+/// Name of the method in the ledger.
 pub const METHOD: &str = "choice";
 /// The name of public data alone among the candidates.
 pub const PUBLIC_ALONE: &str = "public data alone";
@@ -400,8 +400,8 @@ impl ChoiceJob {
         self.launch(NoiseSource::Secret, tell)
     }
 
-    /// The same with noise from a seed, for studies on public data. The result is charged but not
-    /// private at all, and its certificate says so.
+    /// Makes the choice with noise from a seed, for studies on public data. The result is charged
+    /// but not private at all, and its certificate says so.
     pub fn execute_insecurely(
         &self,
         noise_seed: u64,

@@ -20,7 +20,7 @@ pub(super) struct Following(Sender<FollowErrand>);
 enum FollowErrand {
     /// Read everything again, and follow this workspace from now on.
     Read(Workspace),
-    /// Also follow the runs of these places.
+    /// Follow the runs of these places, too.
     Watch(Vec<PathBuf>),
 }
 

@@ -146,7 +146,7 @@ pub enum Request {
     /// Gather the results of a sweep and settle its runs.
     Collect {
         sweep: SoughtSweep,
-        /// Also settles tasks that have not ended.
+        /// Whether tasks that have not ended are settled, too.
         give_up: bool,
     },
     /// Write a page about these runs, without exact numbers.
@@ -192,7 +192,7 @@ pub struct TrainerSteps {
     pub claimed: Vec<(f64, f64)>,
     /// ε by our accountant, at some of the steps.
     pub computed: Vec<(f64, f64)>,
-    /// The same for everything drawn so far, if known.
+    /// ε by our accountant of everything drawn so far, if known.
     pub ours: Option<f64>,
     pub verdict: String,
     pub is_too_low: bool,

@@ -157,8 +157,8 @@ impl Grower<'_> {
         histogram
     }
 
-    /// The same for one output, where most of the time is spent: example by example, because sums
-    /// for different columns are independent.
+    /// Adds up the histogram for one output, where most of the time is spent: example by example,
+    /// because sums for different columns are independent.
     fn count_one(&self, examples: &[u32], histogram: &mut [f64]) {
         let Pull { gradients, curvatures, .. } = self.pull;
         let columns = self.starts.len();
@@ -281,7 +281,7 @@ impl Grower<'_> {
         best
     }
 
-    /// The same for one output, where most of the time is spent.
+    /// The best split for one output, where most of the time is spent.
     fn best_split_of_one(&self, histogram: &[f64], total: [f64; 3]) -> Option<NodeSplit> {
         let Self { data, growth, ref starts, .. } = *self;
         let columns = &data.columns;

@@ -42,7 +42,7 @@ pub(super) fn pass<S: Simd, T: Kept, M: Slopes>(simd: S, pass: Pass<'_, T, M>) {
     }
 }
 
-/// The same where every group has a sum of its own, which is shortened before it is added.
+/// A pass in which every group has a sum of its own, which is shortened before it is added.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {

@@ -67,8 +67,8 @@ pub fn gradient(
     with_slopes(features, w, threads, || Each(slope)).0
 }
 
-/// The same with slopes computed block by block. Returns the `Slopes` of each part of the examples,
-/// in order.
+/// [`gradient`] with slopes computed block by block. Returns the `Slopes` of each part of the
+/// examples, in order.
 pub fn with_slopes<S: Slopes>(
     features: &impl ExampleColumns,
     w: &Vector,
@@ -110,8 +110,8 @@ pub fn with_slopes<S: Slopes>(
     added(total, done)
 }
 
-/// The same if each of these consecutive groups of examples has its own sum, which is shortened to
-/// `longest` before it is added. A sum that is not finite adds nothing.
+/// [`with_slopes`] where each of these consecutive groups of examples has its own sum, which is
+/// shortened to `longest` before it is added. A sum that is not finite adds nothing.
 pub fn by_group<S: Slopes>(
     features: &impl ExampleColumns,
     w: &Vector,

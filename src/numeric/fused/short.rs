@@ -126,7 +126,7 @@ pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, f
     ending.add_to(simd, sum, (one, simd.add_f64s(sum_last[0], sum_last[1])));
 }
 
-/// The same where every group has a sum of its own, which is shortened before it is added.
+/// A pass in which every group has a sum of its own, which is shortened before it is added.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn by_group<S: Simd, M: Slopes, const N: usize>(simd: S, pass: GroupPass<'_, M>) {

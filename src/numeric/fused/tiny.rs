@@ -27,7 +27,7 @@ pub(super) fn pass<M: Slopes, const D: usize>(pass: Pass<'_, f64, M>) {
     }
 }
 
-/// The same where every group has a sum of its own, which is shortened before it is added.
+/// A pass in which every group has a sum of its own, which is shortened before it is added.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn by_group<M: Slopes, const D: usize>(pass: GroupPass<'_, M>) {

@@ -117,7 +117,7 @@ impl Composition {
         Self { mu, discretisation: 0.0, adjacency, others: Vec::new() }
     }
 
-    /// The same with another Gaussian part.
+    /// Copy of this composition with another Gaussian part.
     pub fn with_mu(&self, mu: f64) -> Self {
         Self { mu, ..self.clone() }
     }
@@ -265,7 +265,7 @@ impl Composition {
         Ok(self.delta_on(&self.curves(), epsilon, 0.0))
     }
 
-    /// The same, but not below the δ that `least` of ideal noise becomes.
+    /// δ at this ε from given curves, but not below the δ that `least` of ideal noise becomes.
     fn delta_on(&self, curves: &CurveBounds, epsilon: f64, least: f64) -> f64 {
         let parts = self.parts();
         if parts.is_empty() || epsilon == f64::INFINITY || epsilon >= gate::pure(&parts) {

@@ -21,7 +21,7 @@ pub enum Adjacency {
 }
 
 impl Adjacency {
-    /// Its name in texts.
+    /// Name of the kind of neighbours in texts.
     pub fn words(self) -> &'static str {
         match self {
             Self::ReplaceOne => "replace-one",
@@ -45,7 +45,7 @@ pub struct PlannedRelease {
     pub noise: Allotment,
     /// Which neighbours its sensitivity is for.
     pub adjacency: Adjacency,
-    /// It sees only records that no other release of its run sees: see [`super::held_out`].
+    /// Whether no other release of its run sees the same records: see [`super::held_out`].
     pub held_out: bool,
 }
 
@@ -192,7 +192,7 @@ pub struct Event {
     pub count: u64,
     /// Which neighbours its sensitivity is for.
     pub adjacency: Adjacency,
-    /// It sees only records that no other release of its run sees: see [`super::held_out`].
+    /// Whether no other event of its run sees the same records: see [`super::held_out`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held_out: bool,
 }
@@ -203,7 +203,7 @@ pub struct Event {
 pub struct Mechanism {
     /// The query.
     pub query: Query,
-    /// Its noise.
+    /// Noise added to the answer.
     pub noise: Noise,
 }
 

@@ -196,8 +196,8 @@ pub fn epsilon(parts: &[PairDraws], delta: f64) -> (f64, &'static str) {
     least_sum(parts, GAUSSIAN_SHARE * delta, renyi)
 }
 
-/// The same for a list that is fixed in advance: every sum has all of δ, and the order of RDP may
-/// be the best.
+/// The least ε of a list that is fixed in advance, and the sum that decides: every sum has all of
+/// δ, and the order of RDP may be the best.
 pub fn fixed(parts: &[PairDraws], delta: f64) -> (f64, &'static str) {
     least_sum(parts, delta, (rdp::epsilon(parts, delta), "Rényi divergences (RDP)"))
 }

@@ -45,7 +45,7 @@ pub fn epsilon(mu: f64, delta: f64) -> f64 {
     epsilon_at(mu, delta.ln() - LOG_MARGIN) * (1.0 + PADDING)
 }
 
-/// The same from below: never above the exact ε.
+/// A lower bound of the ε of μ-GDP at this δ: never above the exact one.
 pub fn epsilon_lower(mu: f64, delta: f64) -> f64 {
     epsilon_at(mu, delta.ln() + LOG_MARGIN) * (1.0 - PADDING)
 }

@@ -11,12 +11,12 @@ pub enum Coverage {
     /// These events, planned before the first of them was drawn.
     #[default]
     FixedPlan,
-    /// Also events that were chosen after seeing the outputs of earlier ones.
+    /// Events of which some were chosen after seeing the outputs of earlier ones.
     Adaptive,
 }
 
 impl Coverage {
-    /// Its name in texts.
+    /// Name of the coverage in texts.
     pub fn words(self) -> &'static str {
         match self {
             Self::FixedPlan => "for a plan that is fixed in advance",

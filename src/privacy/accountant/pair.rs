@@ -73,7 +73,7 @@ impl Pair {
         }
     }
 
-    /// The same for the mechanism itself, about which more is proven than about its pair: the
+    /// log E e^{θL} of the mechanism itself, about which more is proven than about its pair: the
     /// exponential mechanism is ε₀²/8-zCDP, but its pair is not.
     pub fn log_moment_of_mechanism(&self, theta: f64) -> f64 {
         match *self {

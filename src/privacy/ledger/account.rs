@@ -21,7 +21,7 @@ use crate::privacy::accountant::{
 pub enum RunState {
     /// Granted and not settled: counts in full.
     Open,
-    /// Its lines were lost; its certificate states its draws.
+    /// Lines of the run were lost; its certificate states its draws.
     Recovered,
     /// Another trainer states these draws.
     Claimed,
@@ -49,7 +49,7 @@ pub struct RunRecord {
     pub reserved: Vec<u64>,
     /// Draws that count as spent per event: used when settled, the whole grant when open.
     pub charged: Vec<u64>,
-    /// Whether it is open.
+    /// State of the run: whether it is open.
     pub state: RunState,
     /// The claim, if another trainer made the run.
     pub claim: Option<Claim>,
@@ -184,7 +184,7 @@ impl RunRecord {
 /// Everything about one private dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
-    /// Its name.
+    /// Name of the account.
     pub id: AccountId,
     /// Accounts that proved to hold the same records and were tied to this one.
     pub former: Vec<AccountId>,
@@ -284,7 +284,7 @@ pub struct Unprotected {
 const UNOPENED: &str = "new account";
 
 impl Account {
-    /// Whether it can recognise these rows in other files.
+    /// Whether the account can recognise these rows in other files.
     pub(super) fn has_sketch_of(&self, dataset: &DatasetRecord) -> bool {
         let mut known = self.datasets.iter().filter(|known| known.sketch.is_some());
         known.any(|known| known.has_rows_of(dataset))
@@ -318,12 +318,12 @@ impl Account {
         self.spent_with(&[], delta)
     }
 
-    /// The same with these further events, as one more run.
+    /// ε spent at `delta` with these further events, as one more run.
     pub fn spent_with(&self, events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
         self.spent_with_runs(events, 1, delta)
     }
 
-    /// The same with these further events in each of so many further runs.
+    /// ε spent at `delta` with these further events in each of `runs` further runs.
     ///
     /// One run that draws its whole plan is fixed before any output was seen. A run that ended
     /// early may have ended because of its outputs, and later runs may have been chosen by the

@@ -143,8 +143,8 @@ impl ChainReading {
         Ok(Link { text, head: LedgerLine { seq: seq + 1, hash } })
     }
 
-    /// The same lines again, with `change` applied to each entry, after a first line that names the
-    /// old chain. `bytes` is the good prefix.
+    /// Writes the lines again, with `change` applied to each entry, after a first line that names
+    /// the old chain. `bytes` is the good prefix.
     pub fn rewritten(
         &self,
         bytes: &[u8],

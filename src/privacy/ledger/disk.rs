@@ -74,7 +74,7 @@ impl Disk {
         lock::shared(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
 
-    /// The same if the lock is free soon; otherwise its holder.
+    /// Takes the shared lock if it is free soon; otherwise returns its holder.
     pub fn lock_shared_soon(
         &self,
         patience: Duration,

@@ -30,7 +30,7 @@ use crate::privacy::accountant::{delta_words, round_up};
 pub struct ChargedElsewhere {
     /// The folder of that ledger.
     pub folder: PathBuf,
-    /// Whether it is still there.
+    /// Whether the other ledger is still there.
     pub is_there: bool,
     /// The total there, or the known part of it.
     pub epsilon: f64,
@@ -77,7 +77,7 @@ impl ChargedElsewhere {
         })
     }
 
-    /// The same for everybody: without a path.
+    /// A note on all charges elsewhere for everybody: without a path.
     pub fn note_for_others(all: &[Self]) -> Option<String> {
         let spent = Self::most(all)?.spent();
         Some(match all.len() {
@@ -108,7 +108,7 @@ pub struct Cards {
 }
 
 impl Cards {
-    /// Those of other ledgers than the one with this first line.
+    /// Cards of other ledgers than the one with this first line.
     pub(super) fn of_others(folder: &Path, own: Option<&str>) -> Self {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let named = entries.filter_map(|entry| {

@@ -31,7 +31,7 @@ impl AccountId {
         Ok(Self(format!("{ALIAS}{bits:08x}")))
     }
 
-    /// Whether it is no name of the ledger, but that of one file.
+    /// Whether the name is not one of the ledger, but that of one file.
     pub fn is_alias(&self) -> bool {
         self.0.starts_with(ALIAS)
     }
@@ -49,7 +49,7 @@ pub struct RunId(
 /// number is another ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerLine {
-    /// Its number, from 1.
+    /// Number of the line, from 1.
     pub seq: u64,
     /// The SHA-256 that seals it.
     pub hash: String,
@@ -111,13 +111,13 @@ pub struct DatasetRecord {
 }
 
 impl DatasetRecord {
-    /// Whether it is the same file and rows, at the same place, under the same name.
+    /// Whether `other` is the same file and rows, at the same place, under the same name.
     pub fn is_met_again_in(&self, other: &Self) -> bool {
         let of = |it: &Self| (it.name.clone(), it.origin.clone(), it.rows, it.key.clone());
         of(self) == of(other) && self.has_rows_of(other)
     }
 
-    /// Whether it is the same file and the same rows.
+    /// Whether `other` is the same file and the same rows.
     pub fn has_rows_of(&self, other: &Self) -> bool {
         (&self.content, &self.view) == (&other.content, &other.view)
     }
@@ -127,7 +127,7 @@ impl DatasetRecord {
         !self.origin.starts_with("builtin:")
     }
 
-    /// Whether it was made by a version without a secret.
+    /// Whether the record was made by a version without a secret.
     pub fn is_plain(&self) -> bool {
         is_plain(&self.content) || is_plain(&self.view)
     }
@@ -331,7 +331,7 @@ pub enum RunOutcome {
     Stopped,
     /// With an error.
     Failed,
-    /// Its process died; it was settled later at the draws that it had reserved block by block.
+    /// By the death of its process; settled later at the draws that it had reserved block by block.
     Abandoned,
 }
 
@@ -444,7 +444,7 @@ pub enum Entry {
     /// The secret of this name is lost, so nothing written under it can be compared any more.
     /// Accounts that are opened later have an unknown past.
     SecretLost {
-        /// Its name.
+        /// Name of the lost secret.
         key: String,
         /// The words of the person who noticed.
         why: String,

@@ -28,7 +28,7 @@ pub enum Cause {
     },
     /// Datasets are known under a secret that is lost: this may be one of them.
     LostSecret {
-        /// Its name.
+        /// Name of the lost secret.
         key: String,
         /// What happened to it.
         why: String,

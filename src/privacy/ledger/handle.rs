@@ -83,14 +83,14 @@ impl Ledger {
         Ok(Self { disk, reading, witness: None, secret: None, alive, limits })
     }
 
-    /// The same, and compares the ledger with what this user's programs remember in `memory`, a
+    /// Opens the ledger and compares it with what this user's programs remember in `memory`, a
     /// directory outside the workspace that is created if it is missing.
     pub fn open_witnessed(directory: &Path, memory: &Path) -> Result<Self> {
         Ok(Self { witness: Some(Witness::new(memory)), ..Self::open(directory)? })
     }
 
-    /// The same for a user with this secret: datasets that an earlier version wrote down
-    /// without one are found, and the first change rewrites them.
+    /// Sets the user's secret: datasets that an earlier version wrote down without one are found,
+    /// and the first change rewrites them.
     pub fn under(self, secret: Secret) -> Self {
         Self { secret: Some(secret), ..self }
     }
@@ -105,8 +105,8 @@ impl Ledger {
         self.look_for_flaws(false)
     }
 
-    /// The same for callers with limited patience; if somebody holds the ledger for longer than
-    /// this, the holder.
+    /// Everything on disk now, for callers with limited patience; if somebody holds the ledger for
+    /// longer than this, the holder.
     pub fn glance(&mut self, patience: Duration) -> Result<std::result::Result<Book, String>> {
         match self.disk.lock_shared_soon(patience)? {
             // Another process may take it in between, for a moment.
@@ -118,7 +118,7 @@ impl Ledger {
         }
     }
 
-    /// The same, with every certificate of a run compared with the lines.
+    /// Everything on disk now, with every certificate of a run compared with the lines.
     pub fn examine(&mut self) -> Result<Book> {
         self.reading = ChainReading::default();
         self.look_for_flaws(true)
@@ -624,7 +624,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The same, and checks that no run directory shows lost lines.
+    /// Begins a change, and checks that no run directory shows lost lines.
     fn begin_without_traces(&mut self) -> Result<Turn> {
         let turn = self.begin()?;
         let traces = traces::find(self.disk.directory(), &self.reading, false)?;

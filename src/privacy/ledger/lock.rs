@@ -87,7 +87,7 @@ pub(super) fn shared(path: &Path) -> io::Result<Shared> {
     }
 }
 
-/// The same if the lock is free soon; otherwise its holder.
+/// Takes the shared lock if it is free soon; otherwise returns its holder.
 pub(super) fn shared_soon(path: &Path, patience: Duration) -> io::Result<Result<Shared, String>> {
     let file = match File::open(path) {
         Ok(file) => file,

@@ -34,7 +34,7 @@ enum Locks {
         option: String,
         cure: String,
     },
-    /// It cannot be determined here.
+    /// Whether other machines see the locks cannot be determined here.
     Unknown {
         disk: String,
     },
@@ -48,7 +48,7 @@ pub(super) fn check(folder: &Path) -> Result<Option<String>> {
     judge(locks(&table, &folder), &folder, IS_ALONE.load(Ordering::Relaxed))
 }
 
-/// Whether it is certain that every machine that sees this folder also sees the locks on it.
+/// Whether every machine that sees this folder certainly also sees the locks on it.
 pub fn locks_reach(folder: &Path) -> bool {
     matches!(check(folder), Ok(None))
 }

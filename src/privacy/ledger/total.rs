@@ -33,7 +33,7 @@ impl TotalStanding {
 /// The known spending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Total {
-    /// Whether it may be called a total.
+    /// Whether the known spending may be called a total.
     pub standing: TotalStanding,
     /// The δ at which it is stated.
     pub delta: f64,

@@ -94,7 +94,7 @@ struct Envelope {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Coordinate {
     precision: u64,
-    /// Its σ is near 2^this.
+    /// The number k for which σ is near 2^k.
     scale_bits: u32,
 }
 

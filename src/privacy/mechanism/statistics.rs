@@ -8,8 +8,8 @@ pub struct ChiSquare {
 }
 
 impl ChiSquare {
-    /// Whether it is below the value that the right distribution exceeds once in 10⁵, by the
-    /// cube-root normal approximation of Wilson and Hilferty.
+    /// Whether the statistic is below the value that the right distribution exceeds once in 10⁵, by
+    /// the cube-root normal approximation of Wilson and Hilferty.
     pub fn is_plausible(&self) -> bool {
         let ninth = 2.0 / (9.0 * self.freedom);
         let threshold = self.freedom * (1.0 - ninth + 4.265 * ninth.sqrt()).powi(3);

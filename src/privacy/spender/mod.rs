@@ -195,8 +195,8 @@ impl Spender {
         spender
     }
 
-    /// Whether it would draw an event once more than planned, for an audit, which expects that it
-    /// would not.
+    /// Whether the spender would draw an event once more than planned, for an audit, which expects
+    /// that it would not.
     pub(crate) fn exceeds_its_plan(&mut self) -> bool {
         (0..self.events.len()).any(|index| {
             self.drawn[index] >= self.events[index].count && self.announce(index).is_ok()

@@ -43,7 +43,7 @@ fn every_kind() -> Vec<PlannedRelease> {
     ]
 }
 
-/// The same events with a noise that can be drawn.
+/// Gives every event of `calibrated` a noise that can be drawn.
 fn with_noise(mut calibrated: Calibrated) -> Calibrated {
     let gaussian = DiscreteGaussian::at_least(1.0).unwrap();
     let laplace = DiscreteLaplace::at_least(1.0).unwrap();

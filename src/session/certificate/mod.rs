@@ -84,7 +84,7 @@ pub struct CertifiedChoice {
     /// One of the candidates; `None` if the choice ended early.
     pub winner: Option<String>,
     pub candidates: Vec<String>,
-    /// The same in words.
+    /// Result of the choice in words.
     pub sentence: String,
 }
 
@@ -269,7 +269,7 @@ pub struct Certificate {
     /// SHA-256 of `model.ron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The same with the field names of the registry of deployments that OpenDP and NIST propose.
+    /// Certificate in the field names of the deployment registry that OpenDP and NIST propose.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub registry: Value,
 }
@@ -293,7 +293,7 @@ const COVERED: [&str; 3] = [
 
 const SCORE_COVERED: &str = "the score on private records that were held out of training";
 
-/// Its file in a run directory.
+/// File of the certificate in a run directory.
 pub const FILE: &str = "certificate.json";
 
 impl Certificate {
@@ -434,8 +434,8 @@ struct Scope {
     guarantee: Guarantee,
     /// The runs on that account that it counts, besides this one.
     runs: Vec<RunId>,
-    /// Whether it holds wherever in the file a record is: not if one of these runs is of an earlier
-    /// version.
+    /// Whether the guarantee holds wherever in the file a record is: not if one of these runs is of
+    /// an earlier version.
     anywhere: bool,
     /// The promises to the records of the other accounts.
     also: Vec<String>,

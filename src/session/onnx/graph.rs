@@ -77,7 +77,7 @@ impl Graph {
         name
     }
 
-    /// The same with an operator for machine learning.
+    /// The result of an operator for machine learning on values.
     pub fn learned(&mut self, kind: &str, inputs: &[&Value], attributes: &[Attribute]) -> Value {
         let name = self.fresh();
         self.add(LEARNING, kind, inputs, &name, attributes);

@@ -120,7 +120,7 @@ impl Report {
         Ok(page::html(self, &figures::figures(self), &self.together()?))
     }
 
-    /// Whether it shows numbers that are only for the curator.
+    /// Whether the report shows numbers that are only for the curator.
     pub fn is_curators(&self) -> bool {
         !self.watch.is_sealed()
     }

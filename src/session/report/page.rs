@@ -117,7 +117,7 @@ const WORDS: [&str; 8] = [
     "noise",
 ];
 
-/// The same texts as in the interface.
+/// Explains the words of the report with the texts of the interface.
 fn meanings(report: &Report) -> Markup {
     let beside = [measured::ABSOLUTE, measured::BALANCED, measured::AUC];
     let beside = Series::BESIDE_PUBLIC.into_iter().zip(beside);

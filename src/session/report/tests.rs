@@ -176,7 +176,7 @@ fn a_report_with_the_curators_numbers_is_stamped() {
     assert!(!page.contains("Released numbers only") && page.contains("private error ◆"));
 }
 
-/// Its elements are closed, and nothing in it refers to anything outside.
+/// Checks that all elements are closed, and that nothing in the page refers to anything outside.
 #[test]
 fn a_report_is_whole_and_needs_nothing_beside_it() {
     let place = tempfile::tempdir().unwrap();

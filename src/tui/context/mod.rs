@@ -253,7 +253,7 @@ impl Context {
         self.say(Level::Error, one_line(error));
     }
 
-    /// The same for an error that disappears when its cause is fixed.
+    /// Shows an error that disappears when its cause is fixed.
     pub fn complain_of(&mut self, cause: ErrorTopic, error: &Error) {
         let notice = Notice { level: Level::Error, text: one_line(error), cause: Some(cause) };
         self.notice = Some(notice);

@@ -13,9 +13,9 @@ pub struct Item<T> {
     pub title: String,
     pub detail: String,
     pub key: String,
-    /// Other words by which it is found; they are not shown.
+    /// Other words by which the item is found; they are not shown.
     pub also: String,
-    /// Whether it is shown but is not a real choice.
+    /// Whether the item is shown but is not a real choice.
     pub grey: bool,
     /// The value of this choice.
     pub value: T,

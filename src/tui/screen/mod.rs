@@ -103,15 +103,15 @@ pub trait Screen {
         false
     }
 
-    /// Passes a paste to such a field.
+    /// Passes a paste to the field that is being typed; false if there is none.
     fn paste(&mut self, _text: &str) -> bool {
         false
     }
 
-    /// Leaves such a field unchanged.
+    /// Leaves the field that is being typed unchanged.
     fn stop_typing(&mut self) {}
 
-    /// Its filtered and sorted table, with the exact numbers that `watch` may see.
+    /// Filtered and sorted table of the screen, with the exact numbers that `watch` may see.
     fn sheet(&self, _context: &Context, _watch: &Watch) -> Option<Sheet> {
         None
     }
@@ -144,7 +144,7 @@ fn moved(visible: &[usize], selected: usize, by: isize) -> usize {
     visible.get(next).copied().unwrap_or(0)
 }
 
-/// The same if every entry is visible.
+/// The entry this many rows from the selected one, if every entry is visible.
 fn moved_in(count: usize, selected: usize, by: isize) -> usize {
     let here = if selected < count { selected } else { 0 };
     here.saturating_add_signed(by).min(count.saturating_sub(1))

@@ -160,7 +160,7 @@ pub fn members_on_average(shape: &ProblemShape, wanted: Option<u64>) -> Result<O
     }
 }
 
-/// The same, or the default.
+/// The average number of records in a sample, as given or the default.
 pub fn batch(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
     let usual = USUAL_BATCH.min(shape.private_records);
     Ok(members_on_average(shape, wanted)?.unwrap_or(usual))

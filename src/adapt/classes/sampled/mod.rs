@@ -76,7 +76,7 @@ enum Features {
     /// Multiplied by the scale when they are taken out. An example that is not finite counts as
     /// zeros.
     Prepared { data: Prepared, scale: f64 },
-    /// The same of features that were made from others.
+    /// Features that were made from others, and are taken out like prepared ones.
     Own { features: Doubles, scale: f64 },
 }
 
@@ -180,7 +180,7 @@ impl Examples {
         Self { features, classes, persons: None }
     }
 
-    /// The same records as these layers pass them on. Where the records are on the disk, so is that.
+    /// The records as these layers pass them on, on the disk if the records are there.
     pub fn through(self, layers: &Classifier) -> Result<Self> {
         let space = match &self.features {
             Features::Prepared { data: Prepared::Singles(data), .. } => data.features.space(),
@@ -492,7 +492,7 @@ impl SampledObjective {
         let _ = self.add_in_blocks(model, records, members, clip, sum);
     }
 
-    /// The same sum for public records.
+    /// Σ min(1, C/‖gᵢ‖)·gᵢ of members of public records.
     pub fn clipped_sum(
         self,
         model: &Classifier,

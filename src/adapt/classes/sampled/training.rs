@@ -103,7 +103,7 @@ pub struct SampledTraining {
     design: Design,
     source: Box<dyn GradientSource>,
     motion: SampledMotion,
-    /// Their features in the form that the trained layers get, as everywhere here.
+    /// Private records, with features in the form that the trained layers get, as everywhere here.
     private: Private<Examples>,
     watched: Private<Examples>,
     public: Option<Examples>,

@@ -162,7 +162,7 @@ impl<F: ExampleColumns> ProfiledRecords<F> {
         Self { labels: Some(labels), ..Self::new(data) }
     }
 
-    /// Their dataset.
+    /// Dataset of the records.
     pub fn data(&self) -> &Dataset<F> {
         &self.data
     }
@@ -216,8 +216,8 @@ impl Profile {
         self.gain.unwrap_or(1.0)
     }
 
-    /// The same profile for persons, if the public records at this point show how long the mean
-    /// slopes of persons are.
+    /// The profile for persons, if the public records at this point show how long the mean slopes
+    /// of persons are.
     pub fn for_persons(
         self,
         public: &ProfiledRecords<Doubles>,
@@ -464,7 +464,7 @@ impl<F: ExampleColumns> SidePart<'_, F> {
         }
     }
 
-    /// The same for a score per class. Records are clipped, also where persons are protected.
+    /// [`Self::pass`] for a score per class. Records are clipped, also where persons are protected.
     fn softmax_pass(&self, classes: usize, w: &Vector) -> ObjectivePass {
         let ProfiledRecords { data, norms, shares, .. } = self.records;
         let labels = self.records.labels();

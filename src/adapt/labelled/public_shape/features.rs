@@ -31,8 +31,8 @@ pub struct Tier {
     pub series: Series,
     pub first: usize,
     pub count: usize,
-    /// Its expected part in the correction, relative to the base's mean squared residual, or to 1
-    /// for classes.
+    /// Expected part of the tier in the correction, relative to the base's mean squared residual,
+    /// or to 1 for classes.
     pub expected: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct Ground {
     pub tiers: Vec<Tier>,
     /// Public records, scored as unseen ones.
     pub seen: Seen,
-    /// Their labels.
+    /// Labels of the public records.
     pub labels: Labels,
     /// Mean square residual of the base in regions that it was not trained on.
     pub rest: f64,

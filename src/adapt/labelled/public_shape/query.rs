@@ -162,9 +162,9 @@ impl Question {
         self.unit_sensitivity(Adjacency::ZeroOut)
     }
 
-    /// The same for the release as it is computed, for `shape`: the number of records or persons,
-    /// and the most records of each. The sums of floating-point products are not the true ones,
-    /// under either neighbour.
+    /// How far one record can move the release as it is computed, for `shape`: the number of
+    /// records or persons, and the most records of each. The sums of floating-point products are
+    /// not the true ones, under either neighbour.
     pub fn sensitivity(&self, adjacency: Adjacency, shape: (usize, usize)) -> f64 {
         let (protected, most_records) = shape;
         let summed = protected * most_records + self.features + 64;

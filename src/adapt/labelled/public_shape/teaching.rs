@@ -61,7 +61,7 @@ pub struct Taught {
     pub predictors: Vec<Predictor>,
     /// Every predictor's scores of the compared records, from one that had not seen them.
     pub unseen: Vec<Matrix>,
-    /// The same from one that had not seen their region.
+    /// Every predictor's scores of the compared records, from one that had not seen their region.
     pub abroad: Vec<Matrix>,
     /// The records that were compared.
     pub compared: Vec<u32>,
@@ -284,7 +284,7 @@ fn learn(
     linear.into_iter().zip(forests).map(outcome).collect()
 }
 
-/// The same on all records, for the best number of rounds.
+/// Trains every kind of predictor on all records, for the best number of rounds.
 fn finally(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,

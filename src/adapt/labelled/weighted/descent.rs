@@ -60,9 +60,9 @@ pub struct WeightedDescent {
     pub pulls: Pulls,
     /// d̂
     pub penalty: f64,
-    /// The records whose losses get it.
+    /// The records whose losses get the penalty.
     pub source: SourceSide,
-    /// The same to be released, until it is.
+    /// The penalty to be released, until it is.
     pub(in crate::adapt::labelled) released_penalty: Option<ReleasedPenalty>,
     pub largest: Largest,
     pub pace: Pace,

@@ -22,7 +22,7 @@ pub enum Learner {
     Squared,
     /// log(1 + exp(−y·(x·w))), y = ±1
     Logistic,
-    /// The same loss for a·tanh(Wx).
+    /// log(1 + exp(−y·f(x))) for f(x) = a·tanh(Wx), y = ±1
     Network { units: usize },
     /// log Σ exp((Wx)ⱼ) − (Wx)_y, for the number y of a class
     Softmax { classes: usize },
@@ -347,7 +347,7 @@ fn dot(x: &[f64], w: &[f64]) -> f64 {
 
 #[cfg(test)]
 impl LabelledRecords<crate::numeric::Matrix> {
-    /// The same, but with this first record.
+    /// The records, but with this first one.
     pub fn with_first(&self, x: &[f64], y: f64) -> Self {
         let mut data = (*self.data).clone();
         data.features.set_column(0, &Vector::from_column_slice(x));

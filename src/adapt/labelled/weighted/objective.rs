@@ -70,7 +70,7 @@ impl Weights {
         Self { caps, v: Vector::from_element(caps.records(), 1.0) }
     }
 
-    /// The same, but given weights of public datasets are as given.
+    /// Every record at its largest weight, but given weights of public datasets are as given.
     pub fn of_sources(caps: Caps, sources: &[WeightedSource]) -> Self {
         let mut weights = Self::largest(caps);
         for source in sources {

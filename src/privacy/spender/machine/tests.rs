@@ -29,7 +29,7 @@ const DELTA: f64 = 1e-5;
 /// The state of the program that executes a run.
 enum Life {
     Alive(Box<Spender>),
-    /// Its program died.
+    /// The program that executes the run died.
     Dead,
     /// The run is settled: by its own program (`true`) or by somebody else.
     Over(bool),

@@ -33,7 +33,7 @@ pub struct CompareScreen {
     pub detail: usize,
     /// The width of the first column in cells.
     pub width: u16,
-    /// Whether it shows the tasks of a sweep, with the state of each first.
+    /// Whether the screen shows the tasks of a sweep, with the state of each first.
     pub is_board: bool,
 }
 
@@ -104,7 +104,7 @@ impl Quantity {
         }
     }
 
-    /// Whether it is a share of wrong answers for all of these runs.
+    /// Whether the quantity is a share of wrong answers for all of these runs.
     pub fn is_share<'a>(self, runs: impl IntoIterator<Item = &'a ArchivedRun>) -> bool {
         let is_error = match self {
             Self::Score => true,

@@ -77,7 +77,7 @@ impl RankColumn {
         }
     }
 
-    /// Its word in the glossary.
+    /// Word of the column in the glossary.
     pub fn word(self) -> &'static str {
         match self {
             Self::Rank | Self::Name | Self::Verdict => "ranking",
