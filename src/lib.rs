@@ -41,10 +41,10 @@ pub mod study;
 pub mod tui;
 pub mod verdict;
 
-pub use halflight_model as model;
-pub use halflight_data as data;
 pub use error::{Error, Result};
-pub use halflight_base::{blind, clock, error, faults, files, memory, signals};
+pub use halflight_base::{clock, error, faults, files, memory, signals};
+pub use halflight_data as data;
+pub use halflight_model as model;
 pub use halflight_numeric as numeric;
 pub use halflight_plot as plot;
 pub use halflight_verify as verify;

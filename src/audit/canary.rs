@@ -55,14 +55,14 @@ impl CanaryWorld<'_> {
 }
 
 pub(super) fn show(subject: &Subject, runs: usize) -> Result<Shown> {
-    let delta = subject.calibrated.guarantee.delta;
+    let delta = subject.calibrated.guarantee().delta;
     let many_runs = many_runs(subject, runs, delta)?;
     let (one_run, canaries) = one_run(subject, delta)?;
     Ok(Shown { many_runs, runs, one_run, canaries, confidence: 1.0 - 2.0 * RISK })
 }
 
 fn is_sampled(subject: &Subject) -> bool {
-    subject.calibrated.events.iter().any(|event| event.adjacency == Adjacency::ZeroOut)
+    subject.calibrated.events().iter().any(|event| event.adjacency == Adjacency::ZeroOut)
 }
 
 fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
@@ -104,7 +104,7 @@ fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
         let inside = is.play(subject, seed, Some(&seen))?;
         let outside = is_not.play(subject, seed, Some(&seen))?;
         let draws = seen.iter().zip(&inside).zip(&outside);
-        let events = &subject.calibrated.events;
+        let events = subject.calibrated.events();
         Ok(draws.map(|((seen, a), b)| evidence(&events[a.event], seen, &a.exact, &b.exact)).sum())
     };
     let scores = |world: &CanaryWorld<'_>, first: u64| -> Result<Vec<f64>> {
@@ -114,7 +114,7 @@ fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
 }
 
 fn distance(subject: &Subject, a: &Draw, b: &Draw) -> f64 {
-    let scale = subject.calibrated.events[a.event].mechanism.noise.scale;
+    let scale = subject.calibrated.events()[a.event].mechanism.noise.scale;
     a.exact.iter().zip(&b.exact).map(|(a, b)| ((a - b) / scale).powi(2)).sum()
 }
 
@@ -239,7 +239,7 @@ fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
         let without = play(&[i], Some(&seen))?;
         let mut score = 0.0;
         for (((seen, all), none), without) in seen.iter().zip(&all).zip(&none).zip(&without) {
-            let scale = subject.calibrated.events[all.event].mechanism.noise.scale;
+            let scale = subject.calibrated.events()[all.event].mechanism.noise.scale;
             if seen.released.len() == all.exact.len() {
                 let numbers = seen.released.iter().zip(&all.exact).zip(&none.exact);
                 let numbers = numbers.zip(&without.exact);

@@ -57,7 +57,7 @@ pub struct Audited {
 
 /// Audits one subject. A failure of the audit is also a finding.
 pub fn audit(subject: &Subject, effort: Effort) -> Audited {
-    let guarantee = &subject.calibrated.guarantee;
+    let guarantee = &subject.calibrated.guarantee();
     let mut audited = Audited {
         subject: subject.name.clone(),
         claimed: guarantee.epsilon,

@@ -35,7 +35,7 @@ struct NoiseSums {
 }
 
 pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<String>) -> Result<()> {
-    let events = &subject.calibrated.events;
+    let events = subject.calibrated.events();
     let mut seen: Vec<NoiseSums> = events.iter().map(|_| NoiseSums::default()).collect();
     let mut noises = HashSet::new();
     let mut samples: Vec<Vec<usize>> = Vec::new();

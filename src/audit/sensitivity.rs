@@ -38,7 +38,7 @@ pub struct Moved {
 }
 
 pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<Vec<Moved>> {
-    let events = &subject.calibrated.events;
+    let events = subject.calibrated.events();
     let first = subject.play(subject.bounded(subject.private.clone()), 1, Departure::default())?;
     if first.exceeds {
         findings.push("a release can be drawn once more than announced".to_owned());

@@ -12,8 +12,6 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Loss, Pay};
-use crate::privacy::accountant::{Mechanism, Noise, QueryKind, Rule};
-use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::privacy::tape::{Departure, Draw};
 use crate::privacy::{Allotment, Calibrated, Private, Spender, Target, Watch};
 
@@ -115,7 +113,7 @@ impl Subject {
         let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {
             Some(target) => prepared.plan().calibrate(target)?,
-            None => rough(Calibrated::noiseless(&prepared.plan().releases, TARGET.delta))?,
+            None => Calibrated::of_rough_noise(&prepared.plan().releases, TARGET.delta, ROUGH)?,
         };
         let (name, score) = (name.to_owned(), None);
         Ok(Self { name, method, settings, problem, aim, private, calibrated, score })
@@ -136,7 +134,7 @@ impl Subject {
         } else {
             let mut releases = prepared.plan().releases.clone();
             releases.push(scoring.announced(Allotment::Share(1.0)));
-            rough(Calibrated::noiseless(&releases, TARGET.delta))?
+            Calibrated::of_rough_noise(&releases, TARGET.delta, ROUGH)?
         };
         self.score = Some((scoring, end));
         Ok(self)
@@ -185,7 +183,7 @@ impl Subject {
     pub(super) fn is_of_each_record(&self, event: usize) -> bool {
         let all = self.problem.shape.private_records as u64;
         self.method.releases_each_record()
-            && self.calibrated.events[event].mechanism.query.size == all
+            && self.calibrated.events()[event].mechanism.query.size == all
     }
 
     /// The first record that trains.
@@ -203,35 +201,6 @@ impl Subject {
     pub(super) fn bounded(&self, private: Dataset) -> Bounded {
         Bounded::within(private, self.problem.shape.bounds)
     }
-}
-
-/// Noise of some scale, if no ε is needed: calibration takes longer than everything else.
-fn rough(mut calibrated: Calibrated) -> Result<Calibrated> {
-    for event in &mut calibrated.events {
-        let wide = ROUGH * (event.count as f64).sqrt();
-        let Mechanism { query, noise } = &mut event.mechanism;
-        let scale = wide * query.sensitivity;
-        *noise = match query.kind {
-            QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
-                let found = DiscreteGaussian::at_least(scale)?;
-                query.sensitivity += found.sensitivity_slack(query.size);
-                Noise { scale: found.sigma(), grid: found.grid() }
-            }
-            QueryKind::Laplace => {
-                let found = DiscreteLaplace::at_least(scale)?;
-                query.sensitivity += found.sensitivity_slack(query.size);
-                Noise { scale: found.scale(), grid: found.grid() }
-            }
-            QueryKind::Selection(Rule::NoisyMaximum) => {
-                Noise::ideal(NoisyMaximum::at_least(scale)?.scale())
-            }
-            QueryKind::Selection(_)
-            | QueryKind::Direction
-            | QueryKind::Repeated(_)
-            | QueryKind::Pure => Noise::ideal(scale),
-        };
-    }
-    Ok(calibrated)
 }
 
 /// Every method on synthetic data, with the settings that lead to different releases, or `only` the

@@ -9,9 +9,7 @@
 //! | [`clock`] | the time |
 //! | [`signals`] | signals that ask the program to end |
 //! | [`faults`] | faults that tests plant to see whether they are found |
-//! | [`blind`] | mechanisms without their private input, for tests of neighbours |
 
-pub mod blind;
 pub mod clock;
 pub mod error;
 pub mod faults;

@@ -269,8 +269,9 @@ fn plans_of<'a>(session: &'a Session, options: &RunOptions) -> Result<Vec<&'a Pl
             .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
     }
     for plan in &plans {
-        let named = |error: Error| error.within(&format!("plan '{}'", plan.name));
-        plan.target.checked().map_err(named)?;
+        plan.target
+            .checked()
+            .map_err(|error| Error::from(error).within(&format!("plan '{}'", plan.name)))?;
     }
     Ok(plans)
 }
@@ -336,7 +337,7 @@ fn forecast_words(
         plan.name,
         plan.method,
         delta_words(delta),
-        preview.calibrated.guarantee.adjacency.words()
+        preview.calibrated.guarantee().adjacency.words()
     )];
     let all = |it: &Option<Guarantee>, otherwise: &str| {
         it.as_ref().map_or_else(|| otherwise.to_owned(), |it| round_up(it.epsilon, 4))

@@ -180,7 +180,7 @@ impl Sweep {
                     "{}: {} steps, ε = {}",
                     it.variant.plan.name,
                     it.plan.steps,
-                    round_up(it.calibrated.guarantee.epsilon, 4)
+                    round_up(it.calibrated.guarantee().epsilon, 4)
                 ))
             }),
         }

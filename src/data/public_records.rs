@@ -132,8 +132,8 @@ impl std::fmt::Debug for PublicRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{self, SyntheticPart};
     use crate::error::Error;
+    use crate::synthetic::{self, SyntheticPart};
 
     #[test]
     fn the_same_is_worked_out_once_for_each_setting_and_a_failure_is_not_kept() {

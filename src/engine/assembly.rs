@@ -844,7 +844,7 @@ mod tests {
         let settings = "\"units\": 2";
         let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
         assert_eq!(
-            found.calibrated.events[0].mechanism.query.size_words().split(' ').next(),
+            found.calibrated.events()[0].mechanism.query.size_words().split(' ').next(),
             Some("9")
         );
     }

@@ -150,10 +150,10 @@ mod tests {
     fn the_count_is_off_by_what_the_noise_says_and_the_proposal_is_never_too_small() {
         let epsilon = 0.1;
         let calibrated = calibrate(&[plan()], Target { epsilon, delta: DELTA }).unwrap();
-        let scale = calibrated.events[0].mechanism.noise.scale;
+        let scale = calibrated.events()[0].mechanism.noise.scale;
         // Rounding to the grid costs almost nothing.
         assert!((scale * epsilon - 1.0).abs() < 0.01, "{scale}");
-        assert!(calibrated.guarantee.epsilon <= epsilon);
+        assert!(calibrated.guarantee().epsilon <= epsilon);
         let mut within = 0;
         for seed in 0..2000 {
             let about = released(500.0, &calibrated, seed);

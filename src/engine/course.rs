@@ -184,7 +184,7 @@ impl<'a> Drawn<'a> {
 
         let mechanisms = opening.spender.drawn();
         let guarantee =
-            Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
+            Composition::of_run(&mechanisms, calibrated.events(), job.plan.target.delta)?;
         let baselines = comparisons.private(&job.control, alone);
         let own = super::job::private(&job.plan, &job.datasets)?;
         let mut scores = judge.scores(model.as_ref(), &baselines);

@@ -55,7 +55,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
             plan: &job.plan,
             loaded: &job.loaded(),
             lineage: assembly.lineage.as_ref(),
-            events: &assembly.calibrated.events,
+            events: assembly.calibrated.events(),
         })?;
     }
     leftovers::remove(&job.workspace, &ledger.book()?);
@@ -71,7 +71,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         account: account.clone(),
         method: job.plan.method.clone(),
         target: job.plan.target,
-        events: assembly.calibrated.events.clone(),
+        events: assembly.calibrated.events().to_vec(),
         allow_large_delta: job.plan.allow_large_delta,
         noise,
         unit: own.unit(),

@@ -92,7 +92,7 @@ fn seen(loaded: &[Loaded], assembly: &Assembly) -> String {
         ours.warnings,
         assembly.problem.shape,
         ron::to_string(&assembly.preparation).unwrap(),
-        assembly.calibrated.events,
+        assembly.calibrated.events(),
         assembly.warnings,
         assembly.problem.public,
         assembly.private_holdout.is_some(),

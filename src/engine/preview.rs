@@ -179,7 +179,7 @@ fn timeable(
     }
     let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
     let account = account_of(private, session, &plan.private, workspace)?;
-    let events = &proposal.calibrated.events;
+    let events = proposal.calibrated.events();
     let tested = proposal.test.as_ref().map_or(Ok(()), |test| {
         test.admit(&Examinee {
             session,
@@ -212,7 +212,7 @@ fn timeable(
         spent: total.known,
         fits: lookup::how_many_fit(&account, events, after.as_ref()),
         after,
-        refusal: match events.as_slice() {
+        refusal: match events {
             [] => tested.err(),
             _ => account
                 .check_unit(private.unit().as_deref())

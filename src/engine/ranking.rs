@@ -235,7 +235,7 @@ fn privately(
         delta::check(target.delta, rows, &whose, allow)?;
     }
     let calibrated = calibrate(&[work.plan()?], target)?;
-    let scales = calibrated.events.iter().map(|event| event.mechanism.noise.scale);
+    let scales = calibrated.events().iter().map(|event| event.mechanism.noise.scale);
     let outlook = guarded(|| scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>())?;
     let mut outlook = outlook.concat();
     if delta::is_large(target.delta, private.rows as u64) {
@@ -254,7 +254,7 @@ fn privately(
         account: account.clone(),
         method: work.method().to_owned(),
         target,
-        events: calibrated.events.clone(),
+        events: calibrated.events().to_vec(),
         allow_large_delta: job.allow_large_delta,
         noise: NoiseSource::Secret,
         unit: private.unit(),
@@ -287,7 +287,7 @@ fn privately(
     let outcome = if disclosed.is_ok() { RunOutcome::Finished } else { RunOutcome::Failed };
     spender.settle(outcome, false)?;
     let disclosed = disclosed?;
-    let guarantee = Composition::of_run(&drawn, &calibrated.events, target.delta)?;
+    let guarantee = Composition::of_run(&drawn, calibrated.events(), target.delta)?;
     let released = ReleasedRanking::of(&disclosed, &guarantee);
     let kept = ranking_record::keep_released(&job.workspace, &run, &account, name, &released);
     let findings = Findings::Private { disclosed, guarantee, run };

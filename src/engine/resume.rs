@@ -164,7 +164,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     session.budgets = budgets.collect();
     let job = &Job { session, ..job.clone() };
     let unfinished = ledger.resume(run)?;
-    if unfinished.grant.events != assembly.calibrated.events {
+    if unfinished.grant.events != assembly.calibrated.events() {
         return Err(Error::refused("the plan needs other noise than the run was granted")
             .at(path.display().to_string())
             .cure("resume it with the release of halflight that started it"));

@@ -136,7 +136,7 @@ impl ScoredRecords<'_> {
         scene: &ScoringNeeds,
     ) -> Result<Told> {
         let calibrated = by_itself(scoring)?;
-        let target = calibrated.target;
+        let target = calibrated.target();
         let name = private.definition.name.clone();
         let budget = if self.is_copy {
             budget_in_copy(self.session, private, &self.workspace.book()?)
@@ -164,7 +164,7 @@ fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
         return Err(Error::refused("a score by itself is paid for by an ε of its own"));
     };
     let target = Target { epsilon, delta: DELTA };
-    calibrate(&[scoring.announced(Allotment::Share(1.0))], target)
+    Ok(calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?)
 }
 
 /// All records of another private dataset, one of each person, in the form that the model takes.
@@ -414,7 +414,7 @@ impl Test {
 
     /// How precise it will be, in words.
     pub(super) fn expected(&self) -> String {
-        let epsilon = self.calibrated.target.epsilon;
+        let epsilon = self.calibrated.target().epsilon;
         let expected =
             self.scoring.expected(&self.calibrated).replace("held-out records", "records");
         format!("of '{}', whose account pays ε {epsilon}: {expected}", self.dataset)
@@ -455,8 +455,8 @@ impl Test {
             account = account.held_to(session.budgets.get(&plan.private));
         }
         let run = of.events.iter().filter(|_| trains);
-        let events: Vec<Event> = run.chain(&self.calibrated.events).cloned().collect();
-        let target = if trains { plan.target } else { self.calibrated.target };
+        let events: Vec<Event> = run.chain(self.calibrated.events()).cloned().collect();
+        let target = if trains { plan.target } else { self.calibrated.target() };
         account
             .admit(&events, target)
             .map_err(|error| error.within(&format!("test dataset '{name}'")))
@@ -476,7 +476,7 @@ impl Test {
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let scene = ScoringNeeds { label: &label, ..*scene };
         let budget = session.budgets.get(&self.dataset).copied();
-        let target = self.calibrated.target;
+        let target = self.calibrated.target();
         let order = Order { workspace, private, budget, method: METHOD, target };
         let paid = order
             .pay(&self.calibrated, |spender| self.scoring.draw(&records, model, &scene, spender))?;

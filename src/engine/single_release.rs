@@ -43,7 +43,7 @@ impl Order<'_> {
             account: account.clone(),
             method: self.method.to_owned(),
             target: self.target,
-            events: calibrated.events.clone(),
+            events: calibrated.events().to_vec(),
             allow_large_delta: false,
             noise: NoiseSource::Secret,
             unit: self.private.unit(),
@@ -56,7 +56,7 @@ impl Order<'_> {
         let drawn = spender.drawn();
         spender
             .settle(if value.is_ok() { RunOutcome::Finished } else { RunOutcome::Failed }, false)?;
-        let guarantee = Composition::of_run(&drawn, &calibrated.events, self.target.delta)?;
+        let guarantee = Composition::of_run(&drawn, calibrated.events(), self.target.delta)?;
         Ok(Paid { value: value?, run, account, drawn, guarantee })
     }
 }

@@ -152,8 +152,8 @@ impl Companion for StepRecorder<'_> {
 /// What the run costs if it ends now, as [`Composition::of_run`] has it: somebody may end it because
 /// of its outputs.
 pub(super) fn epsilon_of(spender: &Spender, planned: &Calibrated) -> Result<f64> {
-    let drawn = Composition::of(&spender.drawn())?.gate(planned.target.delta)?;
-    Ok(drawn.epsilon.min(planned.guarantee.epsilon))
+    let drawn = Composition::of(&spender.drawn())?.gate(planned.target().delta)?;
+    Ok(drawn.epsilon.min(planned.guarantee().epsilon))
 }
 
 /// A panic must not take the interface, the terminal or the ledger's settlement with it.
@@ -201,11 +201,11 @@ mod tests {
             data.release_sampled_sum(&mut spender, sum, |()| 9, |(), _, _| ()).unwrap();
             let epsilon = epsilon_of(&spender, &calibrated).unwrap();
             assert!(epsilon >= before);
-            let ended = Composition::of_run(&spender.drawn(), &calibrated.events, 1e-4).unwrap();
+            let ended = Composition::of_run(&spender.drawn(), calibrated.events(), 1e-4).unwrap();
             assert!((epsilon - ended.epsilon).abs() < 1e-12);
             before = epsilon;
         }
-        assert_eq!(before, calibrated.guarantee.epsilon);
+        assert_eq!(before, calibrated.guarantee().epsilon);
         let choices = Composition::of(&spender.drawn()).unwrap().gate(1e-4).unwrap();
         assert!(choices.epsilon > before, "the plan is no better than its draws");
     }

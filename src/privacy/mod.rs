@@ -18,23 +18,26 @@
 
 #![warn(missing_docs)]
 
-pub mod accountant;
 pub mod ledger;
-pub mod mechanism;
+#[cfg(test)]
+mod measured;
 pub mod private;
 pub mod query;
-pub mod release;
 pub mod secret;
 pub mod spender;
 pub(crate) mod tape;
 pub mod transcript;
 
-pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, PlannedRelease, Target};
+pub use halflight_dp::accountant::{
+    self, Adjacency, Allotment, Calibrated, Event, Guarantee, PlannedRelease, Target,
+};
+pub use halflight_dp::mechanism::{self, NoiseSource};
+pub use halflight_dp::release::{
+    self, Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection,
+};
 pub use ledger::Ledger;
-pub use mechanism::NoiseSource;
 pub use private::{CuratorOnly, Private, PrivateFault, Released, Watch};
 pub use query::{ClippedSum, Contributions, Reach};
-pub use release::{Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection};
 pub use secret::Secret;
 pub use spender::Spender;
 pub use transcript::Transcript;

@@ -94,9 +94,7 @@ impl PrivateDirection {
         let mechanism = DirectionMechanism::with_scale(scale)?;
         // Everything here is public, including the seed.
         let mut generator = NoiseGenerator::insecure_from_seed(candidate as u64);
-        (0..COPIES)
-            .map(|_| mechanism.draw(&mut generator, &moment).map(|along| self.shares(&along)))
-            .collect()
+        (0..COPIES).map(|_| Ok(self.shares(&mechanism.draw(&mut generator, &moment)?))).collect()
     }
 
     fn release(&self) -> Release<Direction> {
@@ -303,7 +301,7 @@ mod tests {
         let mut at = |epsilon: f64| {
             let target = Target { epsilon, delta: 1e-6 };
             let calibrated = calibrate(&planned(), target).unwrap();
-            work.outlook(calibrated.events[0].mechanism.noise.scale).unwrap()
+            work.outlook(calibrated.events()[0].mechanism.noise.scale).unwrap()
         };
         let (clear, noise) = (at(20.0), at(0.01));
         assert_eq!((clear.len(), noise.len()), (1, 2), "{clear:?}");

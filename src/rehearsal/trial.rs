@@ -209,8 +209,8 @@ mod tests {
             assert_eq!((&one.model, &one.steps), (&again.model, &again.steps));
             let other = rehearse(method, RehearsalNoise::For(TARGET), 2);
             assert_ne!(one.model, other.model);
-            assert!(one.calibrated.guarantee.epsilon <= TARGET.epsilon);
-            assert!(one.calibrated.guarantee.epsilon > 0.999 * TARGET.epsilon);
+            assert!(one.calibrated.guarantee().epsilon <= TARGET.epsilon);
+            assert!(one.calibrated.guarantee().epsilon > 0.999 * TARGET.epsilon);
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
                 ..Trial::new(method, &public, &private, RehearsalNoise::For(TARGET), 1)
             };
             let calibrated = trial.calibrate().unwrap();
-            assert!(calibrated.guarantee.epsilon <= TARGET.epsilon);
+            assert!(calibrated.guarantee().epsilon <= TARGET.epsilon);
             calibrated.events()[0].mechanism.noise.scale
         };
         // Selections cover nothing, so the score's part is missing.
@@ -284,7 +284,7 @@ mod tests {
         let one = rehearse("moment_release", RehearsalNoise::None(TARGET), 1);
         let other = rehearse("moment_release", RehearsalNoise::None(TARGET), 2);
         assert_eq!(one.model, other.model);
-        assert_eq!(one.calibrated.guarantee.epsilon, f64::INFINITY);
+        assert_eq!(one.calibrated.guarantee().epsilon, f64::INFINITY);
     }
 
     #[test]

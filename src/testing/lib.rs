@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "only tests use this crate")]
 
+pub mod statistics;
+
 use nalgebra::{DMatrix, DVector};
 use serde_json::Value;
 

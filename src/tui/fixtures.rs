@@ -111,7 +111,7 @@ fn first_preview() -> Preview {
         budget: session.budgets.get(&plan.private).copied(),
         standing: TotalStanding::AtMost,
         spent: None,
-        after: Some(proposal.calibrated.guarantee.clone()),
+        after: Some(proposal.calibrated.guarantee().clone()),
         fits: Some(9),
         refusal: None,
         calibrated: proposal.calibrated,

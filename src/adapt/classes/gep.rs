@@ -738,11 +738,11 @@ mod tests {
         let mut given = settings(&[("basis", 4.0), ("steps", 12.0), ("learning_rate", 0.5)]);
         given.insert("mode".to_owned(), Value::Text("as_printed".to_owned()));
         let done = rehearse("gep", given.clone(), RehearsalNoise::For(target));
-        let guarantee = &done.calibrated.guarantee;
+        let guarantee = &done.calibrated.guarantee();
         assert_eq!(guarantee.adjacency, Adjacency::ZeroOut);
         // μ = ε/(2√log(1/δ)) = 0.147.
         assert!((0.4..0.7).contains(&guarantee.epsilon), "{}", guarantee.epsilon);
-        let event = &done.calibrated.events[0];
+        let event = &done.calibrated.events()[0];
         let QueryKind::SampledSum { rate } = event.mechanism.query.kind else { panic!() };
         assert_eq!((rate, event.count), (1.0, 12));
         let (shape, public, _) = example::two_classes(5, 80, 300, 2);
@@ -886,7 +886,7 @@ mod tests {
         let sigma = |method, settings| {
             let done: crate::rehearsal::Tried =
                 rehearse(method, settings, RehearsalNoise::For(target));
-            done.calibrated.events[0].mechanism.noise.scale
+            done.calibrated.events()[0].mechanism.noise.scale
         };
         let mut theirs = settings(&common);
         theirs.extend(settings(&[("clip", 1.0)]));

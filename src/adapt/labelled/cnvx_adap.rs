@@ -289,7 +289,7 @@ mod tests {
         };
         let crate::model::Model::Linear(model) = &done.model else { panic!() };
         let source = error(&ridge_solution(public, DEFAULT_RIDGE).unwrap().into());
-        let proven = done.calibrated.guarantee.epsilon;
+        let proven = done.calibrated.guarantee().epsilon;
         (error(model), source, done.series(Series::ExactObjective), proven)
     }
 
@@ -381,7 +381,7 @@ mod tests {
         let declared = trial.clone().run().unwrap();
         let released = Trial { settings: settings.clone(), ..trial }.run().unwrap();
         assert!(released.model != declared.model);
-        assert!(released.calibrated.guarantee.epsilon <= example::TARGET.epsilon);
+        assert!(released.calibrated.guarantee().epsilon <= example::TARGET.epsilon);
         let settings = settings.into_iter().chain([text("mode", "as_printed")]).collect();
         let error = example::plan(&CnvxAdap, &settings, &shape, &public).unwrap_err();
         assert!(error.what().contains("penalty_from"), "{error}");

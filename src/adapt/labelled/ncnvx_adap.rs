@@ -378,7 +378,7 @@ mod tests {
     fn printed_noise_proves_less_than_it_claims_to_cost() {
         let target = Target { epsilon: 1.0, delta: 1e-5 };
         let (done, ..) = rehearse(&[("mode", "as_printed")], RehearsalNoise::For(target));
-        let proven = done.calibrated.guarantee.epsilon;
+        let proven = done.calibrated.guarantee().epsilon;
         assert!(proven > 0.0 && proven < 1.0, "{proven}");
     }
 

@@ -338,7 +338,7 @@ mod tests {
             };
             let noise = RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-5 });
             let done = Trial::new(SPEC.id, &public, &private, noise, 1).run().unwrap();
-            assert!(done.calibrated.guarantee.epsilon <= 1.0);
+            assert!(done.calibrated.guarantee().epsilon <= 1.0);
             let of = &public.classes.as_ref().unwrap().of;
             let source = softmax::ridge_solution(&public.features, of, 3, 1e-4).unwrap();
             ours += wrong(&done.model);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::column::{Cell, Column, finite};
+use crate::error::{Error, Result};
 use crate::missing::lacks_value;
 use crate::names;
 use crate::table::Table;
-use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Condition {

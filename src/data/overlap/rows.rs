@@ -4,9 +4,9 @@ use super::key::{DigestKey, GROUPS, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};
 use crate::column::{CellWindow, Column};
 use crate::numbers::Numbers;
+use crate::numeric::parallel;
 use crate::table::Table;
 use crate::vectors::Vectors;
-use crate::numeric::parallel;
 
 /// The number of rows that are hashed together.
 const BLOCK: usize = 64;

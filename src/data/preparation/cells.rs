@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::column::{Column, finite, is_missing};
+use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::vectors::Vectors;
-use crate::error::{Error, Result};
 
 /// Whether values may be missing.
 #[derive(Clone, Copy, PartialEq)]

@@ -10,9 +10,9 @@ use super::scale::Standardisation;
 use crate::column::{Cell, Column};
 use crate::declared::declared_values;
 use crate::definition::DatasetDefinition;
+use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::vectors::Vectors;
-use crate::error::{Error, Result};
 
 /// An undeclared text column with more values than this is considered an error: names, dates,
 /// identifiers.

@@ -15,10 +15,10 @@ use super::settings::LabelRange;
 use crate::column::Cell;
 use crate::declared::{class_of, declared_classes};
 use crate::definition::{DatasetDefinition, UnknownLabels};
+use crate::error::{Error, Result};
 use crate::missing::lacks_value;
 use crate::table::Table;
 use crate::{Classes, Task, names};
-use crate::error::{Error, Result};
 
 /// A label this many public standard deviations from the public mean becomes ±1.
 const LABEL_DEVIATIONS: f64 = 3.0;

@@ -15,11 +15,11 @@ use super::recipe::{RecipeScore, ScoreRecipe};
 use super::scale::Standardisation;
 use super::{FeatureScaling, LARGEST, Preparation, declared_norm, gaps, spread};
 use crate::column::Column;
-use crate::{Dataset, Missing, PreparationSettings, Table};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::Matrix;
 use crate::numeric::projection::shrink_factor;
+use crate::{Dataset, Missing, PreparationSettings, Table};
 
 /// A score is no further than this many standard deviations from its public mean.
 pub const WIDEST: f64 = 2.5;

@@ -9,11 +9,11 @@ use super::{Coded, Preparation};
 use crate::align::Compatibility;
 use crate::column::Column;
 use crate::definition::Missing;
+use crate::error::Result;
+use crate::numeric::Matrix;
 use crate::table::Table;
 use crate::texts::Texts;
 use crate::vectors::{Values, Vectors};
-use crate::error::Result;
-use crate::numeric::Matrix;
 
 /// The labels of a table, for comparison with predictions.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,9 +15,9 @@ use super::Preparation;
 use super::encoding::Encoding;
 use crate::Missing;
 use crate::column::{Cell, Column, finite, is_missing};
+use crate::error::Result;
 use crate::missing::lacks_value;
 use crate::table::Table;
-use crate::error::Result;
 
 /// The kind of cell in one column of a record.
 #[derive(Clone, Copy, PartialEq)]

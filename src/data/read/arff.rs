@@ -3,9 +3,9 @@
 use super::input::Input;
 use super::records::{FileRecord, FileRecords};
 use crate::column::{Column, finite};
+use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::texts::Texts;
-use crate::error::{Error, Result};
 
 /// Cells after which room is made for more.
 const CELLS: usize = 1 << 20;

@@ -9,13 +9,13 @@ use half::{bf16, f16};
 
 use super::input::Input;
 use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::files::scratch::Scratch;
 use crate::names;
 use crate::numbers::Numbers;
 use crate::table::Table;
 use crate::texts::Texts;
 use crate::vectors::{Values, Vectors};
-use crate::error::{Error, Result};
-use crate::files::scratch::Scratch;
 
 /// Above this a double cannot represent every integer.
 const LARGEST_EXACT: u64 = 1 << 53;

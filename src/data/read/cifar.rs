@@ -6,9 +6,9 @@ use std::io::Read;
 use super::array;
 use super::input::Input;
 use crate::column::Column;
+use crate::error::Result;
 use crate::table::Table;
 use crate::vectors::Vectors;
-use crate::error::Result;
 
 const PIXELS: usize = 3 * 32 * 32;
 /// Records read at a time.

@@ -14,13 +14,13 @@ use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
 use super::records::{self, FileRecord, FileRecords, RecordBlock, not_utf8};
 use crate::column::{CellWindow, Column, finite, is_missing};
+use crate::error::{Error, Result};
 use crate::fingerprint::{InOrder, Names};
 use crate::lines::RowLines;
 use crate::missing::lacks_value;
 use crate::numbers::Numbers;
 use crate::table::{FileEnding, Table};
 use crate::texts::Texts;
-use crate::error::{Error, Result};
 
 /// The delimiters that can be detected, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -1008,7 +1008,8 @@ mod tests {
 
     #[test]
     fn bikeshare_reads_as_described() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/bikeshare/bikeshare.csv");
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/bikeshare/bikeshare.csv");
         let table = read(&path).ok().unwrap();
         assert_eq!((table.rows(), table.names.len()), (8645, 15));
         let text: Vec<_> = table

@@ -5,8 +5,8 @@ use std::io::Read;
 
 use super::array::{self, ArrayLayout, Element};
 use super::input::Input;
-use crate::table::Table;
 use crate::error::Result;
+use crate::table::Table;
 
 /// Whether a file starts like one.
 pub fn is_idx(start: &[u8]) -> bool {

@@ -6,10 +6,10 @@
 use super::input::Input;
 use super::records::{FileRecord, FileRecords};
 use crate::column::{Column, finite};
+use crate::error::{Error, Result};
 use crate::numbers::Numbers;
 use crate::table::Table;
 use crate::vectors::{Values, Vectors};
-use crate::error::{Error, Result};
 
 /// Dense, a table may be this many times as large as the file …
 const MOST_DENSER: u64 = 1024;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::numbers::Numbers;
-use crate::vectors::{Values, Vectors};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
+use crate::numbers::Numbers;
+use crate::vectors::{Values, Vectors};
 
 /// Vectors in the making.
 pub(super) struct Lists {

@@ -8,8 +8,8 @@ use zip::result::ZipError;
 
 use super::array::{self, ArrayEntry, ArrayLayout, Element};
 use super::input::{Input, Raw};
-use crate::table::Table;
 use crate::error::{Error, Result};
+use crate::table::Table;
 
 /// The first bytes of an array.
 pub const MAGIC: &[u8] = b"\x93NUMPY";

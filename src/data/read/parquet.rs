@@ -26,12 +26,12 @@ use super::input::{Input, ROW};
 use super::lists::Lists;
 use super::pages::{PageTray, Pages};
 use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::files::scratch::Scratch;
 use crate::numbers::Numbers;
 use crate::table::Table;
 use crate::texts::Texts;
 use crate::vectors::Values;
-use crate::error::{Error, Result};
-use crate::files::scratch::Scratch;
 
 const MAGIC: &[u8] = b"PAR1";
 /// Unpacked, a file may have this many values per byte, or at least this many in total.

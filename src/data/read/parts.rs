@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::input::{Input, Unwatched};
 use super::parquet::lacks_rows;
-use crate::names::{is_pattern, matches};
 use crate::error::{Error, Result};
+use crate::names::{is_pattern, matches};
 
 /// The files that a path stands for, or `None` for the path of a single file.
 pub fn of(path: &Path) -> Result<Option<Vec<PathBuf>>> {

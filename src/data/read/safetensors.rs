@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::array::{self, ArrayEntry, ArrayLayout, Element};
 use super::input::Input;
-use crate::table::Table;
 use crate::error::Result;
+use crate::table::Table;
 
 /// The format's own limit.
 const LONGEST_HEADER: u64 = 100_000_000;

@@ -52,27 +52,27 @@ impl AllTrained {
         } else {
             let share = |release| PlannedRelease { noise: Allotment::Share(1.0), ..release };
             let part = Target { epsilon: UNCOVERED * target.epsilon, ..target };
-            let paid = calibrate(&releases.map(share), part)?.events;
+            let paid = calibrate(&releases.map(share), part)?.events().to_vec();
             (own, training) = together(candidates, target, &paid)?;
             paid
         };
         let events: Vec<Event> = training.into_iter().chain(held_out).collect();
-        let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
-        if guarantee.epsilon > target.epsilon {
+        let all = Calibrated::of_events(target, events)?;
+        if all.guarantee().epsilon > target.epsilon {
             return Err(Error::failed("the candidates cannot be fitted into the target")
                 .cure("this is a defect of halflight; a slightly different target should work"));
         }
-        Ok((Self { own, sums, scoring }, Calibrated { target, events, guarantee }))
+        Ok((Self { own, sums, scoring }, all))
     }
 
     /// ε of the training that gets the most.
     pub fn each(&self) -> f64 {
-        self.own.iter().map(|own| own.guarantee.epsilon).fold(0.0, f64::max)
+        self.own.iter().map(|own| own.guarantee().epsilon).fold(0.0, f64::max)
     }
 
     /// Standard deviation of the noise in each sum.
     pub fn noise(&self, all: &Calibrated) -> Result<f64> {
-        all.scale(&self.sums)
+        Ok(all.scale(&self.sums)?)
     }
 
     /// Trains all candidates and lets the held-out records decide; `None` if somebody stopped it.
@@ -124,7 +124,7 @@ fn together(
         let own = candidates.iter().map(|it| it.assembly.prepared.plan().calibrate(target));
         let own = own.collect::<Result<Vec<_>>>()?;
         let events = own.iter().enumerate().flat_map(|(index, own)| {
-            own.events.iter().map(move |event| Event {
+            own.events().iter().map(move |event| Event {
                 label: format!("{}{}", scope(index), event.label),
                 ..event.clone()
             })

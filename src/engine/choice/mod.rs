@@ -389,7 +389,7 @@ impl ChoiceJob {
             warnings: prepared.warnings(),
             refusal: account
                 .check_unit(private.unit().as_deref())
-                .and_then(|()| account.admit(&prepared.all.events, self.target))
+                .and_then(|()| account.admit(prepared.all.events(), self.target))
                 .err(),
         })
     }
@@ -420,14 +420,14 @@ impl ChoiceJob {
         let run = new_run_id(METHOD);
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
         let generator = noise.generator();
-        let granted = generator.and_then(|generator| {
+        let granted = generator.map_err(Error::from).and_then(|generator| {
             let mut standing = launch::standing_of(&ledger.book()?, &account);
             ledger.grant(Grant {
                 run: run.clone(),
                 account: account.clone(),
                 method: METHOD.to_owned(),
                 target: self.target,
-                events: prepared.all.events.clone(),
+                events: prepared.all.events().to_vec(),
                 allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
                 noise,
                 unit: private.unit(),
@@ -474,7 +474,7 @@ impl ChoiceJob {
         drop(steward);
 
         let mechanisms = spender.drawn();
-        let guarantee = Composition::of_run(&mechanisms, &all.events, self.target.delta)?;
+        let guarantee = Composition::of_run(&mechanisms, all.events(), self.target.delta)?;
         let (decision, ended) = match decided {
             Ok(Some(decision)) => (Some(decision), Ok(RunOutcome::Finished)),
             Ok(None) => (None, Ok(RunOutcome::Stopped)),

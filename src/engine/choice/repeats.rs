@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Scored, Tally};
 use crate::model::Model;
-use crate::privacy::accountant::{Composition, Repeats, best_of};
+use crate::privacy::accountant::{Repeats, best_of};
 use crate::privacy::{Calibrated, Event, Released, Spender, Target};
 use crate::session::Loaded;
 
@@ -104,9 +104,8 @@ impl Repeating {
                 .map(|it| scoring.calibrate(&it.assembly.prepared.plan().releases, each));
             let own = own.collect::<Result<Vec<_>>>()?;
             let events: Vec<&[Event]> = own.iter().map(Calibrated::events).collect();
-            let events = vec![best_of(law, LABEL, what.clone(), &events)?];
-            let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
-            Ok((own, Calibrated { target, events, guarantee }))
+            let best = best_of(law, LABEL, what.clone(), &events)?;
+            Ok((own, Calibrated::of_events(target, vec![best])?))
         };
         // The best repeat costs at least as much as one.
         let (mut low, mut high) = (0.0, target.epsilon);
@@ -114,7 +113,7 @@ impl Repeating {
         let mut tried = 0.5 * target.epsilon;
         while high - low > CLOSE * high {
             let found = at(tried)?;
-            if found.1.guarantee.epsilon <= target.epsilon {
+            if found.1.guarantee().epsilon <= target.epsilon {
                 low = tried;
                 fitting = Some(found);
             } else {
@@ -133,7 +132,7 @@ impl Repeating {
 
     /// ε of one training with its score.
     pub fn each(&self) -> f64 {
-        self.own.iter().map(|own| own.guarantee.epsilon).fold(0.0, f64::max)
+        self.own.iter().map(|own| own.guarantee().epsilon).fold(0.0, f64::max)
     }
 
     pub fn words(&self) -> String {

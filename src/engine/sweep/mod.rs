@@ -174,7 +174,7 @@ fn grant(task: &TaskEntry, planned: &Planned, account: &Account, unit: Option<St
         account: account.id.clone(),
         method: plan.method.clone(),
         target: plan.target,
-        events: planned.calibrated.events.clone(),
+        events: planned.calibrated.events().to_vec(),
         allow_large_delta: plan.allow_large_delta,
         noise: NoiseSource::Secret,
         unit,
@@ -212,7 +212,7 @@ pub fn carry_out(
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
     let assembly = job.assemble()?;
-    if grant.events != assembly.calibrated.events {
+    if grant.events != assembly.calibrated.events() {
         return Err(here(
             Error::refused("the task needs other noise than it was granted")
                 .cure("carry it out with the release of halflight that made the sweep"),

@@ -615,16 +615,16 @@ mod tests {
         };
         let whole = one_account(1.0, 1e-5);
         let all = asked(1.0);
-        whole.accounts[0].admit(&all.events, all.target).unwrap();
+        whole.accounts[0].admit(all.events(), all.target()).unwrap();
 
         let mut half = one_account(1.0, 1e-5);
-        put(&mut half, grant("r", "a", asked(0.5).events)).unwrap();
+        put(&mut half, grant("r", "a", asked(0.5).events().to_vec())).unwrap();
         let account = &half.accounts[0];
         let fits = at_most(account.largest_epsilon(1e-5).unwrap().unwrap());
         let rest = asked(fits.parse().unwrap());
-        account.admit(&rest.events, rest.target).unwrap();
+        account.admit(&rest.events(), rest.target()).unwrap();
         let too_much = asked(fits.parse::<f64>().unwrap() + 0.002);
-        assert!(account.admit(&too_much.events, too_much.target).is_err());
+        assert!(account.admit(&too_much.events(), too_much.target()).is_err());
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Spender {
     ) -> Result<Vec<f64>> {
         let (index, Mechanism { query, noise }) = self.planned(&release)?;
         let answer = |spender: &mut Self| {
-            let sample = spender.sample(index, release.kind.rate, records)?;
+            let sample = spender.sample(index, release.kind().rate, records)?;
             let mut sum = ClippedSum::new(query.size as usize, query.sensitivity);
             add(&sample, &mut sum);
             let overreached = sum.has_overreached();
@@ -55,8 +55,8 @@ impl Spender {
         let (index, Mechanism { query, noise: Noise { scale, grid } }) = self.planned(&release)?;
         let answer = |_: &mut Self| Ok(clipped(exact(), reach, query.sensitivity));
         self.once(index, query.size, answer, |spender, exact| {
-            match spender.noise(scale, || DiscreteLaplace::from_event(scale, grid))? {
-                Some(noise) => noise.perturb(&mut spender.generator, exact),
+            match spender.noise(scale, || Ok(DiscreteLaplace::from_event(scale, grid)?))? {
+                Some(noise) => Ok(noise.perturb(&mut spender.generator, exact)?),
                 None => Ok(exact.to_vec()),
             }
         })
@@ -75,9 +75,9 @@ impl Spender {
         self.once(index, query.size * query.size, answer, |spender, exact| {
             let side = query.size as usize;
             let matrix = Matrix::from_column_slice(side, side, exact);
-            match spender.noise(scale, || DirectionMechanism::with_scale(scale))? {
-                Some(noise) => noise.draw(&mut spender.generator, &matrix),
-                None => leading_direction(&matrix),
+            match spender.noise(scale, || Ok(DirectionMechanism::with_scale(scale)?))? {
+                Some(noise) => Ok(noise.draw(&mut spender.generator, &matrix)?),
+                None => Ok(leading_direction(&matrix)?),
             }
         })
     }
@@ -96,7 +96,7 @@ impl Spender {
                 return Ok(vec![largest(scores)? as f64]);
             }
             let generator = &mut spender.generator;
-            let winner = match release.kind.rule {
+            let winner = match release.kind().rule {
                 Rule::Exponential => {
                     let scale = if planted(Fault::SelectionScale) { 0.5 * scale } else { scale };
                     ExponentialMechanism::with_scale(scale)?.select(generator, scores)
@@ -107,7 +107,7 @@ impl Spender {
                 Rule::NoisyMaximum => NoisyMaximum::from_event(scale)?.select(generator, scores),
             };
             // A transcript holds numbers, and every index is exactly a number.
-            winner.map(|winner| vec![winner as f64])
+            Ok(winner.map(|winner| vec![winner as f64])?)
         })?;
         match winner.as_slice() {
             [winner] => Ok(*winner as usize),
@@ -122,14 +122,14 @@ impl Spender {
         let Noise { scale, grid } = noise;
         if planted(Fault::LaplaceForGaussian) {
             let noise = DiscreteLaplace::at_least(scale / 2.0_f64.sqrt())?;
-            return noise.perturb(&mut self.generator, exact);
+            return Ok(noise.perturb(&mut self.generator, exact)?);
         }
         if planted(Fault::HalfNoise) {
             let noise = DiscreteGaussian::at_least(0.5 * scale)?;
-            return noise.perturb(&mut self.generator, exact);
+            return Ok(noise.perturb(&mut self.generator, exact)?);
         }
-        match self.noise(scale, || DiscreteGaussian::from_event(scale, grid))? {
-            Some(noise) => noise.perturb(&mut self.generator, exact),
+        match self.noise(scale, || Ok(DiscreteGaussian::from_event(scale, grid)?))? {
+            Some(noise) => Ok(noise.perturb(&mut self.generator, exact)?),
             None => Ok(exact.to_vec()),
         }
     }

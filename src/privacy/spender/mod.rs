@@ -14,9 +14,9 @@ use super::private::Watch;
 use super::release::{Release, ReleaseKind};
 use super::tape::{Departure, Draw, Tape};
 use super::transcript::Transcript;
-use crate::blind::is_blind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::faults::{Fault, planted};
+use halflight_dp::blind::is_blind;
 use open_runs::SharedRun;
 
 /// The largest number of blocks in which a run's draws of one event are announced. Each costs one
@@ -76,16 +76,17 @@ impl Spender {
         generator: NoiseGenerator,
     ) -> Result<Self> {
         let book = ledger.book()?;
-        let granted =
-            |grant: &Grant| grant.events == calibrated.events && grant.noise == generator.source();
+        let granted = |grant: &Grant| {
+            grant.events == calibrated.events() && grant.noise == generator.source()
+        };
         if !book.run(&run).is_some_and(|known| granted(&known.grant)) {
             return Err(Error::refused(format!(
                 "the ledger has not granted run '{}' with this noise",
                 run.0
             )));
         }
-        let account = DrawListener::Ledger(SharedRun::new(ledger, run, calibrated.events.len()));
-        Ok(Self::with_account(account, calibrated.events.clone(), generator))
+        let account = DrawListener::Ledger(SharedRun::new(ledger, run, calibrated.events().len()));
+        Ok(Self::with_account(account, calibrated.events().to_vec(), generator))
     }
 
     /// For a run under this watch, in which exact numbers may have been seen `before`.
@@ -103,7 +104,7 @@ impl Spender {
         transcript: Transcript,
         generator: NoiseGenerator,
     ) -> Self {
-        Self::with_account(DrawListener::Carried, calibrated.events.clone(), generator)
+        Self::with_account(DrawListener::Carried, calibrated.events().to_vec(), generator)
             .keeping(transcript)
     }
 
@@ -179,7 +180,7 @@ impl Spender {
     /// and there may be no noise at all ([`Calibrated::noiseless`]). The results are not private.
     pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
         let generator = NoiseGenerator::insecure_from_seed(seed);
-        Self::with_account(DrawListener::Rehearsal, calibrated.events.clone(), generator)
+        Self::with_account(DrawListener::Rehearsal, calibrated.events().to_vec(), generator)
     }
 
     /// A rehearsal whose draws are kept, or one that sees the samples and released values of

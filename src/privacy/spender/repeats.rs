@@ -44,12 +44,12 @@ impl RepeatsLeft {
         if self.left == 0 {
             return Ok(None);
         }
-        if !Composition::of(&calibrated.events)?.is_within(&self.most) {
+        if !Composition::of(calibrated.events())?.is_within(&self.most) {
             return Err(Error::refused("a repeat would reveal more than was granted for one"));
         }
         self.left -= 1;
         let generator = NoiseSource::Secret.generator()?;
-        let events: Vec<Event> = calibrated.events.clone();
+        let events: Vec<Event> = calibrated.events().to_vec();
         Ok(Some(Spender::with_account(DrawListener::Carried, events, generator)))
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         let planned = release.announced(String::new(), 1, share, Adjacency::ReplaceOne);
         let own = calibrate(&[planned], Target { epsilon: 3.0, delta }).unwrap();
         let law = Repeats { shape: 1, stop: 0.25 };
-        let events = vec![best_of(law, "best", String::new(), &[&own.events]).unwrap()];
+        let events = vec![best_of(law, "best", String::new(), &[&own.events()]).unwrap()];
         let guarantee = Composition::of(&events).unwrap().guarantee(delta).unwrap();
         let claimed = guarantee.epsilon;
         let all = Calibrated { target: Target { epsilon: claimed, delta }, events, guarantee };

@@ -44,10 +44,11 @@ fn every_kind() -> Vec<PlannedRelease> {
 }
 
 /// Gives every event of `calibrated` a noise that can be drawn.
-fn with_noise(mut calibrated: Calibrated) -> Calibrated {
+fn with_noise(calibrated: &Calibrated) -> Calibrated {
     let gaussian = DiscreteGaussian::at_least(1.0).unwrap();
     let laplace = DiscreteLaplace::at_least(1.0).unwrap();
-    for event in &mut calibrated.events {
+    let mut events = calibrated.events().to_vec();
+    for event in &mut events {
         event.mechanism.noise = match event.mechanism.query.kind {
             QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
                 Noise { scale: gaussian.sigma(), grid: gaussian.grid() }
@@ -60,7 +61,7 @@ fn with_noise(mut calibrated: Calibrated) -> Calibrated {
             QueryKind::Pure | QueryKind::Repeated(_) => unreachable!(),
         };
     }
-    calibrated
+    Calibrated::of_events(calibrated.target(), events).unwrap()
 }
 
 pub(super) fn data() -> Private<Vec<f64>> {
@@ -118,7 +119,7 @@ fn query(kind: &str, spender: &mut Spender, label: &'static str) -> Result<Relea
 
 #[test]
 fn every_kind_is_drawn_as_often_as_planned_and_no_other_way() {
-    let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
+    let calibrated = with_noise(&Calibrated::noiseless(&every_kind(), 1e-6));
     let mut spender = Spender::rehearsal(&calibrated, 1);
     for label in every_kind().iter().map(|release| release.label) {
         for other in ["gaussian", "subsampled", "laplace", "selection", "direction"] {
@@ -137,7 +138,7 @@ fn every_kind_is_drawn_as_often_as_planned_and_no_other_way() {
         let error = query(label, &mut spender, label).unwrap_err().to_string();
         assert!(error.contains("asked for once more"), "{error}");
     }
-    assert_eq!(spender.drawn(), calibrated.events);
+    assert_eq!(spender.drawn(), calibrated.events());
     assert!(query("gaussian", &mut spender, "unheard-of").is_err());
     spender.settle(RunOutcome::Finished, false).unwrap();
 }
@@ -201,7 +202,7 @@ fn scores_that_are_no_numbers_say_nothing_and_a_wrong_count_of_them_is_refused()
 
 #[test]
 fn a_query_beyond_its_reach_is_clipped_before_the_noise_and_noticed_by_an_audit() {
-    let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
+    let calibrated = with_noise(&Calibrated::noiseless(&every_kind(), 1e-6));
     let released = |value: f64, before: Option<Vec<Draw>>| {
         let history = Departure { before, ..Departure::default() };
         let mut spender = Spender::audited(&calibrated, 1, history);
@@ -221,8 +222,10 @@ fn a_query_beyond_its_reach_is_clipped_before_the_noise_and_noticed_by_an_audit(
 #[test]
 fn a_run_draws_only_with_the_noise_that_its_ledger_granted() {
     let directory = tempfile::tempdir().unwrap();
-    let (ledger, run, mut calibrated) = granted(directory.path());
-    calibrated.events[0].mechanism.noise.scale *= 0.5;
+    let (ledger, run, calibrated) = granted(directory.path());
+    let mut events = calibrated.events().to_vec();
+    events[0].mechanism.noise.scale *= 0.5;
+    let calibrated = Calibrated::of_events(TARGET, events).unwrap();
     let generator = NoiseGenerator::insecure_from_seed(1);
     let error = Spender::new(ledger, run, &calibrated, generator).unwrap_err();
     assert!(error.what().contains("has not granted"), "{error}");
@@ -264,7 +267,7 @@ fn granted_to_draw(directory: &Path, calibrated: Calibrated) -> (Ledger, RunId, 
         account,
         method: text("moment-release"),
         target: TARGET,
-        events: calibrated.events.clone(),
+        events: calibrated.events().to_vec(),
         allow_large_delta: false,
         noise: NoiseSource::Seeded(1),
         unit: None,
@@ -489,18 +492,18 @@ fn repeats_are_in_the_ledger_before_the_first_and_no_repeat_draws_more_than_was_
     let plan = [planned("mean", QueryKind::Gaussian.query(1.0, 1), 1)];
     let one = calibrate(&plan, Target { epsilon: 0.3, ..TARGET }).unwrap();
     let law = Repeats { shape: 1, stop: 0.25 };
-    let events = vec![best_of(law, "best", "the best".into(), &[&one.events]).unwrap()];
-    let guarantee = Composition::of(&events).unwrap().guarantee(TARGET.delta).unwrap();
+    let events = vec![best_of(law, "best", "the best".into(), &[&one.events()]).unwrap()];
     let directory = tempfile::tempdir().unwrap();
-    let all = Calibrated { target: TARGET, events, guarantee };
+    let all = Calibrated::of_events(TARGET, events).unwrap();
     let (ledger, run, all) = granted_to_draw(directory.path(), all);
     let generator = NoiseGenerator::insecure_from_seed(1);
     let mut spender = Spender::new(ledger, run, &all, generator).unwrap();
     let mut repeating = spender.repeating().unwrap();
     assert_eq!(spender.drawn().len(), 1);
     // The same noise for twice as many draws reveals more.
-    let mut more = one.clone();
-    more.events[0].count = 2;
+    let mut events = one.events().to_vec();
+    events[0].count = 2;
+    let more = Calibrated::of_events(TARGET, events).unwrap();
     let error = repeating.next(&more).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("more than was granted"), "{error}");
     let mut count = 0;

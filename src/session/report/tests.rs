@@ -1,13 +1,13 @@
 use std::fs;
 
 use super::*;
-use halflight_testing::elements;
 use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
 use crate::privacy::ledger::AccountId;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{NoiseSource, Target};
 use crate::session::certificate::{AccountStanding, Facts, TakenAsPublic};
 use crate::session::demo;
+use halflight_testing::elements;
 
 const EXACT: &str = "7654.3";
 const REMARK: &str = "the exact error was lovely";

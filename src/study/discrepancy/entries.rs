@@ -209,7 +209,7 @@ impl DiscrepancyRow {
                         rehearsed.weights()?,
                     )),
                     scores: predictions.and_then(|predictions| data.scores(&predictions)),
-                    epsilon: Some(rehearsed.calibrated.guarantee.epsilon),
+                    epsilon: Some(rehearsed.calibrated.guarantee().epsilon),
                 })
             }
         }

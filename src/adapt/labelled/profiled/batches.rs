@@ -98,8 +98,8 @@ pub enum Gradient {
 impl Gradient {
     pub fn scale(&self, noise: &Calibrated) -> Result<f64> {
         match self {
-            Self::All(release) => noise.scale(release),
-            Self::Sampled { release, .. } => noise.scale(release),
+            Self::All(release) => Ok(noise.scale(release)?),
+            Self::Sampled { release, .. } => Ok(noise.scale(release)?),
         }
     }
 }
@@ -181,10 +181,10 @@ mod tests {
         for id in ["profiled_logistic", "target_only_logistic"] {
             let noise = RehearsalNoise::For(Target { epsilon: 2.0, delta: 1e-5 });
             let done = rehearse(id, 100.0, (&public, &private), noise);
-            assert_eq!(done.calibrated.guarantee.adjacency, Adjacency::ZeroOut, "{id}");
-            assert!(done.calibrated.guarantee.epsilon <= 2.0);
+            assert_eq!(done.calibrated.guarantee().adjacency, Adjacency::ZeroOut, "{id}");
+            assert!(done.calibrated.guarantee().epsilon <= 2.0);
             let all = rehearse(id, 0.0, (&public, &private), noise);
-            assert_eq!(all.calibrated.guarantee.adjacency, Adjacency::ReplaceOne);
+            assert_eq!(all.calibrated.guarantee().adjacency, Adjacency::ReplaceOne);
         }
     }
 

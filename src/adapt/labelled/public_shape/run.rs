@@ -196,8 +196,8 @@ mod tests {
         let (_, public, private) = example::shifted(3, 200, 500, 4);
         let scale = |neighbours: &str| {
             let rehearsed = rehearse(&public, &private, RehearsalNoise::For(target), neighbours);
-            assert!(rehearsed.calibrated.guarantee.epsilon <= 1.0);
-            rehearsed.calibrated.events[0].mechanism.noise.scale
+            assert!(rehearsed.calibrated.guarantee().epsilon <= 1.0);
+            rehearsed.calibrated.events()[0].mechanism.noise.scale
         };
         assert!(scale("zero_out") < 0.7 * scale("replace_one"));
     }

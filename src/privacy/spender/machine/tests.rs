@@ -55,7 +55,7 @@ struct Training {
 
 impl Training {
     fn event(count: u64) -> Event {
-        Event { count, ..plans()[1].events[0].clone() }
+        Event { count, ..plans()[1].events()[0].clone() }
     }
 
     fn claim(&self, account: &AccountId) -> Claim {
@@ -150,8 +150,8 @@ impl World {
             run: RunId(format!("r{}", self.count)),
             account: self.account.clone(),
             method: "moment-release".to_owned(),
-            target: plan.target,
-            events: plan.events.clone(),
+            target: plan.target(),
+            events: plan.events().to_vec(),
             allow_large_delta: false,
             noise: NoiseSource::Secret,
             unit: None,
@@ -177,8 +177,8 @@ impl World {
             .iter()
             .flat_map(|run| {
                 let counts = if only_drawn(run) { &run.drawn } else { &run.planned };
-                let plan = plans().iter().find(|plan| plan.events[0].count == run.planned[0]);
-                let events = plan.unwrap().events.iter().zip(counts);
+                let plan = plans().iter().find(|plan| plan.events()[0].count == run.planned[0]);
+                let events = plan.unwrap().events().iter().zip(counts);
                 let drawn = events.filter(|(_, count)| **count > 0);
                 drawn
                     .map(|(event, count)| Event { count: *count, ..event.clone() })
@@ -222,8 +222,8 @@ impl World {
                 };
                 self.runs.push(MachineModel {
                     id: grant.run,
-                    planned: plan.events.iter().map(|event| event.count).collect(),
-                    drawn: vec![0; plan.events.len()],
+                    planned: plan.events().iter().map(|event| event.count).collect(),
+                    drawn: vec![0; plan.events().len()],
                     life: Life::Alive(Box::new(spender)),
                     carried,
                     released: Vec::new(),

@@ -360,7 +360,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     let theme = canvas.theme;
     let before = preview.spent.as_ref().map_or(0.0, |guarantee| guarantee.epsilon);
     let after = after(preview);
-    let guarantee = &preview.calibrated.guarantee;
+    let guarantee = &preview.calibrated.guarantee();
     let shape = &preview.shape;
     let mut lines = vec![match &preview.refusal {
         Some(refusal) if matches!(refusal.action(), Some(Action::SetBudget { .. })) => {
@@ -399,7 +399,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
             TotalStanding::Nothing => "no total: noise came from a known seed".to_owned(),
         }
     };
-    let draws = !preview.calibrated.events.is_empty();
+    let draws = !preview.calibrated.events().is_empty();
     let this_run = if draws {
         format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)
     } else {
@@ -434,7 +434,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     let seen = if is_public { "what public data show" } else { "as declared" };
     let words = format!("{seen}; private records beyond them are clipped; Run counts them");
     facts.push(("bounds", words));
-    for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
+    for (event, release) in preview.calibrated.events().iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));
         facts
             .push(("  draws", format!("{} × {}", event.count, event.mechanism.query.size_words())));

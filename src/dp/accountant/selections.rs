@@ -697,8 +697,8 @@ mod tests {
 
     #[test]
     fn the_bounds_enclose_little_and_beat_concentrated_privacy() {
-        use crate::privacy::accountant::pair::Pair;
-        use crate::privacy::accountant::rdp;
+        use crate::accountant::pair::Pair;
+        use crate::accountant::rdp;
         for (range, count, delta) in
             [(0.5, 2, 1e-3), (0.1, 60, 1e-5), (0.3, 60, 1e-8), (0.05, 1000, 1e-6), (1.0, 30, 1e-6)]
         {

@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::privacy::mechanism::statistics::{
+    use halflight_testing::statistics::{
         KOLMOGOROV_THRESHOLD, chi_square, histogram, kolmogorov_smirnov, standardised,
         symmetric_masses,
     };

@@ -15,7 +15,7 @@
 //!
 //! # What the grid costs
 //!
-//! The noise is drawn on a grid ([`crate::privacy::mechanism::DiscreteGaussian`]), from inputs on
+//! The noise is drawn on a grid ([`crate::mechanism::DiscreteGaussian`]), from inputs on
 //! that grid, so a real transcript P is close to, but not the same as, the transcript P′ of the
 //! ideal Gaussian followed by rounding to the grid. μ-GDP holds for P′, by post-processing. Take
 //! one coordinate, in grid steps: s = σ/grid, a = 1/s², output k steps from the input, z = k/s.
@@ -176,7 +176,7 @@ impl Composition {
     }
 
     /// Whether this is Gaussian noise that reveals no more than that of `other`.
-    pub(crate) fn is_within(&self, other: &Self) -> bool {
+    pub fn is_within(&self, other: &Self) -> bool {
         let gaussian = self.is_gaussian() && other.is_gaussian();
         gaussian && self.mu <= other.mu && self.discretisation <= other.discretisation
     }

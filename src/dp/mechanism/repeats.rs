@@ -1,7 +1,7 @@
-//! The number of repeats of a run, drawn exactly: see [`crate::privacy::accountant::Repeats`].
+//! The number of repeats of a run, drawn exactly: see [`crate::accountant::Repeats`].
 
 use super::generator::NoiseGenerator;
-use crate::privacy::accountant::Repeats;
+use crate::accountant::Repeats;
 
 /// One draw of the law, whose stop is a multiple of 2⁻³².
 ///

@@ -39,12 +39,13 @@ use super::gaussian;
 use super::guarantee::{Coverage, Guarantee};
 use super::held_out;
 use super::target::Target;
+use crate::Release;
 use crate::error::{Error, Result};
-use crate::numeric::special;
-use crate::privacy::Release;
-use crate::privacy::mechanism::{
-    DirectionMechanism, DiscreteGaussian, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
+use crate::mechanism::{
+    DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum,
+    PermuteAndFlip,
 };
+use crate::numeric::special;
 
 /// How far inside the target the bisection aims, so that rounding cannot lift the
 /// guarantee above it.
@@ -94,12 +95,12 @@ impl Calibrated {
     }
 
     /// The noise of release `label`.
-    pub(crate) fn event(&self, label: &str) -> Option<&Event> {
+    pub fn event(&self, label: &str) -> Option<&Event> {
         self.events.iter().find(|event| event.label == label)
     }
 
     /// The scale of its noise: σ, b, or the scale of a selection.
-    pub(crate) fn scale<K>(&self, release: &Release<K>) -> Result<f64> {
+    pub fn scale<K>(&self, release: &Release<K>) -> Result<f64> {
         let label = release.label();
         self.event(label).map(|event| event.mechanism.noise.scale).ok_or_else(|| {
             Error::refused(format!("there is no noise for release '{label}'"))
@@ -108,12 +109,53 @@ impl Calibrated {
     }
 
     /// For a plan that releases nothing.
-    pub(crate) fn of_nothing(target: Target) -> Result<Self> {
+    pub fn of_nothing(target: Target) -> Result<Self> {
         finish(&[], target.checked()?, 1.0)
     }
 
+    /// The guarantee of `events` whose noise is already known.
+    pub fn of_events(target: Target, events: Vec<Event>) -> Result<Self> {
+        let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
+        Ok(Self { target, events, guarantee })
+    }
+
+    /// Noise of `per_repeat` times the sensitivity in each repeat, without calibration, for audits
+    /// that need some noise and no ε: calibration takes longer than everything else.
+    pub fn of_rough_noise(
+        releases: &[PlannedRelease],
+        delta: f64,
+        per_repeat: f64,
+    ) -> Result<Self> {
+        let mut calibrated = Self::noiseless(releases, delta);
+        for event in &mut calibrated.events {
+            let wide = per_repeat * (event.count as f64).sqrt();
+            let Mechanism { query, noise } = &mut event.mechanism;
+            let scale = wide * query.sensitivity;
+            *noise = match query.kind {
+                QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
+                    let found = DiscreteGaussian::at_least(scale)?;
+                    query.sensitivity += found.sensitivity_slack(query.size);
+                    Noise { scale: found.sigma(), grid: found.grid() }
+                }
+                QueryKind::Laplace => {
+                    let found = DiscreteLaplace::at_least(scale)?;
+                    query.sensitivity += found.sensitivity_slack(query.size);
+                    Noise { scale: found.scale(), grid: found.grid() }
+                }
+                QueryKind::Selection(Rule::NoisyMaximum) => {
+                    Noise::ideal(NoisyMaximum::at_least(scale)?.scale())
+                }
+                QueryKind::Selection(_)
+                | QueryKind::Direction
+                | QueryKind::Repeated(_)
+                | QueryKind::Pure => Noise::ideal(scale),
+            };
+        }
+        Ok(calibrated)
+    }
+
     /// No noise at all, for rehearsals on public data, and so no guarantee.
-    pub(crate) fn noiseless(releases: &[PlannedRelease], delta: f64) -> Self {
+    pub fn noiseless(releases: &[PlannedRelease], delta: f64) -> Self {
         let event = |release: &PlannedRelease| Event {
             label: release.label.into(),
             what: release.what.clone(),
@@ -528,7 +570,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::privacy::mechanism::DiscreteLaplace;
+    use crate::mechanism::DiscreteLaplace;
 
     fn release(label: &'static str, l2_sensitivity: f64, count: u64, share: f64) -> PlannedRelease {
         PlannedRelease {

@@ -15,7 +15,7 @@ pub mod composition;
 mod contour;
 pub mod event;
 mod gate;
-pub(crate) mod gaussian;
+pub mod gaussian;
 pub mod guarantee;
 mod held_out;
 mod lattice;

@@ -209,7 +209,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::privacy::mechanism::statistics::chi_square;
+    use halflight_testing::statistics::chi_square;
 
     fn counts(scale: f64, scores: &[f64], draws: usize) -> Vec<f64> {
         let mechanism = ExponentialMechanism::with_scale(scale).unwrap();

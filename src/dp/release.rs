@@ -1,7 +1,7 @@
 //! A method's handle to a planned release. Its type says how it may be drawn.
 //!
 //! The same handle announces the release in the plan and draws it later, so kind, sensitivity and
-//! size are stated once. Only the opening of [`super::Private`] for its kind accepts it, and the
+//! size are stated once. Only the opening of a private value for its kind accepts it, and the
 //! spender refuses it where the noise is for less.
 
 use super::accountant::{Adjacency, Allotment, PlannedRelease, Query, QueryKind};
@@ -102,10 +102,18 @@ impl ReleaseKind for Direction {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Release<K> {
     label: &'static str,
-    pub(super) kind: K,
+    kind: K,
 }
 
 impl<K> Release<K> {
+    /// The query, with its bounds.
+    pub const fn kind(&self) -> K
+    where
+        K: Copy,
+    {
+        self.kind
+    }
+
     /// `label` is unique within its plan.
     pub const fn new(label: &'static str, kind: K) -> Self {
         Self { label, kind }
@@ -118,7 +126,8 @@ impl<K> Release<K> {
 }
 
 impl<K: ReleaseKind> Release<K> {
-    pub(super) fn query(&self) -> Query {
+    /// The query, and how far a neighbour can move the answer.
+    pub fn query(&self) -> Query {
         self.kind.query()
     }
 

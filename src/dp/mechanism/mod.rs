@@ -22,8 +22,6 @@
 //! There is no floating-point mode: at about 0.13 µs a number the exact samplers are fast enough
 //! for rehearsals too (10⁸ numbers in 13 s), so studies use the same samplers as runs.
 
-#[cfg(test)]
-mod audit;
 mod coin;
 pub mod direction;
 pub mod discrete_gaussian;
@@ -33,8 +31,6 @@ mod grid;
 pub mod poisson;
 pub mod repeats;
 pub mod selection;
-#[cfg(test)]
-mod statistics;
 
 pub use direction::DirectionMechanism;
 pub use discrete_gaussian::DiscreteGaussian;

@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
     use crate::numeric::special::log_normal_cdf;
-    use crate::privacy::mechanism::statistics::{
+    use halflight_testing::statistics::{
         KOLMOGOROV_THRESHOLD, chi_square, histogram, kolmogorov_smirnov, standardised,
         symmetric_masses,
     };

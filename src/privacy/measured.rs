@@ -3,9 +3,9 @@
 //! that are as far apart as planned. When the noise is deliberately halved it must exceed ε: an
 //! audit that could not fail would show nothing.
 
-use super::{
+use super::mechanism::{
     DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum,
-    PermuteAndFlip,
+    PermuteAndFlip, PoissonSample,
 };
 use crate::numeric::Matrix;
 use crate::numeric::special::{least, log_normal_cdf};
@@ -166,7 +166,7 @@ fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_no
         // Zero-out: the null record contributes nothing.
         let neighbours = (vec![DIAGONAL, [0.0; 3]], vec![[0.0; 3]; 2]);
         audit(mechanism, delta, neighbours, |data, spender| {
-            let query = |data: &Records, sample: &super::PoissonSample, total: &mut ClippedSum| {
+            let query = |data: &Records, sample: &PoissonSample, total: &mut ClippedSum| {
                 let members = sample.members().iter().map(|member| &data[*member]);
                 total.add_fused(&sum(members), sample.members().len());
             };

@@ -646,7 +646,7 @@ mod tests {
     /// Few draws at a tiny rate: nearly all mass lies far below ε.
     #[test]
     fn rare_events_have_tight_bounds() {
-        use crate::privacy::accountant::subsampling::{Subsampled, View};
+        use crate::accountant::subsampling::{Subsampled, View};
         for (rate, noise, count, delta, known) in [
             (1e-4, 0.816, 60, 1e-12, 0.31),
             (1e-4, 0.735, 100_000, 1e-8, 0.53),

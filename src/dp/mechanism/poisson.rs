@@ -7,16 +7,16 @@
 //! draws one.
 //!
 //! ```compile_fail,E0451
-//! use halflight::privacy::mechanism::PoissonSample;
+//! use halflight_dp::mechanism::PoissonSample;
 //! let batch = PoissonSample { members: (0..512).collect(), population: 60_000 };
 //! ```
 //!
 //! ```compile_fail,E0624
-//! use halflight::privacy::mechanism::{NoiseGenerator, PoissonSample};
+//! use halflight_dp::mechanism::{NoiseGenerator, PoissonSample};
 //! let seen = PoissonSample::draw(&mut NoiseGenerator::insecure_from_seed(1), 0.01, 60_000);
 //! ```
 //!
-//! [`QueryKind::SampledSum`]: crate::privacy::accountant::QueryKind::SampledSum
+//! [`QueryKind::SampledSum`]: crate::accountant::QueryKind::SampledSum
 
 use super::generator::NoiseGenerator;
 use crate::error::{Error, Result};
@@ -30,11 +30,7 @@ pub struct PoissonSample {
 
 impl PoissonSample {
     /// Every one of `population` records with exactly the probability `rate`.
-    pub(in crate::privacy) fn draw(
-        generator: &mut NoiseGenerator,
-        rate: f64,
-        population: usize,
-    ) -> Result<Self> {
+    pub fn draw(generator: &mut NoiseGenerator, rate: f64, population: usize) -> Result<Self> {
         if !(rate > 0.0 && rate <= 1.0) {
             return Err(Error::usage(format!("a sampling rate of {rate} is not a probability"))
                 .cure("the rate must be above 0 and at most 1"));
@@ -54,7 +50,7 @@ impl PoissonSample {
     }
 
     /// The sample of an earlier rehearsal.
-    pub(in crate::privacy) fn again(members: Vec<usize>, population: usize) -> Self {
+    pub fn again(members: Vec<usize>, population: usize) -> Self {
         Self { members, population }
     }
 
@@ -100,7 +96,7 @@ mod tests {
     use static_assertions::assert_not_impl_any;
 
     use super::*;
-    use crate::privacy::mechanism::statistics::chi_square;
+    use halflight_testing::statistics::chi_square;
 
     assert_not_impl_any!(
         PoissonSample: std::fmt::Debug, Clone, Default, serde::Serialize, From<Vec<usize>>

@@ -313,7 +313,7 @@ impl Coordinate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::mechanism::statistics::{
+    use halflight_testing::statistics::{
         KOLMOGOROV_THRESHOLD, chi_square, histogram, kolmogorov_smirnov, symmetric_masses,
     };
 

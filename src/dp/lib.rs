@@ -1,0 +1,25 @@
+//! Differential privacy that can be checked: an accountant with proven bounds, and exact samplers.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`accountant`] | the guarantee of a list of noise events, and the noise that a target needs |
+//! | [`mechanism`] | the noise itself, sampled exactly |
+//! | [`release`] | a planned release: its type says how it is drawn |
+//! | [`error`] | what can go wrong, with a cure |
+
+#![warn(missing_docs)]
+#![allow(rustdoc::private_intra_doc_links)]
+
+pub mod accountant;
+#[doc(hidden)]
+pub mod blind;
+pub mod error;
+pub mod mechanism;
+pub mod release;
+
+use halflight_numeric as numeric;
+
+pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, PlannedRelease, Target};
+pub use error::{Error, Result};
+pub use mechanism::NoiseSource;
+pub use release::{Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection};
