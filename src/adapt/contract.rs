@@ -246,6 +246,7 @@ mod tests {
     use crate::adapt::smallest::OneStep;
     use crate::data::Dataset;
     use crate::numeric::Vector;
+    use crate::privacy::openings::OpenSpender;
     use std::collections::BTreeMap;
 
     fn prepared(public: &Dataset, shape: &crate::adapt::ProblemShape) -> Prepared {

@@ -114,8 +114,8 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::accountant::{Coverage, Noise, QueryKind};
-    use crate::privacy::{Adjacency, Allotment, Event, Guarantee};
+    use crate::privacy::accountant::{Noise, QueryKind};
+    use crate::privacy::{Adjacency, Allotment, Event};
 
     fn plan(sensitivity: f64) -> Plan {
         let release = PlannedRelease {
@@ -145,15 +145,7 @@ mod tests {
             adjacency: Adjacency::ReplaceOne,
             held_out: false,
         };
-        let guarantee = Guarantee {
-            epsilon: 1.0,
-            epsilon_lower: 1.0,
-            delta: 1e-6,
-            adjacency: Adjacency::ReplaceOne,
-            bound: String::new(),
-            covers: Coverage::FixedPlan,
-        };
-        Calibrated { target: Target { epsilon: 1.0, delta: 1e-6 }, events: vec![event], guarantee }
+        Calibrated::of_events(Target { epsilon: 1.0, delta: 1e-6 }, vec![event]).unwrap()
     }
 
     #[test]

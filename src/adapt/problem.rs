@@ -5,6 +5,7 @@ use crate::data::{Bounded, Bounds, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
 use crate::numeric::columns::ExampleColumns;
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Private, PrivateFault};
 
 /// The fewest private records that a method accepts: with fewer, any acceptable ε leaves nothing

@@ -8,6 +8,7 @@ use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::columns::ExampleColumns;
 use crate::numeric::rounding::summation_error;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
 };

@@ -163,6 +163,7 @@ pub const SOURCE_WEIGHTS: Setting<SourceWeights> = Setting {
 mod tests {
     use super::*;
     use crate::adapt::example;
+    use crate::privacy::openings::OpenReleased;
 
     #[test]
     fn words_and_numbers_are_read_and_nothing_else() {
@@ -180,7 +181,7 @@ mod tests {
         let (_, public, _) = example::shifted(2, 4, 20, 1);
         let public = PublicRecords::from(public).of_datasets(vec![0, 1, 0, 0], 2);
         let names = ["good", "bad"].map(str::to_owned);
-        let released = |weights: [f64; 4]| Released::made_up(weights.to_vec());
+        let released = |weights: [f64; 4]| Released::of_public(weights.to_vec());
         let found = source_weights(&names, &public, &released([0.4, 0.1, 0.4, 0.1]));
         assert_eq!((found[0].records, found[0].weight), (3, 1.0));
         assert!((found[1].weight - 0.1 / 0.3).abs() < 1e-12, "{found:?}");

@@ -1,5 +1,6 @@
 //! The audited methods, and the public data that they get.
 
+use crate::privacy::openings::OpenSpender;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

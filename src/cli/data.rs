@@ -2,6 +2,7 @@
 //!
 //! `schemas.json` describes the output of `--json`.
 
+use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};

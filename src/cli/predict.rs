@@ -1,5 +1,6 @@
 //! `halflight predict MODEL DATA`: a model's predictions for raw rows.
 
+use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! `halflight rank SESSION`: which public data can stand in for the private data.
 
+use crate::privacy::openings::OpenWatch;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,6 @@
 //! `halflight rehearse SESSION`: what to do, and what to expect, before anything is spent.
 
+use crate::privacy::openings::OpenWatch;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,6 @@
 //! `halflight report RUN...`: one HTML file to be passed on.
 
+use crate::privacy::openings::OpenWatch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

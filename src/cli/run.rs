@@ -1,5 +1,6 @@
 //! `halflight run SESSION`: a session's plans without the interface.
 
+use crate::privacy::openings::OpenWatch;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;

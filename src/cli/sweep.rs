@@ -1,5 +1,6 @@
 //! `halflight sweep`: one plan for many values, here, on a cluster, or as a list.
 
+use crate::privacy::openings::OpenWatch;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,6 +5,7 @@
 //! | [`accountant`] | the guarantee of a list of noise events, and the noise that a target needs |
 //! | [`mechanism`] | the noise itself, sampled exactly |
 //! | [`release`] | a planned release: its type says how it is drawn |
+//! | [`shown`] | the ε that many runs on two neighbours show: a lower bound, for audits |
 //! | [`error`] | what can go wrong, with a cure |
 
 #![warn(missing_docs)]
@@ -16,6 +17,7 @@ pub mod blind;
 pub mod error;
 pub mod mechanism;
 pub mod release;
+pub mod shown;
 
 use halflight_numeric as numeric;
 

@@ -25,6 +25,7 @@ use crate::evaluation::scoring::Scoring;
 use crate::faults::{Fault, planted};
 use crate::model::Model;
 use crate::privacy::ledger::delta;
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Calibrated, Private};
 use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
@@ -735,6 +736,7 @@ fn stream(seed: u64, purpose: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::openings::OpenWatch;
     use crate::session::{Workspace, dataset};
 
     /// Thirty records each, the public ones with `more` words in their definition.

@@ -3,6 +3,7 @@
 
 use crate::data::{Bounded, Dataset, Table};
 use crate::numeric::columns::ExampleColumns;
+use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Share of clipped records that is worth a warning: bounds from public data clip a twentieth by

@@ -23,6 +23,7 @@ use crate::data::Role;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::RunId;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Guarantee, Laplace, PlannedRelease, Private, Reach, Release, Released,
     Spender, Target,
@@ -131,6 +132,7 @@ mod tests {
     use super::*;
     use crate::privacy::Calibrated;
     use crate::privacy::accountant::QueryKind;
+    use crate::privacy::openings::OpenSpender;
 
     fn released(rows: f64, calibrated: &Calibrated, seed: u64) -> f64 {
         let mut spender = Spender::rehearsal(calibrated, seed);

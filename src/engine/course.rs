@@ -1,5 +1,6 @@
 //! An opened run: its steps, its certificate, and its settlement in the ledger.
 
+use crate::privacy::openings::{OpenCuratorOnly, OpenSpender};
 use std::path::Path;
 use std::time::Duration;
 

@@ -6,6 +6,7 @@ use crate::data::{Bounded, Dataset, HeldOut, Preparation, PublicData, Task};
 use crate::evaluation::Measured;
 use crate::model::{Classifier, Model};
 use crate::numeric::columns::ExampleColumns;
+use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
 use crate::verdict::{Errors, FurtherErrors};
 

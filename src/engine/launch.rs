@@ -1,5 +1,6 @@
 //! The start of a run: everything before its first draw.
 
+use crate::privacy::openings::OpenSpender;
 use std::path::Path;
 
 use super::assembly::Assembly;

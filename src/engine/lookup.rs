@@ -1,6 +1,7 @@
 //! What an interface reads before the user decides: directories, the first rows of a file, how much
 //! still fits into a budget, what an account may show to others.
 
+use crate::privacy::openings::OpenPrivate;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -386,6 +387,7 @@ mod tests {
     use crate::privacy::Target;
     use crate::privacy::accountant::{Noise, QueryKind};
     use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, RowOrder, RunId};
+    use crate::privacy::openings::OpenWatch;
 
     fn account(epsilon: f64) -> Account {
         let dataset = DatasetRecord {

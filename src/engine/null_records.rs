@@ -1,6 +1,7 @@
 //! Tests that an unusable private record has no effect and cannot be detected, in every format and
 //! with every method.
 
+use crate::privacy::openings::{OpenPrivate, OpenSpender, OpenWatch};
 use std::path::Path;
 
 use super::assembly::{Assembly, assemble};

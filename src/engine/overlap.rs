@@ -10,6 +10,7 @@ use crate::data::persons::share_a_person;
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::privacy::ledger::{AccountId, Book};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Secret, Watch};
 use crate::session::{Loaded, Workspace};
 

@@ -11,6 +11,7 @@
 //! ([`PreparedStore::clear`]); work that still uses them keeps them until it ends. Private records
 //! of a plan are prepared when the first run asks for them. All private records stay [`Private`].
 
+use crate::privacy::openings::OpenPrivate;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::adapt::{Method, PublicPredictor};

@@ -10,6 +10,7 @@
 //! If a public dataset holds private rows, the whole ranking is refused before anything is spent.
 //! To leave out that dataset alone would tell everybody who sees the result that it holds them.
 
+use crate::privacy::openings::{OpenPrivate, OpenSpender};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

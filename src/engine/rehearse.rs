@@ -521,6 +521,7 @@ mod tests {
     use crate::privacy::Guarantee;
     use crate::privacy::accountant::{Adjacency, Coverage};
     use crate::privacy::ledger::{AccountId, RunId};
+    use crate::privacy::openings::OpenWatch;
     use crate::rank::CandidateOrder;
     use crate::rank::candidate_line::Mean;
     use crate::rehearsal::Miss;

@@ -5,6 +5,7 @@
 //! of its own. Draws that were announced and lost stay spent, and the run ends that many draws
 //! earlier.
 
+use crate::privacy::openings::OpenSpender;
 use std::path::Path;
 
 use super::course::{self, Opening};
@@ -208,6 +209,7 @@ mod tests {
     use crate::data::Task;
     use crate::engine::assembly::assemble;
     use crate::engine::prepared::PreparedStore;
+    use crate::privacy::openings::OpenWatch;
     use crate::session::{PlanDefinition, dataset};
 
     /// Small datasets for both tasks, and a plan with its defaults for every method.

@@ -17,6 +17,7 @@ use crate::evaluation::{Evaluation, Pay, Scored};
 use crate::model::Model;
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
 use crate::session::model_file::KNOWN_NOISE;

@@ -2,6 +2,7 @@
 //! pictures in README and guide. Nothing is spent, no ledger is touched, and the result is not
 //! private. So this is refused for any data that could be private.
 
+use crate::privacy::openings::OpenSpender;
 use std::sync::Arc;
 use std::time::Duration;
 

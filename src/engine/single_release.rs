@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Budget, Grant, RowOrder, RunId, RunOutcome};
 use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::openings::OpenSpender;
 use crate::privacy::{Calibrated, Event, Guarantee, NoiseSource, Spender, Target, Watch};
 use crate::session::{Loaded, Workspace};
 

@@ -175,6 +175,7 @@ pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
 mod tests {
     use super::*;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::openings::{OpenPrivate, OpenSpender};
     use crate::privacy::{Adjacency, Allotment, Private, Release, SampledSum, Target};
 
     #[test]

@@ -13,6 +13,7 @@
 //! Steps and comparisons share the processors and neither uses all of them all the time, so half of
 //! the shorter one is added to the longer one. What depends on the disk is not timed.
 
+use crate::privacy::openings::{OpenSpender, OpenWatch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -411,6 +412,7 @@ mod tests {
     use super::*;
     use crate::adapt::{ProblemShape, example};
     use crate::data::Task;
+    use crate::privacy::openings::OpenPrivate;
     use crate::session::model_file::tests::preparation;
 
     fn plan(method: &str) -> PlanDefinition {

@@ -1,6 +1,7 @@
 //! Tests that no random choice among private rows follows from their place in the file and public
 //! seeds: over many secrets, every row has every role as often as any other, wherever it is.
 
+use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::fs;
 use std::path::Path;
 

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::columns::ExampleColumns;
 use crate::privacy::accountant::{QueryKind, calibrate};
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Allotment, Calibrated, PlannedRelease, Private, Reach, Released, Spender, Target,
 };

@@ -1,7 +1,6 @@
 //! Models: the results of adaptation runs, and their predictions.
 //!
-//! Used by `adapt` and everything above; uses only `numeric` and the datasets of `data`.
-
+//! Used by `adapt` and everything above; uses only `numeric`.
 //!
 //! | module | holds |
 //! |---|---|
@@ -12,6 +11,7 @@
 //! | [`architecture`] | the layers of a model with several scores |
 //! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
 //! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
+//! | [`contributions`] | vectors of single records, as a mechanism clips and adds them up |
 //! | [`rows`] | gradients of a linear model on records as they are kept |
 //! | [`layer`], [`convolution`], [`sliding`], [`sparse_maps`], [`loss`] | the parts of these |
 
@@ -20,6 +20,7 @@ use halflight_numeric as numeric;
 
 pub mod architecture;
 pub mod classifier;
+pub mod contributions;
 pub mod convolution;
 pub mod gradients;
 pub mod layer;
@@ -40,6 +41,7 @@ use std::borrow::Cow;
 
 pub use architecture::Architecture;
 pub use classifier::Classifier;
+pub use contributions::Contributions;
 pub use convolution::Volume;
 pub use gradients::Gradients;
 pub use layer::Activation;

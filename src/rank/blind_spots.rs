@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::model::LinearModel;
 use crate::numeric::symmetric::{outer_sum, spectral_norm};
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// What is compared with every candidate.

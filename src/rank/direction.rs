@@ -31,6 +31,7 @@ use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Direction, PlannedRelease, Private, Reach, Release, Released, Spender,
 };
@@ -223,6 +224,7 @@ mod tests {
     use crate::numeric::eigen::eigen;
     use crate::privacy::accountant::QueryKind;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::openings::OpenSpender;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::release::tests::{RECORDS, lines, lineup, records};
 

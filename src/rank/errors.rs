@@ -18,6 +18,7 @@
 //! *Rounding.* A sum of n vectors of length 1 has an error of at most γ·n, which is counted for
 //! both neighbours. Lengths that rounding leaves above 1 are counted, too.
 
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use rand::SeedableRng;
@@ -382,6 +383,7 @@ impl ErrorSum {
 
 #[cfg(test)]
 mod tests {
+    use crate::privacy::openings::OpenSpender;
     use proptest::prelude::*;
     use rand::RngExt;
 

@@ -8,6 +8,7 @@ use super::records::Supply;
 use super::repeat::Repeat;
 use super::settings::RankingSettings;
 use crate::error::{Error, Result};
+use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenWatch};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// A ranking in progress: first repeats, then the differences that gradients cannot see.

@@ -12,6 +12,7 @@
 //!
 //! *Spread.* Noise of scale σ moves an energy by σ√k in each repeat, independently.
 
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -215,6 +216,7 @@ pub(super) mod tests {
     use crate::data::{Bounds, Dataset};
     use crate::privacy::accountant::QueryKind;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::openings::OpenSpender;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::{ProbeModel, RankingSettings};
 

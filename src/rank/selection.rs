@@ -19,6 +19,7 @@ use super::released::{Disclosed, PrivateRanking};
 use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, PlannedRelease, Private, Reach, Release, Released, Rule, Selection,
     Spender,
@@ -150,6 +151,7 @@ fn score_sums(round: &PublicRepeat, records: &Supply, order: &SecretOrder) -> Re
 
 #[cfg(test)]
 mod tests {
+    use crate::privacy::openings::OpenSpender;
     use proptest::prelude::*;
 
     use super::*;

@@ -3,6 +3,7 @@
 //! The run is the same as on private data: the same plan, calibration, steps and mechanisms. Only
 //! the generator of the noise is seeded.
 
+use crate::privacy::openings::{OpenSpender, OpenWatch};
 use std::collections::BTreeMap;
 
 use crate::adapt::{self, MeasureStanding, Prepared, Problem, ProblemShape, Series, Step, Value};

@@ -3,6 +3,7 @@
 //! A directory may belong to a run that is still under way or crashed, or to another version.
 //! Readable files are shown, unreadable ones are named.
 
+use crate::privacy::openings::OpenCuratorOnly;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -514,6 +515,7 @@ fn existing(workspace: &Workspace, run: &RunId) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::openings::OpenWatch;
 
     fn workspace_with(files: &[(&str, &str)]) -> (tempfile::TempDir, Workspace) {
         let directory = tempfile::tempdir().unwrap();

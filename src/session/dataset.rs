@@ -1,5 +1,6 @@
 //! Turns a definition into records. Private records are wrapped as they are read.
 
+use crate::privacy::openings::OpenPrivate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -2,6 +2,7 @@
 //! for a released ranking and `ID.curator.json` for one by exact numbers: the name shows that it
 //! must not be passed on.
 
+use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::fs;
 use std::path::{Path, PathBuf};
 

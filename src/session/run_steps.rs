@@ -3,6 +3,7 @@
 //! The files may belong to another program at work, to one that died, to another version, or be
 //! anything. Lines that are not steps are skipped and counted.
 
+use crate::privacy::openings::{OpenMissing, OpenPrivate, OpenWatch};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -7,6 +7,7 @@ use super::notice::Level;
 use super::popup::export_form::ExportForm;
 use super::text_table::Sheet;
 use crate::privacy::Watch;
+use crate::privacy::openings::OpenWatch;
 
 /// Terminals drop longer texts.
 const CLIPBOARD: usize = 70_000;

@@ -1,6 +1,7 @@
 //! Every key of the interface: those of the screens and those that work everywhere. Dispatch, the
 //! hint bar, the help, the palette and the guide read these tables.
 
+use crate::privacy::openings::OpenWatch;
 use crossterm::event::KeyEvent;
 
 use super::app::{App, Screens, TAB_KEYS};

@@ -1,5 +1,6 @@
 //! A run of another process, which the interface follows by its files.
 
+use crate::privacy::openings::{OpenCuratorOnly, OpenMissing};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -203,6 +204,7 @@ mod tests {
     use crate::engine::Moment;
     use crate::engine::desk::News;
     use crate::privacy::Watch;
+    use crate::privacy::openings::OpenWatch;
     use crate::tui::fixtures::archived;
 
     #[test]

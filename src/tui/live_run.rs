@@ -1,5 +1,6 @@
 //! A run that the interface follows.
 
+use crate::privacy::openings::OpenCuratorOnly;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

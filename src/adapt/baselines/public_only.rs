@@ -10,6 +10,7 @@ use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, Run, Settings, Spec, St
 use crate::data::{PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::privacy::openings::OpenReleased;
 use crate::privacy::{Released, Spender, Target, Watch};
 
 static REGRESSION: Spec = Spec {

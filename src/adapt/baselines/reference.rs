@@ -7,6 +7,7 @@ use crate::model::{Architecture, Classifier, ExampleLabels, LinearModel, Model};
 use crate::numeric::columns::{ExampleColumns, mean_of, sum_of_squares};
 use crate::numeric::least_squares::{NormalEquations, ridge_of_few};
 use crate::numeric::{Vector, fused, parallel};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Ridge of plain least squares on prepared data, whose mean square norm is at most r² ≈ 1.
@@ -173,6 +174,7 @@ mod tests {
     use super::*;
     use crate::adapt::example;
     use crate::numeric::Matrix;
+    use crate::privacy::openings::OpenWatch;
     use halflight_testing as golden;
 
     #[test]

@@ -139,6 +139,7 @@ pub fn train(
 
 #[cfg(test)]
 mod tests {
+    use crate::privacy::openings::{OpenPrivate, OpenSpender};
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 

@@ -44,6 +44,7 @@ use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Matrix, Vector, symmetric};
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Contributions, Private, Release, Released, SampledSum, Spender, Target,
 };

@@ -291,6 +291,7 @@ fn pace(design: &Design, public: &PublicRecords) -> Result<StepLengths> {
 
 #[cfg(test)]
 mod tests {
+    use crate::privacy::openings::OpenSpender;
     use std::collections::BTreeMap;
 
     use super::*;

@@ -32,6 +32,7 @@ use crate::data::Task;
 use crate::error::Result;
 use crate::numeric::Vector;
 use crate::privacy::Target;
+use crate::privacy::openings::OpenPrivate;
 
 static SPEC: Spec = Spec {
     id: "cnvx_adap",

@@ -12,6 +12,7 @@
 //! of ε; here d̂ is declared, and all of ε goes to the descent. *Rigorous*: noise from the
 //! accountant, steps in units of the curvature of each block.
 
+use crate::privacy::openings::OpenPrivate;
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 

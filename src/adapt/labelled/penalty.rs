@@ -7,6 +7,7 @@ use crate::data::{Bounds, Dataset, PublicData};
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
 use crate::numeric::columns::ExampleColumns;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Laplace, PlannedRelease, Private, Reach, Release, Released, Spender,
 };

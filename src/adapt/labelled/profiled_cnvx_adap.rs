@@ -7,6 +7,7 @@
 //! the mean logarithm of the error. Where these did not decide (several pulls did equally well on
 //! them), wind and gas were used, so these two are not a fully blind check.
 
+use crate::privacy::openings::OpenPrivate;
 use std::sync::Arc;
 
 use super::penalty::{

@@ -8,6 +8,7 @@
 //! The defaults were chosen on bikeshare, wine and airline, with their labels split into two
 //! classes. No other data were used.
 
+use crate::privacy::openings::OpenPrivate;
 use std::f64::consts::SQRT_2;
 
 use super::profiled::batches::{BATCH, Batches};

@@ -7,6 +7,7 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the same data:
 //! bikeshare, wine and airline.
 
+use crate::privacy::openings::OpenPrivate;
 use std::sync::Arc;
 
 use super::profiled::batches::{BATCH, Batches};

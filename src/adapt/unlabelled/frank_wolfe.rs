@@ -48,6 +48,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::accountant::gaussian;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Release, Released, Rule, Selection, Spender, Target, Watch,
 };

@@ -39,6 +39,7 @@ use crate::numeric::prox::{bregman, displacement};
 use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::gaussian;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Gaussian, Reach, Release, Released, Spender, Target, Watch,
 };

@@ -13,6 +13,7 @@
 //! ([`super::kernel`]). The search uses accelerated projected gradients, in the kernel form moves
 //! of weight between two records.
 
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use super::discrepancy::largest_square_of;

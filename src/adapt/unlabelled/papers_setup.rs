@@ -1,6 +1,7 @@
 //! The papers' synthetic setup, d = 10, m = 1000, r = Λ = 1, δ = 1/8000, at the six pairs of n and
 //! ε: the results of every method for unlabelled targets.
 
+use crate::privacy::openings::OpenSpender;
 use std::collections::BTreeMap;
 
 use super::discrepancy::{Sensitivity, largest_square};

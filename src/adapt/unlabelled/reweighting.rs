@@ -7,6 +7,7 @@
 //! over simplex × ball. Weights and model are made of public data and released choices, so
 //! only F̃ and its gradient see private data, through [`Private::select`] and the like.
 
+use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use super::discrepancy::{Smoothed, largest_square};
@@ -420,6 +421,7 @@ pub(super) fn no_model() -> Error {
 mod tests {
     use super::*;
     use crate::adapt::example;
+    use crate::privacy::openings::OpenWatch;
     use halflight_testing as golden;
 
     fn golden_problem(objective: Objective) -> (Reweighting, Reweighted, Matrix) {
@@ -495,7 +497,7 @@ mod tests {
     fn what_the_exact_moment_says_is_for_the_curator_and_a_sealed_watch_gets_none_of_it() {
         let (problem, state, _) = golden_problem(Objective::SingleStage);
         let is_exact = |series| !matches!(series, Series::EffectiveSample | Series::ModelGap);
-        let (watch, state) = (Watch::open(), Released::made_up(state));
+        let (watch, state) = (Watch::open(), Released::of_public(state));
         let open = problem.measures(&state, &watch, Some(2.0));
         for measure in &open {
             let curator = matches!(measure.value, crate::adapt::MeasureStanding::Curator(_));

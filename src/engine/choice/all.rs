@@ -9,6 +9,7 @@ use crate::evaluation::Tally;
 use crate::evaluation::scoring::Scoring;
 use crate::model::Model;
 use crate::privacy::accountant::{Composition, calibrate, cover};
+use crate::privacy::openings::OpenSpender;
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, Event, Gaussian, PlannedRelease, Release, Released, Spender,
     Target,

@@ -10,6 +10,7 @@
 //!
 //! *Intervals* of all k candidates hold together, so they also hold for the chosen one.
 
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use super::{Decision, Judging, Kept, Placed};
@@ -147,6 +148,7 @@ fn summed(losses: &[f64], rows: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::privacy::openings::OpenSpender;
     use proptest::prelude::*;
 
     use super::*;
@@ -198,9 +200,9 @@ mod tests {
     /// in which the two neighbours differ.
     #[test]
     fn the_best_attack_on_the_sums_shows_more_than_half_of_their_epsilon_and_not_more() {
-        use crate::audit::canary::epsilon_shown;
         use crate::privacy::accountant::calibrate;
         use crate::privacy::{Allotment, Target};
+        use halflight_dp::shown::epsilon_shown;
         let (models, rows, delta) = (3, 40, 1e-3);
         let sums = sums_of(models, rows);
         let share = Allotment::Share(1.0);

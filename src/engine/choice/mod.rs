@@ -22,6 +22,7 @@ mod all;
 mod decision;
 mod repeats;
 
+use crate::privacy::openings::OpenSpender;
 use std::sync::Arc;
 
 use self::all::AllTrained;

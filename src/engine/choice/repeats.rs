@@ -25,6 +25,7 @@ use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Scored, Tally};
 use crate::model::Model;
 use crate::privacy::accountant::{Repeats, best_of};
+use crate::privacy::openings::{OpenReleased, OpenRepeats};
 use crate::privacy::{Calibrated, Event, Released, Spender, Target};
 use crate::session::Loaded;
 

@@ -7,6 +7,7 @@ mod following;
 mod messages;
 mod tray;
 
+use crate::privacy::openings::OpenPrivate;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -872,6 +873,7 @@ fn ledger_report(workspace: &Workspace) -> Result<DeskReport> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::openings::OpenWatch;
 
     /// The definition that the desk proposes for a file.
     fn proposed(here: &Path, watch: &Watch) -> DatasetDefinition {

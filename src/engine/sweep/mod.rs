@@ -12,6 +12,7 @@
 
 pub mod axes;
 
+use crate::privacy::openings::{OpenSpender, OpenWatch};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,3 +1,4 @@
+use crate::privacy::openings::OpenWatch;
 use std::fs;
 
 use super::*;

@@ -18,6 +18,7 @@ pub mod networks;
 pub mod training;
 pub mod utility;
 
+use crate::privacy::openings::OpenSpender;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 

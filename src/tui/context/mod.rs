@@ -26,6 +26,7 @@ mod reports;
 mod session;
 mod split;
 
+use crate::privacy::openings::OpenWatch;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Tests that `update` is total, and of the actions of keys.
 
+use crate::privacy::openings::OpenWatch;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};

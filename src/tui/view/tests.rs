@@ -1,5 +1,6 @@
 //! Every screen in its main states: its text and its style.
 
+use crate::privacy::openings::OpenWatch;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};

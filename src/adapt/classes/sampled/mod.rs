@@ -41,7 +41,7 @@ use std::sync::Arc;
 use crate::data::{Dataset, Persons, PublicData};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
-use crate::model::rows::{RowGradients, RowLayer};
+use crate::model::rows::RowLayer;
 use crate::model::{Classifier, ExampleLabels, Gradients};
 use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::doubles::Doubles;
@@ -49,7 +49,7 @@ use crate::numeric::parallel::{even, parts_for};
 use crate::numeric::rounding::summation_error;
 use crate::numeric::tall::squared_length;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::{ClippedSum, Contributions};
+use crate::privacy::ClippedSum;
 
 /// The most numbers of gradients in memory at once, and the most members of a sample.
 const CHUNK_NUMBERS: usize = 1 << 21;
@@ -503,26 +503,6 @@ impl SampledObjective {
         let mut sum = ClippedSum::new(self.parameters(model), f64::INFINITY);
         self.add_in_blocks(model, records, members, clip, &mut sum)?;
         Ok(Vector::from_vec(sum.finish()))
-    }
-}
-
-impl Contributions for Gradients {
-    fn squared_norms(&self) -> Vec<f64> {
-        self.squared_norms()
-    }
-
-    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
-        self.add_weighted_sum(factors, sum);
-    }
-}
-
-impl Contributions for RowGradients<'_> {
-    fn squared_norms(&self) -> Vec<f64> {
-        self.squared_norms()
-    }
-
-    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
-        self.add_weighted_sum(factors, sum);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Gradients, Model};
 use crate::numeric::Vector;
+use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
 use crate::privacy::{Private, PrivateFault, Released, Spender, Watch};
 
 /// The most records of each side that are evaluated for the charts.

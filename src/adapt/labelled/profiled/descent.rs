@@ -1,5 +1,6 @@
 //! Preconditioned descent around the public solution, and its run.
 
+use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
 use nalgebra::{Cholesky, Dyn};
 
 use super::batches::Gradient;

@@ -9,6 +9,7 @@ use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender, Watch};
 
 pub(super) struct Adaptation {

@@ -28,6 +28,7 @@ use crate::numeric::Vector;
 use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::doubles::Doubles;
 use crate::numeric::rounding::summation_error;
+use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, Gaussian, PlannedRelease, Private, Reach, Release, Released,
     Spender, Watch,

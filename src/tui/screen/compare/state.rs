@@ -254,6 +254,7 @@ fn end_of(run: &ArchivedRun) -> String {
 mod tests {
     use super::*;
     use crate::data::Columns;
+    use crate::privacy::openings::OpenWatch;
     use crate::session::demo;
     use crate::tui::fixtures::archived;
 

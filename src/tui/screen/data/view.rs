@@ -1,5 +1,6 @@
 //! The picture of the Data screen.
 
+use crate::privacy::openings::OpenPrivate;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 

@@ -10,11 +10,9 @@ use super::entry::{
 };
 use super::gap::{Acceptance, Gap};
 use super::total::Total;
+use crate::accountant::{Adjacency, Composition, Event, Guarantee, counted, delta_words, round_up};
 use crate::data::persons::protected_words;
 use crate::error::Result;
-use crate::privacy::accountant::{
-    Adjacency, Composition, Event, Guarantee, counted, delta_words, round_up,
-};
 
 /// The state of a run in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

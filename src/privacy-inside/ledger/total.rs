@@ -2,8 +2,8 @@
 
 use super::account::{Account, Claims};
 use super::delta;
+use crate::accountant::{Guarantee, round_up};
 use crate::error::Result;
-use crate::privacy::accountant::{Guarantee, round_up};
 
 /// What a number of spent privacy may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

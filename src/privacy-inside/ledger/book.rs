@@ -7,10 +7,10 @@ use super::account::{Account, RunRecord, RunState, Unprotected};
 use super::elsewhere::Cards;
 use super::entry::{AccountId, Correction, DatasetRecord, Entry, LedgerLine, RunId};
 use super::gap::{Cause, Gap};
+use crate::accountant::target::check_delta;
 use crate::data::overlap::{Overlap, Sketch};
 use crate::error::{Action, Error, Result};
-use crate::privacy::accountant::target::check_delta;
-use crate::privacy::secret::Secret;
+use crate::secret::Secret;
 
 /// All accounts, in order of opening.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -484,8 +484,8 @@ mod tests {
     };
     use super::super::total::TotalStanding;
     use super::*;
+    use crate::accountant::{Event, Target};
     use crate::error::ErrorKind;
-    use crate::privacy::accountant::{Event, Target};
 
     #[test]
     fn an_open_run_counts_in_full_and_a_settled_one_as_reported() {

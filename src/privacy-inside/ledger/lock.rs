@@ -47,7 +47,7 @@ pub fn this_process() -> String {
 
 /// Takes a lock that nobody else holds. A program that only tests the lock takes it for a moment;
 /// this waits for that moment to pass.
-pub(in crate::privacy) fn take(file: &File) -> Result<(), TryLockError> {
+pub(crate) fn take(file: &File) -> Result<(), TryLockError> {
     for _ in 0..GLANCES {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),

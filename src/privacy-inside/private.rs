@@ -52,47 +52,47 @@
 //! Printing private data,
 //!
 //! ```compile_fail,E0277
-//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
+//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
 //! println!("{:?}", ages);
 //! ```
 //!
 //! serialising them,
 //!
 //! ```compile_fail,E0277
-//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
+//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
 //! serde_json::to_string(&ages);
 //! ```
 //!
 //! comparing them,
 //!
 //! ```compile_fail,E0369
-//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
+//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
 //! let same = ages == ages;
 //! ```
 //!
 //! making up a released number,
 //!
 //! ```compile_fail,E0624
-//! let fake = halflight::privacy::Released::new(61.0);
+//! let fake = halflight_privacy_inside::Released::new(61.0);
 //! ```
 //!
 //! opening one's own watch,
 //!
 //! ```compile_fail,E0624
-//! let watch = halflight::privacy::Watch::open();
+//! let watch = halflight_privacy_inside::Watch::open();
 //! ```
 //!
 //! or unsealing one,
 //!
 //! ```compile_fail,E0624
-//! let watch = halflight::privacy::Watch::sealed();
+//! let watch = halflight_privacy_inside::Watch::sealed();
 //! watch.seal(false);
 //! ```
 //!
 //! looking without an open watch,
 //!
 //! ```compile_fail,E0624
-//! # use halflight::privacy::{Private, Watch};
+//! # use halflight_privacy_inside::{Private, Watch};
 //! let ages = Private::new(vec![61.0, 47.0]);
 //! let exact = ages.curator(&Watch::sealed(), Clone::clone);
 //! ```
@@ -101,7 +101,7 @@
 //!
 //! ```compile_fail,E0308
 //! let out = std::sync::Mutex::new(0.0);
-//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
+//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
 //! ages.transform(|ages| *out.lock().unwrap() = ages[0]);
 //! ```
 //!
@@ -109,14 +109,15 @@
 //!
 //! ```compile_fail,E0624
 //! let out = std::sync::Mutex::new(0.0);
-//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
+//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
 //! ages.map_unseen(|ages| *out.lock().unwrap() = ages[0]);
 //! ```
 //!
 //! putting it into an error,
 //!
 //! ```compile_fail,E0308
-//! # use halflight::{error::Error, privacy::Private};
+//! # use halflight_base::Error;
+//! # use halflight_privacy_inside::Private;
 //! let ages = Private::new(vec![61.0, 47.0]);
 //! let told = ages.try_transform(|ages| -> Result<(), Error> {
 //!     Err(Error::failed(format!("{}", ages[0])))
@@ -126,7 +127,7 @@
 //! even as the words of a fault,
 //!
 //! ```compile_fail
-//! # use halflight::privacy::{PrivateFault, Private};
+//! # use halflight_privacy_inside::{PrivateFault, Private};
 //! let ages = Private::new(vec![61.0, 47.0]);
 //! let told = ages.try_transform(|ages| -> Result<(), PrivateFault> {
 //!     let words = format!("{}", ages[0]);
@@ -137,13 +138,13 @@
 //! passing an exact number off as released,
 //!
 //! ```compile_fail,E0308
-//! # fn noisy() -> halflight::privacy::Released<f64> { loop {} }
+//! # fn noisy() -> halflight_privacy_inside::Released<f64> { loop {} }
 //! let exact = 61.0;
 //! let laundered = noisy().transform(|_| exact);
 //! ```
 //!
 //! ```compile_fail,E0624
-//! # fn noisy() -> halflight::privacy::Released<f64> { loop {} }
+//! # fn noisy() -> halflight_privacy_inside::Released<f64> { loop {} }
 //! let laundered = noisy().map(|_| 61.0);
 //! ```
 //!
@@ -162,15 +163,15 @@
 //! drawing with made-up noise,
 //!
 //! ```compile_fail,E0624
-//! # use halflight::privacy::{Calibrated, Spender, Transcript};
+//! # use halflight_privacy_inside::{Calibrated, Spender, Transcript};
 //! # fn given() -> (Calibrated, Transcript) { loop {} }
-//! # use halflight::privacy::mechanism::NoiseGenerator;
+//! # use halflight_privacy_inside::mechanism::NoiseGenerator;
 //! let (noise, transcript) = given();
 //! let spender = Spender::carried(&noise, transcript, NoiseGenerator::from_os().unwrap());
 //! ```
 //!
 //! ```compile_fail,E0616
-//! # fn given() -> halflight::privacy::Calibrated { loop {} }
+//! # fn given() -> halflight_privacy_inside::Calibrated { loop {} }
 //! let mut noise = given();
 //! noise.events.clear();
 //! ```
@@ -185,7 +186,7 @@
 //! Transforming them does:
 //!
 //! ```
-//! use halflight::privacy::{PrivateFault, Private};
+//! use halflight_privacy_inside::{PrivateFault, Private};
 //! let ages = Private::new(vec![61.0, 47.0]);
 //! let decades = ages.transform(|ages| ages.iter().map(|age| age / 10.0).collect::<Vec<f64>>());
 //! let first = decades.try_transform(|decades| {
@@ -218,11 +219,6 @@ impl<T> Private<T> {
         Self(Arc::clone(&self.0))
     }
 
-    /// Several private values as one; nothing is seen and nothing is copied.
-    pub(crate) fn together(all: &[Self]) -> Private<Vec<Arc<T>>> {
-        Private::new(all.iter().map(|one| Arc::clone(&one.0)).collect())
-    }
-
     /// Transforms without looking: the result stays private. A `fn` pointer captures nothing,
     /// so it has no way to carry something out.
     pub fn transform<U>(&self, transform: fn(&T) -> U) -> Private<U> {
@@ -237,33 +233,106 @@ impl<T> Private<T> {
     ) -> Result<Private<U>> {
         self.map_usable(transform)
     }
+}
+
+/// Openings of [`Private`]: closures over private data, and releases.
+pub trait OpenPrivate<T>: Sized {
+    /// Several private values as one; nothing is seen and nothing is copied.
+    fn together(all: &[Self]) -> Private<Vec<Arc<T>>>;
 
     /// Transforms without looking. `Fn + Sync`, so that a closure cannot easily carry something
     /// out: neither `FnMut` nor a captured cell is possible.
-    pub(crate) fn map_unseen<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
+    fn map_unseen<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U>;
+
+    /// Like [`Self::map_unseen`] for transformations that can fail.
+    fn map_usable<U>(
+        &self,
+        transform: impl Fn(&T) -> std::result::Result<U, PrivateFault> + Sync,
+    ) -> Result<Private<U>>;
+
+    /// Like [`Self::map_unseen`] for tables and exact rankings, whose errors name lines and columns.
+    fn try_map<U>(&self, transform: impl Fn(&T) -> Result<U> + Sync) -> Result<Private<U>>;
+
+    /// Releases a vector with Gaussian noise. `release` was announced in the run's plan: scale and
+    /// count come from there, so the draw matches the accounting. The spender writes to the ledger
+    /// before any noise is drawn, and clips the query to `reach`.
+    fn release_gaussian(
+        &self,
+        spender: &mut Spender,
+        release: Release<Gaussian>,
+        reach: &Reach,
+        query: impl Fn(&T) -> Vec<f64>,
+    ) -> Result<Released<Vec<f64>>>;
+
+    /// Releases a sum over a Poisson sample of the records, newly drawn each time at the rate that
+    /// the plan announced. `records` counts them; `query` adds the contributions of the sample's
+    /// members to a sum that clips each. The sample is secret, like the data.
+    fn release_sampled_sum(
+        &self,
+        spender: &mut Spender,
+        release: Release<SampledSum>,
+        records: impl Fn(&T) -> usize,
+        query: impl Fn(&T, &PoissonSample, &mut ClippedSum),
+    ) -> Result<Released<Vec<f64>>>;
+
+    /// Releases a vector with Laplace noise, like [`Self::release_gaussian`] with Gaussian noise.
+    fn release_laplace(
+        &self,
+        spender: &mut Spender,
+        release: Release<Laplace>,
+        reach: &Reach,
+        query: impl Fn(&T) -> Vec<f64>,
+    ) -> Result<Released<Vec<f64>>>;
+
+    /// Releases a vector along one direction u; a larger uᵀAu of the symmetric matrix A from
+    /// `query` makes it likelier. Its length has no meaning.
+    fn release_direction(
+        &self,
+        spender: &mut Spender,
+        release: Release<Direction>,
+        reach: &Reach,
+        query: impl Fn(&T) -> Matrix,
+    ) -> Result<Released<Vec<f64>>>;
+
+    /// Releases one of the candidates; a larger score makes it likelier. The plan announced the
+    /// mechanism: exponential, or a noisy maximum where a paper prints it. The scores themselves
+    /// stay private.
+    fn select(
+        &self,
+        spender: &mut Spender,
+        release: Release<Selection>,
+        reach: &Reach,
+        scores: impl Fn(&T) -> Vec<f64>,
+    ) -> Result<Released<usize>>;
+
+    /// A planted fault: no other build has such an opening.
+    fn stolen<U: Default>(&self, look: impl Fn(&T) -> U) -> U;
+
+    /// Computes a number for the curator's eyes. Sealed watches compute nothing.
+    fn curator<U>(&self, watch: &Watch, look: impl Fn(&T) -> U) -> Option<CuratorOnly<U>>;
+}
+
+impl<T> OpenPrivate<T> for Private<T> {
+    fn together(all: &[Self]) -> Private<Vec<Arc<T>>> {
+        Private::new(all.iter().map(|one| Arc::clone(&one.0)).collect())
+    }
+
+    fn map_unseen<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
         Private::new(transform(&self.0))
     }
 
-    /// Like [`Self::map_unseen`] for transformations that can fail.
-    pub(crate) fn map_usable<U>(
+    fn map_usable<U>(
         &self,
         transform: impl Fn(&T) -> std::result::Result<U, PrivateFault> + Sync,
     ) -> Result<Private<U>> {
         Ok(Private::new(transform(&self.0)?))
     }
 
-    /// Like [`Self::map_unseen`] for tables and exact rankings, whose errors name lines and columns.
-    pub(crate) fn try_map<U>(
-        &self,
-        transform: impl Fn(&T) -> Result<U> + Sync,
-    ) -> Result<Private<U>> {
+    fn try_map<U>(&self, transform: impl Fn(&T) -> Result<U> + Sync) -> Result<Private<U>> {
         transform(&self.0).map(Private::new)
     }
 
-    /// Releases a vector with Gaussian noise. `release` was announced in the run's plan: scale and
-    /// count come from there, so the draw matches the accounting. The spender writes to the ledger
-    /// before any noise is drawn, and clips the query to `reach`.
-    pub(crate) fn release_gaussian(
+    fn release_gaussian(
         &self,
         spender: &mut Spender,
         release: Release<Gaussian>,
@@ -273,10 +342,7 @@ impl<T> Private<T> {
         spender.gaussian(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// Releases a sum over a Poisson sample of the records, newly drawn each time at the rate that
-    /// the plan announced. `records` counts them; `query` adds the contributions of the sample's
-    /// members to a sum that clips each. The sample is secret, like the data.
-    pub(crate) fn release_sampled_sum(
+    fn release_sampled_sum(
         &self,
         spender: &mut Spender,
         release: Release<SampledSum>,
@@ -288,8 +354,7 @@ impl<T> Private<T> {
         spender.sampled_sum(release, records, add).map(Released::new)
     }
 
-    /// Releases a vector with Laplace noise, like [`Self::release_gaussian`] with Gaussian noise.
-    pub(crate) fn release_laplace(
+    fn release_laplace(
         &self,
         spender: &mut Spender,
         release: Release<Laplace>,
@@ -299,9 +364,7 @@ impl<T> Private<T> {
         spender.laplace(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// Releases a vector along one direction u; a larger uᵀAu of the symmetric matrix A from
-    /// `query` makes it likelier. Its length has no meaning.
-    pub(crate) fn release_direction(
+    fn release_direction(
         &self,
         spender: &mut Spender,
         release: Release<Direction>,
@@ -311,10 +374,7 @@ impl<T> Private<T> {
         spender.direction(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// Releases one of the candidates; a larger score makes it likelier. The plan announced the
-    /// mechanism: exponential, or a noisy maximum where a paper prints it. The scores themselves
-    /// stay private.
-    pub(crate) fn select(
+    fn select(
         &self,
         spender: &mut Spender,
         release: Release<Selection>,
@@ -324,24 +384,18 @@ impl<T> Private<T> {
         spender.select(release, reach, || scores(&self.0)).map(Released::new)
     }
 
-    /// A planted fault: no other build has such an opening.
     #[cfg(feature = "planted-faults")]
-    pub(crate) fn stolen<U: Default>(&self, look: impl Fn(&T) -> U) -> U {
+    fn stolen<U: Default>(&self, look: impl Fn(&T) -> U) -> U {
         look(&self.0)
     }
 
     #[cfg(not(feature = "planted-faults"))]
     #[allow(clippy::unused_self)] // as above it is not
-    pub(crate) fn stolen<U: Default>(&self, _: impl Fn(&T) -> U) -> U {
+    fn stolen<U: Default>(&self, _: impl Fn(&T) -> U) -> U {
         U::default()
     }
 
-    /// Computes a number for the curator's eyes. Sealed watches compute nothing.
-    pub(crate) fn curator<U>(
-        &self,
-        watch: &Watch,
-        look: impl Fn(&T) -> U,
-    ) -> Option<CuratorOnly<U>> {
+    fn curator<U>(&self, watch: &Watch, look: impl Fn(&T) -> U) -> Option<CuratorOnly<U>> {
         if watch.is_sealed() {
             return None;
         }
@@ -388,18 +442,8 @@ pub struct Released<T>(T);
 
 impl<T> Released<T> {
     /// Only mechanisms make released values.
-    pub(in crate::privacy) fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Self(value)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn made_up(value: T) -> Self {
-        Self(value)
-    }
-
-    /// `made` was computed from public data alone: nothing had to be released for it.
-    pub(crate) fn of_public(made: T) -> Self {
-        Self(made)
     }
 
     /// The value.
@@ -416,16 +460,32 @@ impl<T> Released<T> {
     pub fn transform<U>(self, transform: fn(T) -> U) -> Released<U> {
         Released(transform(self.0))
     }
+}
+
+/// Openings of [`Released`]: what counts as released without a draw of its own.
+pub trait OpenReleased<T>: Sized {
+    /// `made` was computed from public data alone: nothing had to be released for it.
+    fn of_public(made: T) -> Self;
 
     /// Post-processing: costs nothing, because `transform` sees this value, earlier released
     /// ones and public data alone.
-    pub(crate) fn map<U>(self, transform: impl FnOnce(T) -> U) -> Released<U> {
+    fn map<U>(self, transform: impl FnOnce(T) -> U) -> Released<U>;
+
+    /// `made` was computed from this value, earlier released ones and public data alone.
+    fn and<U>(&self, made: U) -> Released<U>;
+}
+
+impl<T> OpenReleased<T> for Released<T> {
+    fn of_public(made: T) -> Self {
+        Self(made)
+    }
+
+    fn map<U>(self, transform: impl FnOnce(T) -> U) -> Released<U> {
         Released(transform(self.0))
     }
 
-    /// `made` was computed from this value, earlier released ones and public data alone.
     #[allow(clippy::unused_self)] // the witness that something was released
-    pub(crate) fn and<U>(&self, made: U) -> Released<U> {
+    fn and<U>(&self, made: U) -> Released<U> {
         Released(made)
     }
 }
@@ -440,20 +500,35 @@ impl<T> CuratorOnly<T> {
     pub fn reveal(&self, watch: &Watch) -> Option<&T> {
         (!watch.is_sealed()).then_some(&self.0)
     }
+}
 
-    pub(crate) fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U> {
+/// Openings of [`CuratorOnly`]: exact numbers made from exact numbers.
+pub trait OpenCuratorOnly<T>: Sized {
+    /// Computes from the exact number, for the curator as well.
+    fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U>;
+
+    /// Two exact numbers as one.
+    fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)>;
+}
+
+impl<T> OpenCuratorOnly<T> for CuratorOnly<T> {
+    fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U> {
         CuratorOnly(transform(self.0))
     }
 
-    /// Two exact numbers as one.
-    pub(crate) fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)> {
+    fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)> {
         CuratorOnly((self.0, other.0))
     }
 }
 
-impl<T> CuratorOnly<Option<T>> {
+/// The opening of an exact number that may be missing.
+pub trait OpenMissing<T>: Sized {
     /// Turns a missing exact number into none.
-    pub(crate) fn transpose(self) -> Option<CuratorOnly<T>> {
+    fn transpose(self) -> Option<CuratorOnly<T>>;
+}
+
+impl<T> OpenMissing<T> for CuratorOnly<Option<T>> {
+    fn transpose(self) -> Option<CuratorOnly<T>> {
         self.0.map(CuratorOnly)
     }
 }
@@ -473,11 +548,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Exact numbers are computed and may be shown.
-    pub(crate) fn open() -> Self {
-        Self { sealed: Arc::default(), peeked: Arc::default() }
-    }
-
     /// No exact number is computed or shown.
     pub fn sealed() -> Self {
         Self { sealed: Arc::new(AtomicBool::new(true)), peeked: Arc::default() }
@@ -490,10 +560,6 @@ impl Watch {
         Self { sealed: Arc::clone(&self.sealed), peeked: Arc::default() }
     }
 
-    pub(crate) fn seal(&self, sealed: bool) {
-        self.sealed.store(sealed, Ordering::Relaxed);
-    }
-
     /// Whether nobody may look.
     pub fn is_sealed(&self) -> bool {
         self.sealed.load(Ordering::Relaxed)
@@ -503,6 +569,25 @@ impl Watch {
     /// someone who saw it may have acted on it.
     pub fn has_peeked(&self) -> bool {
         self.peeked.load(Ordering::Relaxed)
+    }
+}
+
+/// Openings of [`Watch`]: who may look.
+pub trait OpenWatch: Sized {
+    /// Exact numbers are computed and may be shown.
+    fn open() -> Self;
+
+    /// Seals the watch, or unseals it.
+    fn seal(&self, sealed: bool);
+}
+
+impl OpenWatch for Watch {
+    fn open() -> Self {
+        Self { sealed: Arc::default(), peeked: Arc::default() }
+    }
+
+    fn seal(&self, sealed: bool) {
+        self.sealed.store(sealed, Ordering::Relaxed);
     }
 }
 

@@ -22,8 +22,8 @@ use super::book::Book;
 use super::chain::{ChainReading, sha256};
 use super::entry::DatasetRecord;
 use super::total::TotalStanding;
+use crate::accountant::{delta_words, round_up};
 use crate::files::{self, step};
-use crate::privacy::accountant::{delta_words, round_up};
 
 /// The charges on the same records in another ledger of this user.
 #[derive(Debug, Clone, PartialEq)]
@@ -215,8 +215,8 @@ fn first_line(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::ledger::samples::{event, grant, record, run};
-    use crate::privacy::ledger::{Budget, Entry, Ledger, RunOutcome};
+    use crate::ledger::samples::{event, grant, record, run};
+    use crate::ledger::{Budget, Entry, Ledger, RunOutcome};
 
     /// A ledger that charged a run on this dataset.
     fn charged(folder: &Path, memory: &Path, dataset: &DatasetRecord) -> Ledger {

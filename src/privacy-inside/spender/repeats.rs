@@ -1,23 +1,31 @@
-//! Repeats of which only the best is released: see [`crate::privacy::accountant::Repeats`].
+//! Repeats of which only the best is released: see [`crate::accountant::Repeats`].
 //!
 //! All of it is announced in the ledger before the first repeat begins. The number of repeats is
 //! drawn here and kept secret, and so are the draws of every repeat but the best.
 
 use super::{DrawListener, Spender};
+use crate::accountant::{Calibrated, Composition, Event, Query, QueryKind};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Calibrated, Composition, Event, Query, QueryKind};
-use crate::privacy::mechanism::{NoiseSource, number_of_repeats, one_of};
+use crate::mechanism::{NoiseSource, number_of_repeats, one_of};
 
 /// The number of repeats still to come, and the most that each may reveal.
-pub(crate) struct RepeatsLeft {
+pub struct RepeatsLeft {
     /// The most that one repeat may reveal.
     most: Composition,
     left: u64,
 }
 
-impl Spender {
+/// Openings of [`Spender`] for repeats of which only the best is released.
+pub trait OpenRepeats: Sized {
     /// Begins the repeats that were granted.
-    pub(crate) fn repeating(&mut self) -> Result<RepeatsLeft> {
+    fn repeating(&mut self) -> Result<RepeatsLeft>;
+
+    /// A candidate, each equally likely.
+    fn one_of(&mut self, candidates: usize) -> usize;
+}
+
+impl OpenRepeats for Spender {
+    fn repeating(&mut self) -> Result<RepeatsLeft> {
         let [event] = self.events.as_slice() else { return Err(not_granted()) };
         let QueryKind::Repeated(repeats) = event.mechanism.query.kind else {
             return Err(not_granted());
@@ -32,15 +40,14 @@ impl Spender {
         Ok(RepeatsLeft { most, left: number_of_repeats(&mut self.generator, repeats) })
     }
 
-    /// A candidate, each equally likely.
-    pub(crate) fn one_of(&mut self, candidates: usize) -> usize {
+    fn one_of(&mut self, candidates: usize) -> usize {
         one_of(&mut self.generator, candidates)
     }
 }
 
 impl RepeatsLeft {
     /// A spender for one more repeat with the draws of `calibrated`; `None` after the last one.
-    pub(crate) fn next(&mut self, calibrated: &Calibrated) -> Result<Option<Spender>> {
+    pub fn next(&mut self, calibrated: &Calibrated) -> Result<Option<Spender>> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -61,11 +68,10 @@ fn not_granted() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::canary::epsilon_shown;
-    use crate::privacy::accountant::{Repeats, best_of, calibrate};
-    use crate::privacy::{
-        Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Target,
-    };
+    use crate::accountant::{Repeats, best_of, calibrate};
+    use crate::openings::{OpenPrivate, OpenSpender};
+    use crate::{Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Target};
+    use halflight_dp::shown::epsilon_shown;
 
     /// A score that reveals the most about one neighbour: outputs below an edge are best, then the
     /// larger ones.
@@ -79,9 +85,8 @@ mod tests {
         let own = calibrate(&[planned], Target { epsilon: 3.0, delta }).unwrap();
         let law = Repeats { shape: 1, stop: 0.25 };
         let events = vec![best_of(law, "best", String::new(), &[&own.events()]).unwrap()];
-        let guarantee = Composition::of(&events).unwrap().guarantee(delta).unwrap();
-        let claimed = guarantee.epsilon;
-        let all = Calibrated { target: Target { epsilon: claimed, delta }, events, guarantee };
+        let all = Calibrated::of_events(Target { epsilon: 3.0, delta }, events).unwrap();
+        let claimed = all.guarantee().epsilon;
         let sd = own.scale(&release).unwrap();
         let best = |exact: f64, seed: u64| -> f64 {
             let mut spender = Spender::rehearsal(&all, seed);

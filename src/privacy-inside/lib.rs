@@ -18,6 +18,10 @@
 
 #![warn(missing_docs)]
 
+use halflight_base::{clock, error, faults, files};
+use halflight_data as data;
+use halflight_numeric as numeric;
+
 pub mod ledger;
 #[cfg(test)]
 mod measured;
@@ -25,7 +29,7 @@ pub mod private;
 pub mod query;
 pub mod secret;
 pub mod spender;
-pub(crate) mod tape;
+pub mod tape;
 pub mod transcript;
 
 pub use halflight_dp::accountant::{
@@ -41,3 +45,11 @@ pub use query::{ClippedSum, Contributions, Reach};
 pub use secret::Secret;
 pub use spender::Spender;
 pub use transcript::Transcript;
+
+/// Every opening of the boundary, as methods of traits. Only crates that name
+/// `halflight-privacy-inside` in their Cargo.toml can use them: `halflight-privacy` has the same
+/// types without these traits.
+pub mod openings {
+    pub use crate::private::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased, OpenWatch};
+    pub use crate::spender::{OpenRepeats, OpenSpender};
+}

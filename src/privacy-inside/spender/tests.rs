@@ -1,16 +1,17 @@
+use crate::openings::{OpenPrivate, OpenReleased, OpenWatch};
 use std::path::Path;
 use std::slice::from_ref;
 
 use super::*;
-use crate::numeric::Matrix;
-use crate::privacy::NoiseSource;
-use crate::privacy::accountant::{
-    Adjacency, Allotment, Composition, Noise, PlannedRelease, Query, QueryKind, Repeats, Target,
-    best_of, calibrate,
+use crate::NoiseSource;
+use crate::accountant::{
+    Adjacency, Allotment, Noise, PlannedRelease, Query, QueryKind, Repeats, Target, best_of,
+    calibrate,
 };
-use crate::privacy::ledger::{Budget, DatasetRecord, Grant, RowOrder, RunState};
-use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
-use crate::privacy::{
+use crate::ledger::{Budget, DatasetRecord, Grant, RowOrder, RunState};
+use crate::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
+use crate::numeric::Matrix;
+use crate::{
     ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Released, Rule, SampledSum, Selection,
 };
 

@@ -5,11 +5,12 @@ use crate::error::{Error, Result};
 
 /// One draw.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Draw {
+pub struct Draw {
     /// Index of its event in the plan.
     pub event: usize,
     /// The value before noise, or the scores, after clipping by the mechanism.
     pub exact: Vec<f64>,
+    /// The value with its noise.
     pub released: Vec<f64>,
     /// The records in the sample; empty if there is no sample.
     pub members: Vec<usize>,
@@ -19,21 +20,25 @@ pub(crate) struct Draw {
 
 /// The tape of a rehearsal.
 #[derive(Debug, Default)]
-pub(crate) enum Tape {
+pub enum Tape {
+    /// Nothing is recorded.
     #[default]
     Off,
+    /// The draws so far.
     Recording(Vec<Draw>),
     /// Samples and released values are those of an earlier rehearsal, for any data, so that both
     /// see the same history.
     Against {
+        /// The draws of the earlier rehearsal.
         before: Vec<Draw>,
+        /// The draws of this one.
         now: Vec<Draw>,
     },
 }
 
 /// How a rehearsal differs from another one.
 #[derive(Debug, Default)]
-pub(crate) struct Departure {
+pub struct Departure {
     /// The draws that it sees instead of its own.
     pub before: Option<Vec<Draw>>,
     /// Records that are left blank: no sample has them.
@@ -83,7 +88,7 @@ impl Tape {
     }
 
     /// The draws.
-    pub(crate) fn into_draws(self) -> Vec<Draw> {
+    pub fn into_draws(self) -> Vec<Draw> {
         match self {
             Self::Off => Vec::new(),
             Self::Recording(draws) | Self::Against { now: draws, .. } => draws,

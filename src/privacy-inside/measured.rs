@@ -7,10 +7,11 @@ use super::mechanism::{
     DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum,
     PermuteAndFlip, PoissonSample,
 };
+use crate::accountant::{Adjacency, Event, Mechanism, Noise, QueryKind, Target};
 use crate::numeric::Matrix;
 use crate::numeric::special::{least, log_normal_cdf};
-use crate::privacy::accountant::{Adjacency, Event, Mechanism, Noise, PlannedRelease, QueryKind};
-use crate::privacy::{
+use crate::openings::{OpenPrivate, OpenSpender};
+use crate::{
     Calibrated, ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Release, Rule,
     SampledSum, Selection, Spender,
 };
@@ -85,8 +86,7 @@ fn audit<T>(
         adjacency: Adjacency::ReplaceOne,
         held_out: false,
     };
-    let no_plan: [PlannedRelease; 0] = [];
-    let calibrated = Calibrated { events: vec![event], ..Calibrated::noiseless(&no_plan, delta) };
+    let calibrated = Calibrated::of_events(Target { epsilon: 1.0, delta }, vec![event]).unwrap();
     let observe = |data: T, seed: u64| -> Vec<f64> {
         let mut spender = Spender::rehearsal(&calibrated, seed);
         let data = Private::new(data);

@@ -8,8 +8,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{Ledger, RunId, RunOutcome};
-use crate::privacy::private::Watch;
+use crate::ledger::{Ledger, RunId, RunOutcome};
+use crate::private::Watch;
 
 /// A granted run, and the ledger in which its draws are announced.
 pub(super) struct OpenRun {

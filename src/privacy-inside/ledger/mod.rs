@@ -104,7 +104,7 @@ mod witness;
 
 pub use account::{Account, Claims, Corrected, RaisedBudget, RunRecord, RunState, Unprotected};
 pub use book::Book;
-pub(crate) use chain::sha256;
+pub use chain::sha256;
 pub use elsewhere::ChargedElsewhere;
 pub use entry::{
     AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, ORDER_ASSUMED,
@@ -112,7 +112,7 @@ pub use entry::{
 };
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
-pub(in crate::privacy) use lock::take;
+pub(crate) use lock::take;
 pub use lock::{on_waiting, this_host, this_process};
 pub use shared_disk::{about as about_disk, locks_reach, on_one_machine};
 pub use total::{Total, TotalStanding};

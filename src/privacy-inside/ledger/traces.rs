@@ -17,10 +17,10 @@ use super::account::{RunRecord, RunState};
 use super::book::Book;
 use super::chain::ChainReading;
 use super::entry::{AccountId, DatasetRecord, Entry, Grant, LedgerLine, RowOrder, RunId};
+use crate::accountant::{Event, Target};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Event, Target};
-use crate::privacy::mechanism::NoiseSource;
-use crate::privacy::transcript::MAGIC;
+use crate::mechanism::NoiseSource;
+use crate::transcript::MAGIC;
 
 /// Without a thorough look, only this many of the newest certificates are compared with the lines:
 /// each of them confirms every line before its own.

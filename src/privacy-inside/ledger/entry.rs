@@ -4,12 +4,12 @@ use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 
+use crate::accountant::target::check_delta;
+use crate::accountant::{Composition, Event, Target};
 use crate::data::overlap::Sketch;
 use crate::error::{Error, Result};
-use crate::privacy::accountant::target::check_delta;
-use crate::privacy::accountant::{Composition, Event, Target};
-use crate::privacy::mechanism::NoiseSource;
-use crate::privacy::secret::{Secret, is_plain};
+use crate::mechanism::NoiseSource;
+use crate::secret::{Secret, is_plain};
 
 /// Names a private dataset in the ledger. Random, so that it says nothing about the records. But
 /// data with common rows have the same name, so files for others have an alias instead.
@@ -189,8 +189,9 @@ pub enum RowOrder {
 }
 
 impl RowOrder {
+    /// Whether records are chosen by their place in the file, as earlier versions did.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
-    pub(crate) fn is_by_place(&self) -> bool {
+    pub fn is_by_place(&self) -> bool {
         *self == Self::ByPlace
     }
 }

@@ -1,22 +1,22 @@
 //! The draw of each kind: its query, clipped to its reach, and its noise.
 
 use super::{DrawListener, MechanismInput, Spender};
+use crate::accountant::{Mechanism, Noise};
 use crate::error::Error;
 use crate::error::Result;
 use crate::faults::{Fault, planted};
-use crate::numeric::Matrix;
-use crate::privacy::accountant::{Mechanism, Noise};
-use crate::privacy::mechanism::direction::leading_direction;
-use crate::privacy::mechanism::selection::largest;
-use crate::privacy::mechanism::{
+use crate::mechanism::direction::leading_direction;
+use crate::mechanism::selection::largest;
+use crate::mechanism::{
     DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum,
     PermuteAndFlip, PoissonSample,
 };
-use crate::privacy::query::{ClippedSum, Reach};
-use crate::privacy::release::{Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection};
+use crate::numeric::Matrix;
+use crate::query::{ClippedSum, Reach};
+use crate::release::{Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection};
 
 impl Spender {
-    pub(in crate::privacy) fn gaussian(
+    pub(crate) fn gaussian(
         &mut self,
         release: Release<Gaussian>,
         reach: &Reach,
@@ -28,7 +28,7 @@ impl Spender {
     }
 
     /// A sum over a sample of `records` records.
-    pub(in crate::privacy) fn sampled_sum(
+    pub(crate) fn sampled_sum(
         &mut self,
         release: Release<SampledSum>,
         records: usize,
@@ -46,7 +46,7 @@ impl Spender {
         self.once(index, query.size, answer, |spender, exact| spender.with_gaussian(exact, noise))
     }
 
-    pub(in crate::privacy) fn laplace(
+    pub(crate) fn laplace(
         &mut self,
         release: Release<Laplace>,
         reach: &Reach,
@@ -63,7 +63,7 @@ impl Spender {
     }
 
     /// A vector along one direction u; a larger uᵀAu of the matrix A makes it likelier.
-    pub(in crate::privacy) fn direction(
+    pub(crate) fn direction(
         &mut self,
         release: Release<Direction>,
         reach: &Reach,
@@ -83,7 +83,7 @@ impl Spender {
     }
 
     /// One of the candidates; a larger score makes it likelier.
-    pub(in crate::privacy) fn select(
+    pub(crate) fn select(
         &mut self,
         release: Release<Selection>,
         reach: &Reach,

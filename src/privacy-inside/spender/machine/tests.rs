@@ -5,6 +5,7 @@
 //! that ended well, everything for an open run. A released value always comes back unchanged. Where
 //! lines of the ledger were lost, it must say so for ever.
 
+use crate::openings::OpenPrivate;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -15,11 +16,11 @@ use chance::{Dice, is_long};
 
 use super::tests::{TARGET, WIDE, data, gaussian, planned};
 use super::*;
-use crate::privacy::accountant::{Composition, QueryKind, calibrate};
-use crate::privacy::ledger::{
+use crate::accountant::{Composition, QueryKind, calibrate};
+use crate::ledger::{
     AccountId, Budget, Claim, DatasetRecord, ReadSoFar, RowOrder, RunState, claimed_name,
 };
-use crate::privacy::{NoiseSource, Target};
+use crate::{NoiseSource, Target};
 
 const SEQUENCES: u64 = 200;
 const COMMANDS: usize = 14;

@@ -24,6 +24,7 @@ use open_runs::SharedRun;
 const BLOCKS_PER_EVENT: u64 = 20;
 
 pub use open_runs::{Settled, settle_all};
+pub use repeats::{OpenRepeats, RepeatsLeft};
 
 /// Draws the noise of one granted run, announcing each block of draws in the
 /// ledger first. Dropping it without [`Spender::settle`] leaves the whole grant
@@ -67,87 +68,6 @@ enum DrawListener {
 }
 
 impl Spender {
-    /// For a run that the ledger has granted with exactly these events and noise from the
-    /// generator's source; otherwise refused.
-    pub(crate) fn new(
-        mut ledger: Ledger,
-        run: RunId,
-        calibrated: &Calibrated,
-        generator: NoiseGenerator,
-    ) -> Result<Self> {
-        let book = ledger.book()?;
-        let granted = |grant: &Grant| {
-            grant.events == calibrated.events() && grant.noise == generator.source()
-        };
-        if !book.run(&run).is_some_and(|known| granted(&known.grant)) {
-            return Err(Error::refused(format!(
-                "the ledger has not granted run '{}' with this noise",
-                run.0
-            )));
-        }
-        let account = DrawListener::Ledger(SharedRun::new(ledger, run, calibrated.events().len()));
-        Ok(Self::with_account(account, calibrated.events().to_vec(), generator))
-    }
-
-    /// For a run under this watch, in which exact numbers may have been seen `before`.
-    pub(crate) fn watched(self, watch: &Watch, before: bool) -> Result<Self> {
-        if let DrawListener::Ledger(open) = &self.account {
-            open.watched(watch, before)?;
-        }
-        Ok(self)
-    }
-
-    /// For a run whose draws were all announced in the ledger when it was granted; it is settled
-    /// later, when its result is collected. Only the transcript is written here.
-    pub(crate) fn carried(
-        calibrated: &Calibrated,
-        transcript: Transcript,
-        generator: NoiseGenerator,
-    ) -> Self {
-        Self::with_account(DrawListener::Carried, calibrated.events().to_vec(), generator)
-            .keeping(transcript)
-    }
-
-    /// For a run whose program died. The values in its transcript are returned again, without
-    /// looking at private data and without noise. Draws whose values are lost stay spent: they are
-    /// missing at the end. Everything after that is drawn from `generator`, which must be a new
-    /// one.
-    pub(crate) fn resumed(
-        ledger: Ledger,
-        unfinished: Unfinished,
-        transcript: Transcript,
-        generator: NoiseGenerator,
-    ) -> Result<Self> {
-        let Unfinished { grant, reserved, drawn, .. } = unfinished;
-        let kept = transcript.counts(grant.events.len())?;
-        let lost: Option<Vec<u64>> =
-            drawn.iter().zip(&kept).map(|(drawn, kept)| drawn.checked_sub(*kept)).collect();
-        let lost = lost.ok_or_else(|| {
-            Error::refused(format!(
-                "the transcript of '{}' holds draws that the ledger does not know",
-                grant.run.0
-            ))
-            .cure("was the ledger restored from a copy? Then settle the run and start it again")
-        })?;
-        let account = DrawListener::Ledger(SharedRun::new(ledger, grant.run, grant.events.len()));
-        let mut spender = Self::with_account(account, grant.events, generator).keeping(transcript);
-        (spender.announced, spender.drawn, spender.lost) = (reserved, drawn, lost);
-        spender.tally()?;
-        Ok(spender)
-    }
-
-    /// From here on a release is the event whose label is `scope` plus the release's own label.
-    /// Each of several plans under one grant has its scope.
-    pub(crate) fn enter(&mut self, scope: &str) {
-        scope.clone_into(&mut self.scope);
-    }
-
-    /// Keeps released values, so that the run can be resumed.
-    pub(crate) fn keeping(mut self, transcript: Transcript) -> Self {
-        self.transcript = Some(transcript);
-        self
-    }
-
     fn with_account(account: DrawListener, events: Vec<Event>, generator: NoiseGenerator) -> Self {
         let none = vec![0; events.len()];
         let (announced, drawn, lost) = match account {
@@ -173,40 +93,6 @@ impl Spender {
             tape,
             history,
         }
-    }
-
-    /// For studies in which *public* data play the private role, such as `halflight reproduce`.
-    /// Nothing is written to a ledger, the noise comes from a seed so that a table can be repeated,
-    /// and there may be no noise at all ([`Calibrated::noiseless`]). The results are not private.
-    pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
-        let generator = NoiseGenerator::insecure_from_seed(seed);
-        Self::with_account(DrawListener::Rehearsal, calibrated.events().to_vec(), generator)
-    }
-
-    /// A rehearsal whose draws are kept, or one that sees the samples and released values of
-    /// an earlier one.
-    pub(crate) fn audited(calibrated: &Calibrated, seed: u64, mut history: Departure) -> Self {
-        let seed = if planted(Fault::SeedReuse) { 0 } else { seed };
-        let mut spender = Self::rehearsal(calibrated, seed);
-        spender.tape = match history.before.take() {
-            Some(before) => Tape::Against { before, now: Vec::new() },
-            None => Tape::Recording(Vec::new()),
-        };
-        spender.history = history;
-        spender
-    }
-
-    /// Whether the spender would draw an event once more than planned, for an audit, which expects
-    /// that it would not.
-    pub(crate) fn exceeds_its_plan(&mut self) -> bool {
-        (0..self.events.len()).any(|index| {
-            self.drawn[index] >= self.events[index].count && self.announce(index).is_ok()
-        })
-    }
-
-    /// The draws of an audited rehearsal.
-    pub(crate) fn into_draws(self) -> Vec<Draw> {
-        self.tape.into_draws()
     }
 
     /// Noise scale of a planned release: σ, b, or the scale of a selection.
@@ -424,6 +310,152 @@ impl Spender {
         } else {
             Err(Error::refused(format!("release '{label}' was planned with other noise")))
         }
+    }
+}
+
+/// Openings of [`Spender`]: who may draw, for which run, and with which noise.
+pub trait OpenSpender: Sized {
+    /// For a run that the ledger has granted with exactly these events and noise from the
+    /// generator's source; otherwise refused.
+    fn new(
+        ledger: Ledger,
+        run: RunId,
+        calibrated: &Calibrated,
+        generator: NoiseGenerator,
+    ) -> Result<Self>;
+
+    /// For a run under this watch, in which exact numbers may have been seen `before`.
+    fn watched(self, watch: &Watch, before: bool) -> Result<Self>;
+
+    /// For a run whose draws were all announced in the ledger when it was granted; it is settled
+    /// later, when its result is collected. Only the transcript is written here.
+    fn carried(calibrated: &Calibrated, transcript: Transcript, generator: NoiseGenerator) -> Self;
+
+    /// For a run whose program died. The values in its transcript are returned again, without
+    /// looking at private data and without noise. Draws whose values are lost stay spent: they are
+    /// missing at the end. Everything after that is drawn from `generator`, which must be a new
+    /// one.
+    fn resumed(
+        ledger: Ledger,
+        unfinished: Unfinished,
+        transcript: Transcript,
+        generator: NoiseGenerator,
+    ) -> Result<Self>;
+
+    /// From here on a release is the event whose label is `scope` plus the release's own label.
+    /// Each of several plans under one grant has its scope.
+    fn enter(&mut self, scope: &str);
+
+    /// Keeps released values, so that the run can be resumed.
+    fn keeping(self, transcript: Transcript) -> Self;
+
+    /// For studies in which *public* data play the private role, such as `halflight reproduce`.
+    /// Nothing is written to a ledger, the noise comes from a seed so that a table can be repeated,
+    /// and there may be no noise at all ([`Calibrated::noiseless`]). The results are not private.
+    fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self;
+
+    /// A rehearsal whose draws are kept, or one that sees the samples and released values of
+    /// an earlier one.
+    fn audited(calibrated: &Calibrated, seed: u64, history: Departure) -> Self;
+
+    /// Whether the spender would draw an event once more than planned, for an audit, which expects
+    /// that it would not.
+    fn exceeds_its_plan(&mut self) -> bool;
+
+    /// The draws of an audited rehearsal.
+    fn into_draws(self) -> Vec<Draw>;
+}
+
+impl OpenSpender for Spender {
+    fn new(
+        mut ledger: Ledger,
+        run: RunId,
+        calibrated: &Calibrated,
+        generator: NoiseGenerator,
+    ) -> Result<Self> {
+        let book = ledger.book()?;
+        let granted = |grant: &Grant| {
+            grant.events == calibrated.events() && grant.noise == generator.source()
+        };
+        if !book.run(&run).is_some_and(|known| granted(&known.grant)) {
+            return Err(Error::refused(format!(
+                "the ledger has not granted run '{}' with this noise",
+                run.0
+            )));
+        }
+        let account = DrawListener::Ledger(SharedRun::new(ledger, run, calibrated.events().len()));
+        Ok(Self::with_account(account, calibrated.events().to_vec(), generator))
+    }
+
+    fn watched(self, watch: &Watch, before: bool) -> Result<Self> {
+        if let DrawListener::Ledger(open) = &self.account {
+            open.watched(watch, before)?;
+        }
+        Ok(self)
+    }
+
+    fn carried(calibrated: &Calibrated, transcript: Transcript, generator: NoiseGenerator) -> Self {
+        Self::with_account(DrawListener::Carried, calibrated.events().to_vec(), generator)
+            .keeping(transcript)
+    }
+
+    fn resumed(
+        ledger: Ledger,
+        unfinished: Unfinished,
+        transcript: Transcript,
+        generator: NoiseGenerator,
+    ) -> Result<Self> {
+        let Unfinished { grant, reserved, drawn, .. } = unfinished;
+        let kept = transcript.counts(grant.events.len())?;
+        let lost: Option<Vec<u64>> =
+            drawn.iter().zip(&kept).map(|(drawn, kept)| drawn.checked_sub(*kept)).collect();
+        let lost = lost.ok_or_else(|| {
+            Error::refused(format!(
+                "the transcript of '{}' holds draws that the ledger does not know",
+                grant.run.0
+            ))
+            .cure("was the ledger restored from a copy? Then settle the run and start it again")
+        })?;
+        let account = DrawListener::Ledger(SharedRun::new(ledger, grant.run, grant.events.len()));
+        let mut spender = Self::with_account(account, grant.events, generator).keeping(transcript);
+        (spender.announced, spender.drawn, spender.lost) = (reserved, drawn, lost);
+        spender.tally()?;
+        Ok(spender)
+    }
+
+    fn enter(&mut self, scope: &str) {
+        scope.clone_into(&mut self.scope);
+    }
+
+    fn keeping(mut self, transcript: Transcript) -> Self {
+        self.transcript = Some(transcript);
+        self
+    }
+
+    fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
+        let generator = NoiseGenerator::insecure_from_seed(seed);
+        Self::with_account(DrawListener::Rehearsal, calibrated.events().to_vec(), generator)
+    }
+
+    fn audited(calibrated: &Calibrated, seed: u64, mut history: Departure) -> Self {
+        let seed = if planted(Fault::SeedReuse) { 0 } else { seed };
+        let mut spender = Self::rehearsal(calibrated, seed);
+        spender.tape = match history.before.take() {
+            Some(before) => Tape::Against { before, now: Vec::new() },
+            None => Tape::Recording(Vec::new()),
+        };
+        spender.history = history;
+        spender
+    }
+
+    fn exceeds_its_plan(&mut self) -> bool {
+        (0..self.events.len()).any(|index| {
+            self.drawn[index] >= self.events[index].count && self.announce(index).is_ok()
+        })
+    }
+
+    fn into_draws(self) -> Vec<Draw> {
+        self.tape.into_draws()
     }
 }
 

@@ -11,6 +11,8 @@
 //! A value that is not a finite number is never released. It becomes the middle of the reach, as if
 //! no record had contributed.
 
+pub use halflight_model::Contributions;
+
 use crate::error::Result;
 use crate::faults::{Fault, planted};
 use crate::numeric::parallel;
@@ -88,16 +90,6 @@ fn shorten(exact: &mut [f64], radius: f64) -> bool {
     true
 }
 
-/// Vectors of single records that need not be formed: clipping needs only their norms and weighted
-/// sums.
-pub trait Contributions {
-    /// The squared norm of each record's vector.
-    fn squared_norms(&self) -> Vec<f64>;
-
-    /// Adds Σ fᵢcᵢ.
-    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]);
-}
-
 /// A sum of vectors of single records, which clips each of them.
 #[derive(Debug)]
 pub struct ClippedSum {
@@ -108,7 +100,8 @@ pub struct ClippedSum {
 }
 
 impl ClippedSum {
-    pub(crate) fn new(numbers: usize, longest: f64) -> Self {
+    /// An empty sum of vectors of `numbers` numbers, of which none is longer than `longest`.
+    pub fn new(numbers: usize, longest: f64) -> Self {
         Self { sum: vec![0.0; numbers], longest, overreached: false }
     }
 
@@ -175,7 +168,7 @@ impl ClippedSum {
     }
 
     /// The sum, or zeros if it is not finite.
-    pub(crate) fn finish(mut self) -> Vec<f64> {
+    pub fn finish(mut self) -> Vec<f64> {
         if !self.sum.iter().all(|number| number.is_finite()) {
             self.sum.fill(0.0);
         }

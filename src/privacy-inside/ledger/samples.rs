@@ -5,9 +5,9 @@ use super::entry::{
     AccountId, Budget, Claim, DatasetRecord, Entry, Grant, LedgerLine, ReadSoFar, RowOrder, RunId,
     RunOutcome, claimed_name,
 };
+use crate::NoiseSource;
+use crate::accountant::{Adjacency, Event, Noise, QueryKind, Target};
 use crate::error::Result;
-use crate::privacy::NoiseSource;
-use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
 
 pub fn id(name: &str) -> AccountId {
     AccountId(name.to_owned())

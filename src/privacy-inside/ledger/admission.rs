@@ -3,11 +3,9 @@
 use super::account::Account;
 use super::delta;
 use super::entry::{Budget, Grant};
+use crate::accountant::target::check_delta;
+use crate::accountant::{Adjacency, Composition, Event, Target, counted, delta_words, round_up};
 use crate::error::{Action, Error, Result};
-use crate::privacy::accountant::target::check_delta;
-use crate::privacy::accountant::{
-    Adjacency, Composition, Event, Target, counted, delta_words, round_up,
-};
 
 impl Account {
     /// The account as a session with this budget uses it. The smaller of both budgets holds: the
@@ -408,8 +406,8 @@ mod tests {
         book, budget, damage, dataset, event, grant, one_account, put, run,
     };
     use super::*;
+    use crate::accountant::{Allotment, Noise, PlannedRelease, QueryKind, calibrate};
     use crate::error::ErrorKind;
-    use crate::privacy::accountant::{Allotment, Noise, PlannedRelease, QueryKind, calibrate};
 
     #[test]
     fn without_a_budget_or_with_an_unknown_past_nothing_is_admitted() {

@@ -22,10 +22,10 @@ use super::flaw::Flaw;
 use super::lock::Exclusive;
 use super::traces;
 use super::witness::{Held, Note, Witness};
+use crate::accountant::Event;
 use crate::error::{Action, Error, Result};
 use crate::files::words::harmless;
-use crate::privacy::accountant::Event;
-use crate::privacy::secret::Secret;
+use crate::secret::Secret;
 
 /// Longer reasons are cut.
 const LONGEST_REASON: usize = 300;
