@@ -2,18 +2,23 @@
 //! the others.
 //!
 //! This is the sampling that [`QueryKind::SampledSum`] is accounted for. A batch of a fixed size is
-//! another mechanism with another guarantee. There is none here, and nothing else can be passed as
-//! a [`PoissonSample`]: its fields are private, it has no public constructor, and only a release
-//! draws one.
+//! another mechanism with another guarantee, and cannot be passed as a [`PoissonSample`]:
 //!
 //! ```compile_fail,E0451
 //! use halflight_dp::mechanism::PoissonSample;
 //! let batch = PoissonSample { members: (0..512).collect(), population: 60_000 };
 //! ```
 //!
-//! ```compile_fail,E0624
+//! A sample is drawn, and its size varies:
+//!
+//! ```
 //! use halflight_dp::mechanism::{NoiseGenerator, PoissonSample};
-//! let seen = PoissonSample::draw(&mut NoiseGenerator::insecure_from_seed(1), 0.01, 60_000);
+//!
+//! let mut generator = NoiseGenerator::from_os()?;
+//! let sample = PoissonSample::draw(&mut generator, 0.01, 60_000)?;
+//! assert!(sample.members().iter().all(|member| *member < 60_000));
+//! assert!((300..900).contains(&sample.members().len()));
+//! # Ok::<(), halflight_dp::Error>(())
 //! ```
 //!
 //! [`QueryKind::SampledSum`]: crate::accountant::QueryKind::SampledSum
@@ -49,7 +54,8 @@ impl PoissonSample {
         Ok(Self { members, population })
     }
 
-    /// The sample of an earlier rehearsal.
+    /// The sample of an earlier rehearsal, for audits.
+    #[doc(hidden)]
     pub fn again(members: Vec<usize>, population: usize) -> Self {
         Self { members, population }
     }
