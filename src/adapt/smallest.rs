@@ -28,11 +28,10 @@ static SPEC: Spec = Spec {
     name: "one step",
     paper: "One step",
     summary: "Linear regression by one noisy gradient step from zero.",
+    line: "one noisy step",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: OneStepSettings::FIELDS,
-    tries: &[],
+    ..Spec::DEFAULT
 };
 
 pub struct OneStep;

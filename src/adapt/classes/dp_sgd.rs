@@ -27,11 +27,15 @@ static SPEC: Spec = Spec {
     summary: "Any number of classes told apart by noisy stochastic gradient descent on the \
               private records: softmax regression, a hidden layer, or a small convolutional \
               network. Public records only scale the features.",
+    line: "public records only scale the features: a baseline",
     task: Task::Classification,
-    needs_private_labels: true,
     needs_public_labels: false,
     fields: DpSgdSettings::FIELDS,
     tries: &[("clip", &[0.2, 1.0]), ("steps", &[100.0, 1000.0])],
+    place: 7,
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -60,10 +64,6 @@ settings! {
 pub struct DpSgd;
 
 impl Method for DpSgd {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

@@ -71,11 +71,20 @@ static SPEC: Spec = Spec {
     paper: "Gradient embedding (GEP)",
     summary: "Any number of classes told apart by private gradients, most of whose noise stays \
               in the few directions in which public gradients point.",
+    line: "noise mostly where public gradients point",
     task: Task::Classification,
-    needs_private_labels: true,
     needs_public_labels: false,
     fields: GepSettings::FIELDS,
     tries: &[("basis", &[10.0, 40.0])],
+    place: 4,
+    assumption: Some(
+        "The guarantee is semi-private: it is for the private records alone. The subspace \
+         in which gradients are released was computed from public records without noise, \
+         which is only right if these do not depend on the private records.",
+    ),
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -149,20 +158,8 @@ settings! {
 pub struct Gep;
 
 impl Method for Gep {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn assumption(&self, _started: bool) -> Option<&'static str> {
-        Some(
-            "The guarantee is semi-private: it is for the private records alone. The subspace \
-             in which gradients are released was computed from public records without noise, \
-             which is only right if these do not depend on the private records.",
-        )
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -44,11 +44,20 @@ static SPEC: Spec = Spec {
     paper: "PILLAR",
     summary: "DP-SGD on the principal directions of the public records, which need no labels: \
               any number of classes, told apart on few, public directions.",
+    line: "noisy training on the few directions that public data show",
     task: Task::Classification,
-    needs_private_labels: true,
     needs_public_labels: false,
     fields: PillarSettings::FIELDS,
     tries: &[("components", &[5.0, 10.0, 20.0, 40.0])],
+    place: 3,
+    assumption: Some(
+        "The guarantee is semi-private: it is for the private records alone. The directions \
+         that the model works on were chosen by looking at the public records without \
+         noise, which is only right if these do not depend on the private records.",
+    ),
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -93,20 +102,8 @@ settings! {
 pub struct Pillar;
 
 impl Method for Pillar {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn assumption(&self, _started: bool) -> Option<&'static str> {
-        Some(
-            "The guarantee is semi-private: it is for the private records alone. The directions \
-             that the model works on were chosen by looking at the public records without \
-             noise, which is only right if these do not depend on the private records.",
-        )
     }
 
     fn plan(

@@ -39,11 +39,15 @@ static SPEC: Spec = Spec {
     paper: "CnvxAdap",
     summary: "Linear regression with a learned weight for every public and private record, as \
               published; noise on the gradient of the model and on that of every weight.",
+    line: "as published; for comparisons",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: CnvxAdapSettings::FIELDS,
     tries: &[("kappa_1", &[0.03, 0.3]), ("alpha", &[0.03, 0.3])],
+    place: 5,
+    releases_each_record: true,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("released penalty", "penalty_from", "released")],
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -148,14 +152,6 @@ fn radius(shape: &ProblemShape, centre: &Vector, settings: CnvxAdapSettings) -> 
 impl Method for CnvxAdap {
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn releases_each_record(&self) -> bool {
-        true
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

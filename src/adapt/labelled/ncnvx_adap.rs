@@ -51,11 +51,15 @@ static SPEC: Spec = Spec {
     paper: "NCnvxAdap",
     summary: "Classes told apart by linear scores, or two of them by a small network, with a \
               learned weight for every public and private record, as published.",
+    line: "as published; for comparisons",
     task: Task::Classification,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: NcnvxAdapSettings::FIELDS,
     tries: &[("lambda_1", &[0.3, 3.0]), ("alpha", &[0.1, 0.6])],
+    place: 5,
+    releases_each_record: true,
+    most_features: Some(MOST_FEATURES),
+    softmax_of_several: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -157,14 +161,6 @@ pub struct NcnvxAdap;
 impl Method for NcnvxAdap {
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn releases_each_record(&self) -> bool {
-        true
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

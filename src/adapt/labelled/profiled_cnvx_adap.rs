@@ -34,11 +34,16 @@ static SPEC: Spec = Spec {
     paper: "Profiled CnvxAdap",
     summary: "Linear regression on public and private records together; every record's weight \
               follows its loss, and noise is added to the private part of the gradient.",
+    line: "public and private records together, by how well they fit",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: ProfiledCnvxAdapSettings::FIELDS,
     tries: &[("kappa_scale", &[1.0, 1.5]), ("pull", &[0.3, 3.0])],
+    place: 1,
+    tries_public_predictor: true,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("batches", "batch", "12"), ("released penalty", "penalty_from", "released")],
+    clips_persons: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -150,16 +155,8 @@ const MOST_USUAL_SHARE: f64 = 0.1;
 pub struct ProfiledCnvxAdap;
 
 impl Method for ProfiledCnvxAdap {
-    fn tries_public_predictor(&self) -> bool {
-        true
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -32,11 +32,16 @@ static SPEC: Spec = Spec {
     paper: "Profiled logistic",
     summary: "Classes told apart by public and private records together; every record's \
               weight follows its loss, and noise is added to the private part of the gradient.",
+    line: "public and private records together, by how well they fit",
     task: Task::Classification,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: ProfiledLogisticSettings::FIELDS,
     tries: &[("threshold", &[1.0, 4.0]), ("pull", &[0.1, 1.0])],
+    place: 1,
+    tries_public_predictor: true,
+    most_features: Some(MOST_FEATURES),
+    softmax_of_several: true,
+    clips_persons: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -119,16 +124,8 @@ settings! {
 pub struct ProfiledLogistic;
 
 impl Method for ProfiledLogistic {
-    fn tries_public_predictor(&self) -> bool {
-        true
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
     }
 
     fn plan(

@@ -57,11 +57,15 @@ static REGRESSION: Spec = Spec {
     paper: "Target only",
     summary: "Linear regression on the private records alone by noisy gradient descent: the \
               baseline that public data have to improve on.",
+    line: "uses no public record: a baseline",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: TargetOnlySettings::FIELDS,
     tries: &[("clip", &[0.1, 0.5]), ("steps", &[60.0, 400.0])],
+    place: 6,
+    tries_public_predictor: true,
+    proof: Some("target_only"),
+    clips_persons: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -76,15 +80,13 @@ settings! {
 
 static CLASSIFICATION: Spec = Spec {
     id: "target_only_logistic",
-    name: "private records alone",
     paper: "Target only, logistic",
     summary: "Two classes told apart by noisy gradient descent on the private records alone: the \
               baseline that public data have to improve on.",
     task: Task::Classification,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: TargetOnlyLogisticSettings::FIELDS,
-    tries: &[("clip", &[0.1, 0.5]), ("steps", &[60.0, 400.0])],
+    two_classes_only: true,
+    ..REGRESSION
 };
 
 settings! {
@@ -106,14 +108,6 @@ pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
 pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
 
 impl Method for TargetOnly {
-    fn tries_public_predictor(&self) -> bool {
-        true
-    }
-
-    fn proof(&self) -> &'static str {
-        "target_only"
-    }
-
     fn spec(&self) -> &'static Spec {
         self.0
     }

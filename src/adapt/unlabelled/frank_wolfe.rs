@@ -79,17 +79,23 @@ const MODEL_STEP: Setting<ModelStep> = Setting {
     kind: ModelStep::or(ModelStep::Best),
 };
 
-static SINGLE_STAGE: Spec = Spec {
+static SPEC: Spec = Spec {
     id: "frank_wolfe",
     name: "re-weighted record by record",
     paper: "Frank–Wolfe",
     summary: "Linear regression for a private target without labels: weights on public \
               records and the model are found together, one privately chosen record a round.",
+    line: "one public record a round; needs no private label",
     task: Task::Regression,
     needs_private_labels: false,
-    needs_public_labels: true,
     fields: FrankWolfeSettings::FIELDS,
     tries: &[("rounds", &[10.0, 30.0, 100.0])],
+    place: 2,
+    covers_scores: false,
+    most_features: Some(MOST_FEATURES),
+    proof: Some("frank_wolfe"),
+    variants: &[("best", "returned", "best")],
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -105,21 +111,20 @@ settings! {
     }
 }
 
-static TWO_STAGE: Spec = Spec {
+static TWO_STAGE_SPEC: Spec = Spec {
     id: "two_stage_frank_wolfe",
     name: "re-weighted, then fitted",
     paper: "Two-stage Frank–Wolfe",
     summary: "Linear regression for a private target without labels: first weights on public \
               records, one privately chosen record a round, then weighted least squares.",
-    task: Task::Regression,
-    needs_private_labels: false,
-    needs_public_labels: true,
-    fields: TwoStageFrankWolfeSettings::FIELDS,
-    tries: &[("rounds", &[10.0, 30.0, 100.0])],
+    line: "one public record a round, then a fit; no private label",
+    fields: TwoStageSettings::FIELDS,
+    variants: &[],
+    ..SPEC
 };
 
 settings! {
-    struct TwoStageFrankWolfeSettings {
+    struct TwoStageSettings {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
@@ -131,56 +136,36 @@ settings! {
     }
 }
 
-/// Algorithm 1 of the paper.
-pub struct FrankWolfe;
+/// One of two methods: the model moves along with the weights, or is fitted afterwards.
+pub struct FrankWolfe {
+    two_stage: bool,
+}
 
+/// Algorithm 1 of the paper.
+pub const SINGLE_STAGE: &FrankWolfe = &FrankWolfe { two_stage: false };
 /// Algorithm 2 of the paper.
-pub struct TwoStageFrankWolfe;
+pub const TWO_STAGE: &FrankWolfe = &FrankWolfe { two_stage: true };
 
 impl Method for FrankWolfe {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
-        &SINGLE_STAGE
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
+        if self.two_stage { &TWO_STAGE_SPEC } else { &SPEC }
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let given = settings;
-        let settings = FrankWolfeSettings::of(given)?;
-        settings.mode.fixes(&SINGLE_STAGE, given, &["schedule", "model_step", "returned"])?;
-        plan(settings, Objective::SingleStage, problem, target)
+        let (settings, objective) = if self.two_stage {
+            TwoStageSettings::of(given)?.split()
+        } else {
+            (FrankWolfeSettings::of(given)?, Objective::SingleStage)
+        };
+        settings.mode.fixes(self.spec(), given, &["schedule", "model_step", "returned"])?;
+        plan(settings, objective, problem, target)
     }
 }
 
-impl Method for TwoStageFrankWolfe {
-    fn proof(&self) -> &'static str {
-        "frank_wolfe"
-    }
-
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
-    fn spec(&self) -> &'static Spec {
-        &TWO_STAGE
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let given = settings;
-        let settings = TwoStageFrankWolfeSettings::of(given)?;
-        settings.mode.fixes(&TWO_STAGE, given, &["schedule", "returned"])?;
-        let TwoStageFrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
-        let TwoStageFrankWolfeSettings { weight_ridge, returned, lambda, ridge, .. } = settings;
+impl TwoStageSettings {
+    fn split(self) -> (FrankWolfeSettings, Objective) {
+        let Self { mode, rounds, temperature, schedule, returned, lambda, ridge, .. } = self;
         // The model is fitted at the end.
         let model_step = ModelStep::FrankWolfe;
         let settings = FrankWolfeSettings {
@@ -193,8 +178,8 @@ impl Method for TwoStageFrankWolfe {
             lambda,
             ridge,
         };
-        let weight_ridge = self::weight_ridge(mode, weight_ridge);
-        plan(settings, Objective::TwoStage { weight_ridge }, problem, target)
+        let weight_ridge = weight_ridge(mode, self.weight_ridge);
+        (settings, Objective::TwoStage { weight_ridge })
     }
 }
 
@@ -487,7 +472,7 @@ mod tests {
         (shape.dimension, shape.private_records) = (1, n);
         let given = [("lambda".to_owned(), Value::Number(radius))].into();
         let objective = Objective::SingleStage;
-        let plan = example::plan(&FrankWolfe, &given, &shape, &public).unwrap();
+        let plan = example::plan(SINGLE_STAGE, &given, &shape, &public).unwrap();
         assert_eq!(plan.releases[0].query.kind, QueryKind::Selection(Rule::Exponential));
         let range = plan.releases[0].query.sensitivity;
         let square = largest_square_of(&public.clone().into()).unwrap();

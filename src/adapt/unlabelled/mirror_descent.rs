@@ -63,11 +63,16 @@ static SPEC: Spec = Spec {
     summary: "Linear regression for a private target without labels: weights on public \
               records by noisy gradient steps in the geometry of the simplex, then weighted \
               least squares.",
+    line: "all public records at once; needs no private label",
     task: Task::Regression,
     needs_private_labels: false,
-    needs_public_labels: true,
     fields: MirrorDescentSettings::FIELDS,
     tries: &[("rounds", &[10.0, 30.0, 100.0])],
+    place: 2,
+    covers_scores: false,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("as printed", "mode", "as_printed")],
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -99,16 +104,8 @@ settings! {
 pub struct MirrorDescent;
 
 impl Method for MirrorDescent {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -62,11 +62,16 @@ static SPEC: Spec = Spec {
     paper: "Moment release",
     summary: "Linear regression for a private target without labels: its feature moment is \
               released once, and public records are re-weighted to match it.",
+    line: "made to look like the private ones; needs no private label",
     task: Task::Regression,
     needs_private_labels: false,
-    needs_public_labels: true,
     fields: MomentReleaseSettings::FIELDS,
     tries: &[("regularisation", &[0.01, 0.1, 0.3])],
+    place: 2,
+    may_end_early: true,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("joint", "goal", "joint"), ("kernel", "form", "kernel")],
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -132,14 +137,6 @@ pub struct MomentRelease;
 impl Method for MomentRelease {
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn may_end_early(&self) -> bool {
-        true
     }
 
     fn plan(
