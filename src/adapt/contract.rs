@@ -110,7 +110,12 @@ pub trait Run: Send {
     }
 
     /// The final model.
-    fn finish(self: Box<Self>) -> Result<Released<Model>>;
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model().ok_or_else(|| {
+            Error::failed("the run ended before its first step, so there is no model")
+                .cure("run it again")
+        })
+    }
 }
 
 /// Accompanies a run: it is asked before every step and informed after it.

@@ -116,11 +116,6 @@ impl Run for PublicRun {
     fn model(&self) -> Option<Released<Model>> {
         self.model.clone()
     }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model
-            .ok_or_else(|| Error::failed("the run ended before its step").cure("run it again"))
-    }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ settings! {
             help: "Of the hinge loss: nothing is lost on scores beyond it.",
             kind: real(1e-3, 10.0, 0.5),
         },
-        steps: u64 = steps(400),
+        steps: u64 = steps(100_000, 400),
         batch: Option<u64> = BATCH,
         clip: f64 = CLIP,
         learning_rate: Option<f64> = LEARNING_RATE,
@@ -106,12 +106,7 @@ impl Method for Pillar {
         &SPEC
     }
 
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = PillarSettings::of(settings)?;
         let shape = &problem.shape;
         let components = components(shape, settings.components)?;

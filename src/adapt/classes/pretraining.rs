@@ -83,7 +83,7 @@ settings! {
                    together with the last.",
             kind: TrainedPart::or(TrainedPart::Last),
         },
-        steps: u64 = steps(200),
+        steps: u64 = steps(100_000, 200),
         batch: Option<u64> = BATCH,
         clip: f64 = CLIP,
         learning_rate: Option<f64> = LEARNING_RATE,
@@ -100,12 +100,7 @@ impl Method for Pretraining {
         &SPEC
     }
 
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = PretrainingSettings::of(settings)?;
         let shape = &problem.shape;
         if shape.start.is_none() {

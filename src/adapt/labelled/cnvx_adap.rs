@@ -20,11 +20,12 @@ use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
 };
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::adapt::classes::sampled::fields::steps;
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::adapt::spec::{Setting, automatic, real, settings, whole};
+use crate::adapt::spec::{Setting, automatic, real, settings};
 use crate::adapt::{
     MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start,
 };
@@ -53,13 +54,7 @@ static SPEC: Spec = Spec {
 settings! {
     struct CnvxAdapSettings {
         mode: Mode = MODE_FIELD,
-        alpha: f64 = Setting {
-            name: "public share α",
-            unit: "share of weight",
-            help: "Largest total weight of the public records; the private records have the \
-                   rest.",
-            kind: real(0.01, 0.99, 0.1),
-        },
+        alpha: f64 = public_share(0.1),
         kappa_1: f64 = Setting {
             name: "κ₁",
             unit: "squared loss",
@@ -97,13 +92,7 @@ settings! {
                    as_printed, whose ball has to hold the private solution.",
             kind: automatic(1e3),
         },
-        steps: u64 = Setting {
-            name: "steps T",
-            unit: "gradients",
-            help: "Noisy gradient steps. The noise per step grows with the square root of \
-                   their number.",
-            kind: whole(1, 10_000, 60),
-        },
+        steps: u64 = steps(10_000, 60),
         step_size: f64 = Setting {
             name: "step size",
             unit: "over curvature",

@@ -17,6 +17,7 @@ use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::adapt::classes::sampled::fields::AVERAGE;
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, settings};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
@@ -73,12 +74,7 @@ settings! {
             kind: automatic_whole(2000.0),
         },
         batch: Option<u64> = BATCH,
-        step_size: f64 = Setting {
-            name: "step size η",
-            unit: "",
-            help: "Share of the preconditioned (Newton-like) step that is taken.",
-            kind: real(0.01, 2.0, 0.5),
-        },
+        step_size: f64 = STEP_SIZE_FIELD,
         pull: f64 = Setting {
             name: "pull ρ",
             unit: "times usual",
@@ -100,13 +96,7 @@ settings! {
             help: "Ridge of the public solution that the run starts from.",
             kind: real(1e-9, 1.0, DEFAULT_RIDGE),
         },
-        average: f64 = Setting {
-            name: "averaged tail",
-            unit: "share of steps",
-            help: "The model is the mean of this share of the steps, counted from the last; \
-                   0 takes the last step alone.",
-            kind: real(0.0, 1.0, 0.5),
-        },
+        average: f64 = Setting { kind: real(0.0, 1.0, 0.5), ..AVERAGE },
     }
 }
 
@@ -132,7 +122,7 @@ impl Weighting {
     }
 }
 
-/// Also used by the logistic method.
+/// Settings that the logistic method also uses.
 pub(super) const WEIGHTING_FIELD: Setting<Weighting> = Setting {
     name: "weights",
     unit: "",
@@ -146,6 +136,12 @@ pub(super) const DAMPING_FIELD: Setting<f64> = Setting {
     help: "Added to the public curvature that scales the steps. Private data may curve where \
            the public ones are flat; without it, steps overshoot there.",
     kind: real(0.0, 10.0, 0.06),
+};
+pub(super) const STEP_SIZE_FIELD: Setting<f64> = Setting {
+    name: "step size η",
+    unit: "",
+    help: "Share of the preconditioned (Newton-like) step that is taken.",
+    kind: real(0.01, 2.0, 0.5),
 };
 
 /// The largest default α.

@@ -14,8 +14,9 @@ use super::profiled::descent::{ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use super::weighted::learner::{signs, two_classes};
+use crate::adapt::classes::sampled::fields::steps;
 use crate::adapt::problem::UNLABELLED;
-use crate::adapt::spec::{Setting, real, settings, whole};
+use crate::adapt::spec::{Setting, real, settings};
 use crate::adapt::{Method, Plan, Problem, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
@@ -28,12 +29,6 @@ const CLIP_FIELD: Setting<f64> = Setting {
     unit: "norm of gradient",
     help: "Every record's gradient is clipped to this norm. Noise grows with it.",
     kind: real(1e-3, 10.0, 0.2),
-};
-const STEPS_FIELD: Setting<u64> = Setting {
-    name: "steps T",
-    unit: "gradients",
-    help: "Noisy gradient steps. The noise per step grows with the square root of their number.",
-    kind: whole(1, 10_000, 200),
 };
 const AVERAGE_FIELD: Setting<f64> = Setting {
     name: "averaged tail",
@@ -71,7 +66,7 @@ static REGRESSION: Spec = Spec {
 settings! {
     struct TargetOnlySettings {
         clip: f64 = CLIP_FIELD,
-        steps: u64 = STEPS_FIELD,
+        steps: u64 = steps(10_000, 200),
         batch: Option<u64> = BATCH,
         step_size: f64 = step_size(2.0),
         average: f64 = AVERAGE_FIELD,
@@ -92,7 +87,7 @@ static CLASSIFICATION: Spec = Spec {
 settings! {
     struct TargetOnlyLogisticSettings {
         clip: f64 = CLIP_FIELD,
-        steps: u64 = STEPS_FIELD,
+        steps: u64 = steps(10_000, 200),
         batch: Option<u64> = BATCH,
         step_size: f64 = step_size(4.0),
         average: f64 = AVERAGE_FIELD,
@@ -112,12 +107,7 @@ impl Method for TargetOnly {
         self.0
     }
 
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         // The two differ only in their defaults.
         let settings = TargetOnlySettings::of(settings)?;
         let loss = match self.0.task {

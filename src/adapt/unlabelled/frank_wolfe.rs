@@ -38,8 +38,8 @@
 use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighted,
-    Reweighting, TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights,
-    temperature, weight_ridge,
+    Reweighting, TEMPERATURE, WEIGHT_RIDGE, radius, released_model, released_weights, temperature,
+    weight_ridge,
 };
 use crate::adapt::spec::{Setting, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
@@ -358,7 +358,7 @@ struct FrankWolfeSearch {
 }
 
 impl FrankWolfeSearch {
-    fn round(&mut self, spender: &mut Spender) -> Result<()> {
+    fn round(&mut self, spender: &mut Spender) -> Result<Released<Reweighted>> {
         let problem = &self.reweighting;
         let public = problem.public_slope(&self.state);
         let state = &self.state;
@@ -401,11 +401,14 @@ impl FrankWolfeSearch {
         if self.best.is_some() && !self.printed {
             self.iterates.push(self.state.clone());
         }
-        self.result = Some(vertex.and(delivered));
-        Ok(())
+        Ok(vertex.and(delivered))
     }
 
-    fn choose(&mut self, best: Release<Selection>, spender: &mut Spender) -> Result<()> {
+    fn choose(
+        &self,
+        best: Release<Selection>,
+        spender: &mut Spender,
+    ) -> Result<Released<Reweighted>> {
         let problem = &self.reweighting;
         let iterates = &self.iterates;
         let reach = problem.gap_reach(iterates);
@@ -416,27 +419,22 @@ impl FrankWolfeSearch {
             };
             iterates.iter().map(gap).collect()
         })?;
-        self.result = Some(chosen.map(|chosen| iterates[chosen].clone()));
-        Ok(())
+        Ok(chosen.map(|chosen| iterates[chosen].clone()))
     }
 }
 
 impl Run for FrankWolfeSearch {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        let phase = match self.best {
+        let (delivered, phase) = match self.best {
             Some(best) if self.index == self.rounds => {
-                self.choose(best, spender)?;
-                "choose an iterate"
+                (self.choose(best, spender)?, "choose an iterate")
             }
-            _ => {
-                self.round(spender)?;
-                "choose a record"
-            }
+            _ => (self.round(spender)?, "choose a record"),
         };
         self.index += 1;
         let total = self.rounds + u64::from(self.best.is_some());
-        let delivered = self.result.as_ref().ok_or_else(no_model)?;
-        let measures = self.reweighting.measures(delivered, watch, Some(self.shortfall));
+        let measures = self.reweighting.measures(&delivered, watch, Some(self.shortfall));
+        self.result = Some(delivered);
         Ok(Step { index: self.index, total, phase, measures, done: self.index == total })
     }
 
@@ -446,10 +444,6 @@ impl Run for FrankWolfeSearch {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         released_weights(self.result.as_ref())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model().ok_or_else(no_model)
     }
 }
 

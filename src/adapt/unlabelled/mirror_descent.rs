@@ -27,8 +27,7 @@ use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighted, Reweighting,
-    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
-    weight_ridge,
+    TEMPERATURE, WEIGHT_RIDGE, radius, released_model, released_weights, temperature, weight_ridge,
 };
 use crate::adapt::spec::{Setting, automatic, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
@@ -301,10 +300,6 @@ impl Run for Descent {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         released_weights(self.result.as_ref())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model().ok_or_else(no_model)
     }
 }
 
