@@ -15,6 +15,7 @@ const AUTOMATIC: &str = "automatic";
 
 /// The description of a method.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct Spec {
     /// Name in session files, such as `moment_release`.
     pub id: &'static str,

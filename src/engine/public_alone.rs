@@ -20,7 +20,7 @@ const MOST_FEATURES_OF_TREES: usize = 200;
 /// records, and a run of `method` may already have trained all of it.
 pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let public = &problem.public;
-    let method = adapt::method(method).ok().map(|method| method.spec());
+    let method = adapt::method(method).ok().map(adapt::Method::spec);
     if !is_comparable(problem) || method.is_some_and(|spec| spec.public_only) {
         return None;
     }

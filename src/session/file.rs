@@ -99,7 +99,7 @@ impl PlanDefinition {
     pub fn take_method(&mut self, id: &str) {
         id.clone_into(&mut self.method);
         self.settings.clear();
-        let spec = adapt::method(id).ok().map(|method| method.spec());
+        let spec = adapt::method(id).ok().map(adapt::Method::spec);
         if spec.is_some_and(|spec| spec.has_own_predictor) {
             self.public_predictor = PublicPredictor::None;
         }

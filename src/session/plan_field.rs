@@ -38,7 +38,7 @@ pub enum PlanField {
 pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     use PlanField as F;
     let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
-    let spec = adapt::method(&plan.method).ok().map(|method| method.spec());
+    let spec = adapt::method(&plan.method).ok().map(adapt::Method::spec);
     fields.extend(spec.iter().flat_map(|spec| spec.fields).map(F::Setting));
     let predicts = spec.is_some_and(|spec| spec.has_own_predictor);
     fields.extend([F::Features, F::Labels, F::Intercept]);
