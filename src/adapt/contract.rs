@@ -20,9 +20,9 @@ pub const MOST_FEATURES: usize = 3_000;
 /// public data and at released values only.
 pub type Start = Box<dyn FnOnce(Private<Bounded>, &Calibrated) -> Result<Box<dyn Run>> + Send>;
 
-/// An adaptation method. Only `spec` and `plan` are required.
+/// An adaptation method: what is known of it before any data, and what it computes.
 pub trait Method: Sync {
-    /// Name, needs and settings of the method.
+    /// Name, needs, settings and other facts of the method.
     fn spec(&self) -> &'static Spec;
 
     /// Every release that a run will make, and how it starts. Private data are not available here.
@@ -34,68 +34,6 @@ pub trait Method: Sync {
     /// [`crate::data::persons`]): it uses `most_records` of the problem and the shares of the records.
     /// The audit tries every method on persons.
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)>;
-
-    /// An assumption about the public data on which the guarantee depends, beyond those of every
-    /// method; for the certificate. `started`: training begins with an earlier model.
-    fn assumption(&self, _started: bool) -> Option<&'static str> {
-        None
-    }
-
-    /// The page of the guide that proves how far a record moves its releases, below `proofs`.
-    fn proof(&self) -> &'static str {
-        self.spec().id
-    }
-
-    /// Whether the method bounds its own features of a record, and so needs features that are
-    /// hardly clipped.
-    fn takes_wide_features(&self) -> bool {
-        false
-    }
-
-    /// Whether the method releases a number for each private record. Then the records are in a
-    /// secret random order (see [`crate::data::secret_order`]): in the order of the file, a record
-    /// that is elsewhere would move the numbers of many others.
-    fn releases_each_record(&self) -> bool {
-        false
-    }
-
-    /// Whether the method uses public records alone: its runs release nothing and spend nothing.
-    fn is_public_only(&self) -> bool {
-        false
-    }
-
-    /// Whether public predictors are a part of the method, so that a plan cannot add one.
-    fn has_own_predictor(&self) -> bool {
-        false
-    }
-
-    /// Whether rehearsals also try it with a public predictor, because it is cheap to try and often
-    /// gains by it.
-    fn tries_public_predictor(&self) -> bool {
-        false
-    }
-
-    /// Whether its noise covers a score on held-out records: with default settings it releases
-    /// values with Gaussian noise from all training records.
-    fn covers_scores(&self) -> bool {
-        true
-    }
-
-    /// Whether a run may end before it took all planned steps, without anybody stopping it.
-    fn may_end_early(&self) -> bool {
-        false
-    }
-
-    /// The most features that it accepts. Matrices to decompose have one row per feature: the time
-    /// grows with the cube of their number, and no signal can interrupt it.
-    fn most_features(&self) -> Option<usize> {
-        None
-    }
-
-    /// Whether a plan may name a model to start from.
-    fn starts_from_a_model(&self) -> bool {
-        false
-    }
 }
 
 impl dyn Method {
@@ -108,23 +46,23 @@ impl dyn Method {
     ) -> Result<Prepared> {
         let spec = self.spec();
         problem.check(spec)?;
-        self.check_width(problem.shape.dimension)?;
+        check_width(spec, problem.shape.dimension)?;
         let expected = problem.expected(spec);
         let (plan, start) = self.plan(settings, problem, target)?;
         Ok(Prepared { plan, expected, start })
     }
+}
 
-    fn check_width(&self, features: usize) -> Result<()> {
-        let Some(most) = self.most_features().filter(|most| features > *most) else {
-            return Ok(());
-        };
-        let name = self.spec().name;
-        let error = format!("the data have {features} features, and '{name}' takes {most} at most");
-        Err(Error::usage(error).cure(
-            "select fewer columns. Where the private records have labels, 'private records alone' \
-             takes any number, and for classes 'private, on public directions'",
-        ))
-    }
+fn check_width(spec: &Spec, features: usize) -> Result<()> {
+    let Some(most) = spec.most_features.filter(|most| features > *most) else {
+        return Ok(());
+    };
+    let name = spec.name;
+    let error = format!("the data have {features} features, and '{name}' takes {most} at most");
+    Err(Error::usage(error).cure(
+        "select fewer columns. Where the private records have labels, 'private records alone' \
+         takes any number, and for classes 'private, on public directions'",
+    ))
 }
 
 /// A method that only needs private records and noise.
@@ -172,7 +110,12 @@ pub trait Run: Send {
     }
 
     /// The final model.
-    fn finish(self: Box<Self>) -> Result<Released<Model>>;
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model().ok_or_else(|| {
+            Error::failed("the run ended before its first step, so there is no model")
+                .cure("run it again")
+        })
+    }
 }
 
 /// Accompanies a run: it is asked before every step and informed after it.
@@ -283,9 +226,9 @@ mod tests {
     #[test]
     fn data_wider_than_a_method_takes_are_refused_before_anything_is_planned() {
         for method in crate::adapt::methods() {
-            let Some(most) = method.most_features() else { continue };
-            method.check_width(most).unwrap();
-            let error = method.check_width(most + 1).unwrap_err();
+            let Some(most) = method.spec().most_features else { continue };
+            check_width(method.spec(), most).unwrap();
+            let error = check_width(method.spec(), most + 1).unwrap_err();
             assert!(error.what().contains(&format!("takes {most} at most")), "{error}");
         }
     }

@@ -21,9 +21,8 @@
 //!
 //! # A method in one file
 //!
-//! A new method needs a [`Spec`] with its settings, [`Method::spec`], [`Method::plan`], a [`Run`]
-//! with `step`, `model` and `finish`, and one line in `registry`. The other functions of [`Method`]
-//! and `Run::weights` have defaults.
+//! A new method needs a [`Spec`] with its settings and what differs from [`Spec::DEFAULT`], the two
+//! functions of [`Method`], a [`Run`] with `step` and `model`, and one line in `registry`.
 //!
 //! * Settings are read from the struct that the declaration generates.
 //! * Each planned release is a [`Release`](crate::privacy::Release). It states how far one record

@@ -19,8 +19,8 @@ pub fn methods() -> &'static [&'static dyn Method] {
         public_shape::CLASSES,
         &profiled_cnvx_adap::ProfiledCnvxAdap,
         &moment_release::MomentRelease,
-        &frank_wolfe::FrankWolfe,
-        &frank_wolfe::TwoStageFrankWolfe,
+        frank_wolfe::SINGLE_STAGE,
+        frank_wolfe::TWO_STAGE,
         &mirror_descent::MirrorDescent,
         &profiled_logistic::ProfiledLogistic,
         &cnvx_adap::CnvxAdap,
@@ -61,4 +61,27 @@ pub fn method(id: &str) -> Result<&'static dyn Method> {
             "choose one of",
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_method_has_a_name_of_its_own_and_describes_itself() {
+        let mut ids = BTreeSet::new();
+        for spec in methods().iter().map(|method| method.spec()) {
+            assert!(ids.insert(spec.id), "{} is there twice", spec.id);
+            for text in [spec.id, spec.name, spec.paper, spec.summary, spec.line] {
+                assert!(!text.is_empty(), "{}", spec.id);
+            }
+            assert!(spec.line.chars().count() <= 60, "{}", spec.id);
+            for (variant, key, text) in spec.variants {
+                let value = spec.field(key).and_then(|field| field.kind.parse(text));
+                assert!(value.is_some(), "{}, {variant}", spec.id);
+            }
+        }
+    }
 }

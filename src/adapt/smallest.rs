@@ -3,7 +3,7 @@
 use super::spec::{Setting, real, settings};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
 use crate::data::{Bounded, Task};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::columns::ExampleColumns;
@@ -29,11 +29,10 @@ static SPEC: Spec = Spec {
     name: "one step",
     paper: "One step",
     summary: "Linear regression by one noisy gradient step from zero.",
+    line: "one noisy step",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: OneStepSettings::FIELDS,
-    tries: &[],
+    ..Spec::DEFAULT
 };
 
 pub struct OneStep;
@@ -97,10 +96,5 @@ impl Run for OneStepRun {
 
     fn model(&self) -> Option<Released<Model>> {
         self.model.clone()
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model
-            .ok_or_else(|| Error::failed("the run ended before its step").cure("run it again"))
     }
 }

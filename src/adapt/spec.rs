@@ -15,6 +15,7 @@ const AUTOMATIC: &str = "automatic";
 
 /// The description of a method.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct Spec {
     /// Name in session files, such as `moment_release`.
     pub id: &'static str,
@@ -24,6 +25,8 @@ pub struct Spec {
     pub paper: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    /// The summary on one line, for somebody who has not read the papers.
+    pub line: &'static str,
     /// The predicted quantity.
     pub task: Task,
     /// Whether the private records must have the label.
@@ -35,6 +38,53 @@ pub struct Spec {
     pub fields: &'static [Field],
     /// Numbers that a rehearsal tries for the most important settings, besides the defaults.
     pub tries: &'static [(&'static str, &'static [f64])],
+    /// The place in the list of a plan's methods: the most promising ones that use public data come
+    /// first. Methods with the same place keep the order of the registry.
+    pub place: u8,
+    /// An assumption about the public data on which the guarantee depends, beyond those of every
+    /// method; for the certificate.
+    pub assumption: Option<&'static str>,
+    /// The assumption in place of `assumption` if training begins with an earlier model.
+    pub assumption_if_started: Option<&'static str>,
+    /// Whether a plan may name a model to start from.
+    pub starts_from_a_model: bool,
+    /// The page of the guide that proves how far a record moves the releases, below `proofs`; `None`
+    /// if it has the name `id`.
+    pub proof: Option<&'static str>,
+    /// Whether the method bounds its own features of a record, and so needs features that are hardly
+    /// clipped.
+    pub takes_wide_features: bool,
+    /// Whether the method releases a number for each private record. Then the records are in a
+    /// secret random order (see [`crate::data::secret_order`]): in the order of the file, a record
+    /// that is elsewhere would move the numbers of many others.
+    pub releases_each_record: bool,
+    /// Whether the method uses public records alone: it releases nothing, and its runs spend
+    /// nothing.
+    pub public_only: bool,
+    /// Whether public predictors are a part of the method, so that a plan cannot add one.
+    pub has_own_predictor: bool,
+    /// Whether rehearsals also try the method with a public predictor, because this is cheap to try
+    /// and often better.
+    pub tries_public_predictor: bool,
+    /// Whether the noise covers a score on held-out records: with default settings the method
+    /// releases values with Gaussian noise from all training records.
+    pub covers_scores: bool,
+    /// Whether a run may end before it took all planned steps, without anybody stopping it.
+    pub may_end_early: bool,
+    /// The most features that the method accepts. Matrices to decompose have one row per feature:
+    /// the time grows with the cube of their number, and no signal can interrupt it.
+    pub most_features: Option<usize>,
+    /// Whether the method tells exactly two classes apart.
+    pub two_classes_only: bool,
+    /// Settings that lead to other releases than the defaults, for the audit: a name, and the key
+    /// and the value of one setting as in a form.
+    pub variants: &'static [(&'static str, &'static str, &'static str)],
+    /// Whether the loss is the logistic one of two classes, and the softmax loss of more.
+    pub softmax_of_several: bool,
+    /// Whether persons are clipped, and not records, if public records also name persons.
+    pub clips_persons: bool,
+    /// Whether steps are on samples of the private records even if no setting asks for it.
+    pub always_samples: bool,
 }
 
 /// One hyperparameter.
@@ -195,6 +245,43 @@ impl FieldKind {
 }
 
 impl Spec {
+    /// Facts that most methods share. A method names itself and states what differs.
+    pub const DEFAULT: Self = Self {
+        id: "",
+        name: "",
+        paper: "",
+        summary: "",
+        line: "",
+        task: Task::Regression,
+        needs_private_labels: true,
+        needs_public_labels: true,
+        fields: &[],
+        tries: &[],
+        place: u8::MAX,
+        assumption: None,
+        assumption_if_started: None,
+        starts_from_a_model: false,
+        proof: None,
+        takes_wide_features: false,
+        releases_each_record: false,
+        public_only: false,
+        has_own_predictor: false,
+        tries_public_predictor: false,
+        covers_scores: true,
+        may_end_early: false,
+        most_features: None,
+        two_classes_only: false,
+        variants: &[],
+        softmax_of_several: false,
+        clips_persons: false,
+        always_samples: false,
+    };
+
+    /// The page of the guide that proves how far a record moves the releases, below `proofs`.
+    pub fn proof(&self) -> &'static str {
+        self.proof.unwrap_or(self.id)
+    }
+
     /// The hyperparameter with this key.
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.key == key)
@@ -392,12 +479,8 @@ mod tests {
         id: "test",
         name: "test",
         paper: "Test",
-        summary: "",
-        task: Task::Regression,
-        needs_private_labels: false,
-        needs_public_labels: true,
         fields: TestSettings::FIELDS,
-        tries: &[],
+        ..Spec::DEFAULT
     };
 
     fn given(key: &str, value: Value) -> BTreeMap<String, Value> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::adapt::labelled::public_shape::public_model;
-use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
+use crate::adapt::{self, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
 use crate::data::{
     Bounded, Classes, Dataset, DatasetDefinition, Persons, PublicRecords, Role, Source, Task,
@@ -106,7 +106,7 @@ impl Subject {
         };
         let problem = Problem { shape, public, seed: 0 };
         let aim = target.unwrap_or(TARGET);
-        if method.is_public_only() {
+        if method.spec().public_only {
             let error =
                 format!("'{}' releases nothing, so there is nothing to audit", method.spec().name);
             return Err(Error::usage(error).cure("audit another method"));
@@ -183,7 +183,7 @@ impl Subject {
     /// Whether this event releases a number for each private record (or person).
     pub(super) fn is_of_each_record(&self, event: usize) -> bool {
         let all = self.problem.shape.private_records as u64;
-        self.method.releases_each_record()
+        self.method.spec().releases_each_record
             && self.calibrated.events()[event].mechanism.query.size == all
     }
 
@@ -211,57 +211,36 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     if let Some(unknown) = only.iter().find(|id| adapt::method(id).is_err()) {
         return Err(adapt::method(unknown).err().unwrap_or_else(|| Error::usage("no method")));
     }
-    let number = |key: &str, x: f64| (key.to_owned(), Value::Number(x));
-    let word = |key: &str, x: &str| (key.to_owned(), Value::Text(x.to_owned()));
     let mut all = Vec::new();
-    for method in adapt::methods() {
-        let id = method.spec().id;
-        if method.is_public_only() || !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
+    for spec in adapt::methods().iter().map(|method| method.spec()) {
+        let id = spec.id;
+        if spec.public_only || !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
             continue;
         }
-        let variants: Vec<(&str, Vec<(String, Value)>)> = match id {
-            "moment_release" => vec![
-                ("", vec![]),
-                ("joint", vec![word("goal", "joint")]),
-                ("kernel", vec![word("form", "kernel")]),
-            ],
-            "frank_wolfe" => vec![("", vec![]), ("best", vec![word("returned", "best")])],
-            "mirror_descent" => {
-                vec![("", vec![]), ("as printed", vec![word("mode", "as_printed")])]
-            }
-            "profiled_cnvx_adap" => vec![
-                ("", vec![]),
-                ("batches", vec![number("batch", 12.0)]),
-                ("released penalty", vec![word("penalty_from", "released")]),
-            ],
-            "cnvx_adap" => {
-                vec![("", vec![]), ("released penalty", vec![word("penalty_from", "released")])]
-            }
-            "public_shape" | "public_shape_classes" => {
-                vec![("", vec![]), ("zero-out", vec![word("neighbours", "zero_out")])]
-            }
-            _ => vec![("", vec![])],
-        };
-        for (variant, given) in variants {
-            let mut settings = small(method.spec());
-            settings.extend(given);
-            let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
-            let (public, private) = made(method.spec().task, 2)?;
+        let small_settings = small(spec);
+        let mut variants = vec![(id.to_owned(), small_settings.clone())];
+        for (variant, key, text) in spec.variants {
+            let mut settings = small_settings.clone();
+            let value = spec.field(key).and_then(|field| field.kind.parse(text));
+            settings.extend(value.map(|value| ((*key).to_owned(), value)));
+            variants.push((format!("{id}, {variant}"), settings));
+        }
+        for (name, settings) in variants {
+            let (public, private) = made(spec.task, 2)?;
             let data = (public.into(), private);
             all.push(Subject::new(&name, id, &settings, data, target)?);
         }
-        let small_settings = small(method.spec());
-        if SOFTMAX_OF_SEVERAL.contains(&id) {
-            let (public, private) = made(method.spec().task, 3)?;
+        if spec.softmax_of_several {
+            let (public, private) = made(spec.task, 3)?;
             let data = (public.into(), private);
             let name = format!("{id}, three classes");
             all.push(Subject::new(&name, id, &small_settings, data, target)?);
         }
-        let (public, private) = made(method.spec().task, 2)?;
+        let (public, private) = made(spec.task, 2)?;
         let private = of_persons(private);
         let data = (public.clone().into(), private.clone());
         all.push(Subject::new(&format!("{id}, persons"), id, &small_settings, data, target)?);
-        if CLIPS_PERSONS.contains(&id) {
+        if spec.clips_persons {
             let own = persons_among(public.len());
             let data = (PublicRecords::from(public).by_person(Some(own)), private);
             let name = format!("{id}, clipped persons");
@@ -269,28 +248,15 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
         }
         // A record in training, and one that is held out.
         for (variant, asked, end) in scores_of(id) {
-            let (public, private) = made(method.spec().task, 2)?;
+            let (public, private) = made(spec.task, 2)?;
             let data = (public.into(), private);
-            let subject =
-                Subject::new(&format!("{id}, {variant}"), id, &small(method.spec()), data, target)?;
+            let name = format!("{id}, {variant}");
+            let subject = Subject::new(&name, id, &small_settings, data, target)?;
             all.push(subject.scored(asked, end, target)?);
         }
     }
     Ok(all)
 }
-
-/// Methods with the logistic loss of two classes, and the softmax loss of more.
-const SOFTMAX_OF_SEVERAL: [&str; 2] = ["profiled_logistic", "ncnvx_adap"];
-
-/// Methods that clip persons and not records if public records also name persons.
-const CLIPS_PERSONS: [&str; 6] = [
-    "public_shape",
-    "public_shape_classes",
-    "profiled_cnvx_adap",
-    "profiled_logistic",
-    "target_only",
-    "target_only_logistic",
-];
 
 /// Divides the records among persons with one to several records.
 fn of_persons(data: Dataset) -> Dataset {
@@ -346,13 +312,7 @@ pub fn small(spec: &adapt::Spec) -> BTreeMap<String, Value> {
             settings.insert(key.to_owned(), Value::Number(wish));
         }
     }
-    // Samples of some size, where there are samples in any case.
-    if let Some(field) = spec.field("batch")
-        && spec.task == Task::Classification
-        && spec.id != "profiled_logistic"
-        && spec.id != "target_only_logistic"
-        && matches!(field.kind, FieldKind::Automatic { .. } | FieldKind::Whole { .. })
-    {
+    if spec.always_samples {
         settings.insert("batch".to_owned(), Value::Number(12.0));
     }
     settings

@@ -42,7 +42,7 @@ impl Methods {
                     "task": spec.task,
                     "needs_private_labels": spec.needs_private_labels,
                     "needs_public_labels": spec.needs_public_labels,
-                    "public_only": method.is_public_only(),
+                    "public_only": spec.public_only,
                     "settings": fields.collect::<Vec<_>>(),
                 })
             });
@@ -53,7 +53,7 @@ impl Methods {
             print_line(&format!("{} · {} (in papers: {})", spec.id, spec.name, spec.paper))?;
             print_line(&format!("  {}", spec.summary))?;
             let labels = if spec.needs_private_labels { "needs" } else { "does not need" };
-            if method.is_public_only() {
+            if spec.public_only {
                 print_line("  uses no private record: it spends nothing")?;
             } else {
                 print_line(&format!("  {labels} labels on the private records"))?;

@@ -158,7 +158,7 @@ pub fn assemble(
             Some(count) => Table::some_of(&train, count, part),
             None => train,
         };
-        let train = if method.releases_each_record() {
+        let train = if method.spec().releases_each_record {
             let mut places = order.generator(RowChoice::Places, plan.seed);
             shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect()
         } else {
@@ -445,7 +445,7 @@ impl<'a> Parts<'a> {
         };
         let mut preparation =
             Preparation::fit(&train, &definition, &plan.preparation).map_err(at)?;
-        if self.method.takes_wide_features() {
+        if self.method.spec().takes_wide_features {
             preparation = preparation.wide();
         }
         if let Some(theirs) = theirs {

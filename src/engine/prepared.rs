@@ -61,10 +61,11 @@ pub(super) struct MethodNeeds {
 
 impl MethodNeeds {
     pub fn of(method: &dyn Method) -> Self {
+        let spec = method.spec();
         Self {
-            wide: method.takes_wide_features(),
-            in_places: method.releases_each_record(),
-            labels: method.spec().needs_private_labels,
+            wide: spec.takes_wide_features,
+            in_places: spec.releases_each_record,
+            labels: spec.needs_private_labels,
         }
     }
 }

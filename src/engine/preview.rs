@@ -121,7 +121,7 @@ pub(super) fn account_of(
 /// The precision of a score for a part of the budget, if training covers none and none is
 /// requested.
 fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Option<String> {
-    if proposal.method.covers_scores() {
+    if proposal.method.spec().covers_scores {
         return None;
     }
     let asked = Evaluation { pay: Pay::OFFERED, ..Evaluation::default() };

@@ -3,7 +3,7 @@
 use crate::adapt::baselines::public_only;
 use crate::adapt::baselines::reference::is_quick;
 use crate::adapt::labelled::public_shape;
-use crate::adapt::{self, Method, Problem};
+use crate::adapt::{self, Problem};
 use crate::model::Model;
 
 /// Trees are trained on at most this many numbers, which takes about a second; larger data are
@@ -20,11 +20,11 @@ const MOST_FEATURES_OF_TREES: usize = 200;
 /// records, and a run of `method` may already have trained all of it.
 pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let public = &problem.public;
-    let method = adapt::method(method).ok();
-    if !is_comparable(problem) || method.is_some_and(Method::is_public_only) {
+    let method = adapt::method(method).ok().map(adapt::Method::spec);
+    if !is_comparable(problem) || method.is_some_and(|spec| spec.public_only) {
         return None;
     }
-    if method.is_some_and(Method::takes_wide_features) {
+    if method.is_some_and(|spec| spec.takes_wide_features) {
         return public_only::predictor(problem).ok();
     }
     let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;

@@ -303,7 +303,7 @@ mod tests {
             let run = RunId(plan.name.clone());
             let first = Transcript::create(&path, &run).unwrap();
             let (told, words) = outcome(&session, plan, &loaded, (1, first), &Watch::open());
-            let releases = !adapt::method(&plan.method).unwrap().is_public_only();
+            let releases = !adapt::method(&plan.method).unwrap().spec().public_only;
             assert_eq!(words > 0, releases, "{}", plan.name);
             let again = Transcript::reopen(&path, &run).unwrap();
             let (again, words) = outcome(&session, plan, &loaded, (2, again), &Watch::sealed());

@@ -136,16 +136,16 @@ impl TimedPlan {
     /// The time of the whole run. `anew`: another program carries it out, which has to train the
     /// models of public records again.
     pub fn time(&self, anew: bool) -> Result<RunTime> {
-        let method = adapt::method(&self.plan.method)?;
+        let method = adapt::method(&self.plan.method)?.spec();
         let (learning, alone) = clocked(|| {
-            if method.is_public_only() {
+            if method.public_only {
                 return public_only::predictor(&self.problem).map(|_| None);
             }
             Ok(public_alone(&self.problem, &self.plan.method))
         });
         let (learning, alone) = (if anew { learning } else { Duration::ZERO }, alone?);
         // Such a method itself needs this model, before its first step.
-        let (before, beside) = if method.takes_wide_features() {
+        let (before, beside) = if method.takes_wide_features {
             (learning, Duration::ZERO)
         } else {
             (Duration::ZERO, learning)
@@ -180,7 +180,7 @@ impl TimedPlan {
         let sealed = before + overlapping(working + judging.public, beside) + scores.public;
         let open = overlapping(working + judging.public + judging.private, beside + comparing);
         let open = before + open + scores.public + scores.private;
-        Ok(RunTime { open, sealed, at_most: method.may_end_early() })
+        Ok(RunTime { open, sealed, at_most: method.may_end_early })
     }
 
     /// As many private records as there are, or fewer where this would take long.

@@ -134,7 +134,7 @@ fn methods_that_release_a_number_for_each_record_get_the_records_in_every_order(
     let mut tried = 0;
     for method in crate::adapt::methods() {
         // The label here is a number; the other methods of the kind take the same way.
-        if !method.releases_each_record() || method.spec().task != Task::Regression {
+        if !method.spec().releases_each_record || method.spec().task != Task::Regression {
             continue;
         }
         let mut session = session("", ", holdout: 0.0");

@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn every_method_has_a_proof() {
         for method in crate::adapt::methods() {
-            let page = format!("proofs/{}", method.proof());
+            let page = format!("proofs/{}", method.spec().proof());
             assert!(find(&page).is_some_and(|found| found.name == page), "{page}");
         }
     }

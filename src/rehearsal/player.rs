@@ -33,7 +33,7 @@ impl Player {
     ) -> Self {
         let mut settings = settings.clone();
         if let Ok(method) = adapt::method(method) {
-            if method.is_public_only() {
+            if method.spec().public_only {
                 return Self::PublicOnly;
             }
             let usual = |key: &str| method.spec().field(key).map(|it| it.kind.default_value());
@@ -61,8 +61,8 @@ impl Player {
     /// The method with one setting changed, for every change worth trying.
     pub fn variants(&self) -> Vec<Self> {
         let Self::Method { id, settings } = self else { return Vec::new() };
-        let Ok(method) = adapt::method(id) else { return Vec::new() };
-        let tries = method.spec().tries.iter();
+        let Ok(spec) = adapt::method(id).map(adapt::Method::spec) else { return Vec::new() };
+        let tries = spec.tries.iter();
         let all = tries.flat_map(|(key, numbers)| numbers.iter().map(move |x| (*key, *x)));
         let changed = all.filter_map(|(key, number)| {
             let mut settings = settings.clone();
@@ -70,7 +70,7 @@ impl Player {
             let same = before == Some(Value::Number(number));
             (!same).then(|| Self::Method { id: id.clone(), settings })
         });
-        let trees = (method.tries_public_predictor() && !settings.contains_key(KEY)).then(|| {
+        let trees = (spec.tries_public_predictor && !settings.contains_key(KEY)).then(|| {
             let mut settings = settings.clone();
             settings.insert(KEY.to_owned(), Value::Text(PublicPredictor::Trees.to_string()));
             Self::Method { id: id.clone(), settings }
@@ -119,10 +119,9 @@ impl Player {
 
 /// Public data alone, no privacy, and every method for this task.
 pub fn players(task: Task) -> Vec<Player> {
-    let fits =
-        |method: &&&dyn adapt::Method| method.spec().task == task && !method.is_public_only();
-    let methods =
-        adapt::methods().iter().filter(fits).map(|method| Player::method(method.spec().id));
+    let specs = adapt::methods().iter().map(|method| method.spec());
+    let fitting = specs.filter(|spec| spec.task == task && !spec.public_only);
+    let methods = fitting.map(|spec| Player::method(spec.id));
     [Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect()
 }
 
@@ -130,9 +129,9 @@ pub fn players(task: Task) -> Vec<Player> {
 pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
     let mut players = vec![Player::PublicOnly, Player::NoPrivacy];
     for id in methods {
-        let method = adapt::method(id)?;
-        if method.spec().task == task && !method.is_public_only() {
-            players.push(Player::method(method.spec().id));
+        let spec = adapt::method(id)?.spec();
+        if spec.task == task && !spec.public_only {
+            players.push(Player::method(spec.id));
         }
     }
     Ok(players)
@@ -146,7 +145,7 @@ mod tests {
     fn every_method_has_settings_to_try_and_takes_them() {
         for method in adapt::methods() {
             let spec = method.spec();
-            if method.is_public_only() {
+            if spec.public_only {
                 let plan = Player::of_plan(spec.id, &BTreeMap::new(), &PublicPredictor::None);
                 assert_eq!(plan, Player::PublicOnly);
                 assert!(
@@ -161,7 +160,7 @@ mod tests {
                 let (settings, predictor) = variant.settings();
                 spec.check(&settings).unwrap();
                 if !predictor.is_none() {
-                    assert!(settings.is_empty() && !method.has_own_predictor());
+                    assert!(settings.is_empty() && !spec.has_own_predictor);
                     continue;
                 }
                 let (key, value) = settings.iter().next().unwrap();

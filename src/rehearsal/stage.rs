@@ -320,7 +320,7 @@ impl Stage {
         let wide = match player {
             Player::PublicOnly => set.wide.public.dimension() <= public_shape::MOST_FEATURES,
             Player::NoPrivacy => false,
-            Player::Method { id, .. } => adapt::method(id)?.takes_wide_features(),
+            Player::Method { id, .. } => adapt::method(id)?.spec().takes_wide_features,
         };
         let (settings, predictor) = player.settings();
         let scored = self.scored(&set, &predictor)?;

@@ -99,10 +99,11 @@ impl PlanDefinition {
     pub fn take_method(&mut self, id: &str) {
         id.clone_into(&mut self.method);
         self.settings.clear();
-        if adapt::method(id).is_ok_and(<dyn adapt::Method>::has_own_predictor) {
+        let spec = adapt::method(id).ok().map(adapt::Method::spec);
+        if spec.is_some_and(|spec| spec.has_own_predictor) {
             self.public_predictor = PublicPredictor::None;
         }
-        let covers = adapt::method(id).is_ok_and(<dyn adapt::Method>::covers_scores);
+        let covers = spec.is_some_and(|spec| spec.covers_scores);
         if !covers && self.evaluation.is_some_and(|asked| asked.pay == Pay::Covered) {
             self.evaluation = None;
         }
@@ -281,15 +282,14 @@ impl Session {
         if let Some(test) = &plan.test {
             self.check_test(plan, private, test)?;
         }
-        let method = adapt::method(&plan.method)?;
-        let spec = method.spec();
-        if plan.start.is_some() && !method.starts_from_a_model() {
+        let spec = adapt::method(&plan.method)?.spec();
+        if plan.start.is_some() && !spec.starts_from_a_model {
             return Err(Error::usage(format!("{} does not start from a model", spec.id))
                 .cure("leave `start` out, or choose the method pretraining"));
         }
         if !plan.public_predictor.is_none() {
             let cure = "leave `public_predictor` out, or choose another method";
-            if method.has_own_predictor() {
+            if spec.has_own_predictor {
                 return Err(Error::usage(format!(
                     "'{}' has public predictors built in, so no other one is added",
                     spec.name

@@ -1,48 +1,7 @@
-//! Which methods fit a plan's data, and their names in plain words.
+//! Which methods fit a plan's data.
 
 use crate::adapt::{self, Spec};
 use crate::data::{DatasetDefinition, Task};
-
-/// A description of a method for somebody who has not read the papers.
-struct Plain {
-    id: &'static str,
-    /// The description on one line.
-    line: &'static str,
-}
-
-const fn plain(id: &'static str, line: &'static str) -> Plain {
-    Plain { id, line }
-}
-
-/// The most promising methods that use public data come first.
-const PLAIN: [Plain; 18] = [
-    plain("public_shape", "private records correct what public ones teach"),
-    plain("public_shape_classes", "private records correct what public ones teach"),
-    plain("profiled_cnvx_adap", "public and private records together, by how well they fit"),
-    plain("profiled_logistic", "public and private records together, by how well they fit"),
-    plain("moment_release", "made to look like the private ones; needs no private label"),
-    plain("frank_wolfe", "one public record a round; needs no private label"),
-    plain("two_stage_frank_wolfe", "one public record a round, then a fit; no private label"),
-    plain("mirror_descent", "all public records at once; needs no private label"),
-    plain("pillar", "noisy training on the few directions that public data show"),
-    plain("pretraining", "a network learns from public data, then privately"),
-    plain("gep", "noise mostly where public gradients point"),
-    plain("cnvx_adap", "as published; for comparisons"),
-    plain("ncnvx_adap", "as published; for comparisons"),
-    plain("target_only", "uses no public record: a baseline"),
-    plain("target_only_logistic", "uses no public record: a baseline"),
-    plain("public_only", "uses no private record: spends nothing, a baseline"),
-    plain("public_only_classes", "uses no private record: spends nothing, a baseline"),
-    plain("dp_sgd", "public records only scale the features: a baseline"),
-];
-
-/// The method for exactly two classes.
-const TWO_CLASSES: &str = "target_only_logistic";
-
-/// The description of a method on one line.
-pub fn in_one_line(id: &str) -> Option<&'static str> {
-    PLAIN.iter().find(|plain| plain.id == id).map(|plain| plain.line)
-}
 
 /// The properties of a plan's data that methods need.
 #[derive(Debug, Clone, Copy)]
@@ -78,27 +37,26 @@ impl PlanData<'_> {
         if let Some(unlike) = unlike.filter(|_| spec.needs_public_labels) {
             return Some(format!("needs the label '{label}' in '{}'", unlike.name));
         }
-        let classes = self.classes.filter(|classes| *classes > 2 && spec.id == TWO_CLASSES);
+        let classes = self.classes.filter(|classes| *classes > 2 && spec.two_classes_only);
         classes.map(|classes| format!("tells two classes apart; '{label}' has {classes}"))
     }
 
     /// Every method with the reason against it, if any; those that fit come first.
     pub fn methods(&self) -> Vec<(&'static Spec, Option<String>)> {
-        let specs = PLAIN.iter().filter_map(|plain| adapt::method(plain.id).ok());
-        let mut found: Vec<_> =
-            specs.map(|method| (method.spec(), self.misfit(method.spec()))).collect();
+        let specs = adapt::methods().iter().map(|method| method.spec());
+        let mut found: Vec<_> = specs.map(|spec| (spec, self.misfit(spec))).collect();
         let has_labels = self.private.label.is_some();
         // The sort is stable, so equal ones keep their order. Methods that use private labels come
         // before others.
         found.sort_by_key(|(spec, misfit)| {
-            (misfit.is_some(), has_labels && !spec.needs_private_labels)
+            (misfit.is_some(), has_labels && !spec.needs_private_labels, spec.place)
         });
         found
     }
 
     /// The method to start with.
     pub fn suggestion(&self) -> &'static str {
-        self.methods().first().map_or(PLAIN[0].id, |(spec, _)| spec.id)
+        self.methods()[0].0.id
     }
 }
 
@@ -111,16 +69,6 @@ mod tests {
         let mut dataset = DatasetDefinition::new("d", role, Source::Builtin("d".to_owned()));
         (dataset.label, dataset.task) = (label.map(str::to_owned), task);
         dataset
-    }
-
-    #[test]
-    fn every_method_is_told_in_one_line_and_no_other_is() {
-        let mut ids: Vec<&str> = adapt::methods().iter().map(|method| method.spec().id).collect();
-        let mut named: Vec<&str> = PLAIN.iter().map(|plain| plain.id).collect();
-        ids.sort_unstable();
-        named.sort_unstable();
-        assert_eq!(ids, named);
-        assert!(PLAIN.iter().all(|plain| plain.line.chars().count() <= 60));
     }
 
     #[test]

@@ -38,10 +38,9 @@ pub enum PlanField {
 pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     use PlanField as F;
     let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
-    if let Ok(method) = adapt::method(&plan.method) {
-        fields.extend(method.spec().fields.iter().map(F::Setting));
-    }
-    let predicts = adapt::method(&plan.method).is_ok_and(<dyn adapt::Method>::has_own_predictor);
+    let spec = adapt::method(&plan.method).ok().map(adapt::Method::spec);
+    fields.extend(spec.iter().flat_map(|spec| spec.fields).map(F::Setting));
+    let predicts = spec.is_some_and(|spec| spec.has_own_predictor);
     fields.extend([F::Features, F::Labels, F::Intercept]);
     fields.extend((!predicts).then_some(F::PublicPredictor));
     fields.extend([F::Holdout, F::Score]);

@@ -103,6 +103,50 @@ fn the_openings_are_where_the_boundary_lists_them() {
     }
 }
 
+/// Code outside `src/adapt` that names methods: those that a study compares, an audit scores or a
+/// picture shows, the second computation of a certificate's words, and values that are called like a
+/// method.
+const NAMES_METHODS: [&str; 8] = [
+    "src/audit/subject.rs",
+    "src/cli/methods.rs",
+    "src/cli/picture.rs",
+    "src/cli/reproduce",
+    "src/cli/run.rs",
+    "src/rehearsal/player.rs",
+    "src/study",
+    "src/verify/wording.rs",
+];
+
+/// Facts of a method are in its `Spec`, so a new one is one file and one line in the registry.
+#[test]
+fn no_code_outside_the_methods_lists_them_by_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files: Vec<PathBuf> =
+        files(&root.join("src")).into_iter().filter(|file| is_rust(file)).collect();
+    // Whole files that are tests.
+    let tests: BTreeSet<String> = files
+        .iter()
+        .flat_map(|file| {
+            let text = std::fs::read_to_string(file).unwrap();
+            let after = text.split("#[cfg(test)]\n").skip(1);
+            let modules = after.filter_map(|rest| rest.lines().next()?.strip_suffix(';'));
+            let names = modules.filter_map(|line| line.split("mod ").nth(1));
+            names.map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    let elsewhere = |file: &&PathBuf| {
+        let harmless = NAMES_METHODS.iter().any(|place| file.starts_with(root.join(place)));
+        let is_test = tests.contains(file.file_stem().unwrap().to_str().unwrap());
+        !harmless && !is_test && !file.starts_with(root.join("src/adapt"))
+    };
+    for file in files.iter().filter(elsewhere) {
+        let code = code(file);
+        for id in halflight::adapt::methods().iter().map(|method| method.spec().id) {
+            assert!(!code.contains(&format!("\"{id}\"")), "{}: {id}", file.display());
+        }
+    }
+}
+
 /// What is wrong is said there; which command or key helps is for the interfaces to say.
 #[test]
 fn the_privacy_layer_knows_no_commands_and_no_keys() {

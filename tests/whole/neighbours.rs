@@ -481,7 +481,7 @@ fn a_run_of_any_method_shows_others_nothing_but_its_releases() {
     for (number, method) in adapt::methods().iter().enumerate() {
         let spec = method.spec();
         let kind = if spec.task == halflight::data::Task::Classification { "_k" } else { "" };
-        let scored = method.covers_scores() && spec.needs_private_labels;
+        let scored = method.spec().covers_scores && spec.needs_private_labels;
         let score = if scored { ", evaluation: ()" } else { "" };
         let plans = plan("p", spec.id, kind, &format!(", holdout: 0.3{score}"));
         compare("", &plans, (number, 6), &Place::run);

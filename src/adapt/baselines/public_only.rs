@@ -19,25 +19,26 @@ static REGRESSION: Spec = Spec {
     paper: "Source only",
     summary: "Regression: trees and a linear model learn from public records. No private record \
               is used, so nothing is spent: the baseline that a private run has to improve on.",
+    line: "uses no private record: spends nothing, a baseline",
     task: Task::Regression,
     needs_private_labels: false,
-    needs_public_labels: true,
-    fields: &[],
-    tries: &[],
+    place: 6,
+    public_only: true,
+    takes_wide_features: true,
+    has_own_predictor: true,
+    covers_scores: false,
+    proof: Some("public_only"),
+    ..Spec::DEFAULT
 };
 
 static CLASSIFICATION: Spec = Spec {
     id: "public_only_classes",
-    name: "public data alone",
     paper: "Source only, classes",
     summary: "Any number of classes: trees and a linear model learn from public records. No \
               private record is used, so nothing is spent: the baseline that a private run has to \
               improve on.",
     task: Task::Classification,
-    needs_private_labels: false,
-    needs_public_labels: true,
-    fields: &[],
-    tries: &[],
+    ..REGRESSION
 };
 
 /// One of two methods: for numbers, or for classes.
@@ -74,26 +75,6 @@ pub fn linear(public: &PublicRecords) -> Result<Model> {
 impl Method for PublicOnly {
     fn spec(&self) -> &'static Spec {
         self.0
-    }
-
-    fn proof(&self) -> &'static str {
-        "public_only"
-    }
-
-    fn is_public_only(&self) -> bool {
-        true
-    }
-
-    fn takes_wide_features(&self) -> bool {
-        true
-    }
-
-    fn has_own_predictor(&self) -> bool {
-        true
-    }
-
-    fn covers_scores(&self) -> bool {
-        false
     }
 
     fn plan(&self, _: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
@@ -135,11 +116,6 @@ impl Run for PublicRun {
 
     fn model(&self) -> Option<Released<Model>> {
         self.model.clone()
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model
-            .ok_or_else(|| Error::failed("the run ended before its step").cure("run it again"))
     }
 }
 

@@ -27,11 +27,15 @@ static SPEC: Spec = Spec {
     summary: "Any number of classes told apart by noisy stochastic gradient descent on the \
               private records: softmax regression, a hidden layer, or a small convolutional \
               network. Public records only scale the features.",
+    line: "public records only scale the features: a baseline",
     task: Task::Classification,
-    needs_private_labels: true,
     needs_public_labels: false,
     fields: DpSgdSettings::FIELDS,
     tries: &[("clip", &[0.2, 1.0]), ("steps", &[100.0, 1000.0])],
+    place: 7,
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -47,7 +51,7 @@ settings! {
                    anything is learned; 0 leaves them as they are.",
             kind: whole(0, 100_000, 0),
         },
-        steps: u64 = steps(400),
+        steps: u64 = steps(100_000, 400),
         batch: Option<u64> = BATCH,
         clip: f64 = CLIP,
         learning_rate: Option<f64> = LEARNING_RATE,
@@ -60,20 +64,11 @@ settings! {
 pub struct DpSgd;
 
 impl Method for DpSgd {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
     }
 
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = DpSgdSettings::of(settings)?;
         let shape = &problem.shape;
         let inputs = projected(shape, settings.projection as usize)?;
@@ -105,7 +100,7 @@ fn projected(shape: &ProblemShape, wanted: usize) -> Result<usize> {
 }
 
 /// A network, after a random projection if it takes fewer features than there are.
-fn design(problem: &Problem, network: Architecture) -> Result<Design> {
+pub(super) fn design(problem: &Problem, network: Architecture) -> Result<Design> {
     let Problem { shape, public, seed, .. } = problem;
     let frozen = (network.inputs() < shape.dimension)
         .then(|| design::random_projection(shape.dimension, network.inputs(), *seed))

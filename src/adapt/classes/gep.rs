@@ -25,6 +25,7 @@
 //! before clipping ([`residual_slack`]). Gradients much longer than S₁ + S₂ are shortened first, so
 //! that no sum cancels numbers far larger than its result.
 
+use super::dp_sgd;
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
 use super::sampled::fields::{
     AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, StepSettings, UNITS,
@@ -32,14 +33,14 @@ use super::sampled::fields::{
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
-use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters, rounding};
+use super::sampled::{Examples, SampledObjective, rounding};
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::spec::{Setting, automatic_whole, choices, real, settings, whole};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
 use crate::data::{PublicData, Task};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
-use crate::model::{Architecture, Classifier, Gradients};
+use crate::model::{Classifier, Gradients};
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
@@ -72,11 +73,20 @@ static SPEC: Spec = Spec {
     paper: "Gradient embedding (GEP)",
     summary: "Any number of classes told apart by private gradients, most of whose noise stays \
               in the few directions in which public gradients point.",
+    line: "noise mostly where public gradients point",
     task: Task::Classification,
-    needs_private_labels: true,
     needs_public_labels: false,
     fields: GepSettings::FIELDS,
     tries: &[("basis", &[10.0, 40.0])],
+    place: 4,
+    assumption: Some(
+        "The guarantee is semi-private: it is for the private records alone. The subspace \
+         in which gradients are released was computed from public records without noise, \
+         which is only right if these do not depend on the private records.",
+    ),
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -138,7 +148,7 @@ settings! {
             help: "Part of the budget for the embedding; the rest is for the residual.",
             kind: real(0.01, 0.99, 0.5),
         },
-        steps: u64 = steps(30),
+        steps: u64 = steps(100_000, 30),
         batch: Option<u64> = BATCH,
         learning_rate: Option<f64> = LEARNING_RATE,
         momentum: f64 = MOMENTUM,
@@ -150,20 +160,8 @@ settings! {
 pub struct Gep;
 
 impl Method for Gep {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn assumption(&self, _started: bool) -> Option<&'static str> {
-        Some(
-            "The guarantee is semi-private: it is for the private records alone. The subspace \
-             in which gradients are released was computed from public records without noise, \
-             which is only right if these do not depend on the private records.",
-        )
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
@@ -186,7 +184,7 @@ impl Method for Gep {
         let planned = design::planned(&network);
         let (plan, release) = plan(shape, course, noise, sizes.directions, split, planned)?;
         let start: Start = Box::new(move |private, noise| {
-            let design = design(&problem, network)?;
+            let design = dp_sgd::design(&problem, network)?;
             let trained = design.model.parameters().len();
             let source = Embedded {
                 release,
@@ -234,18 +232,6 @@ impl GepSettings {
 fn printed_noise(target: Target, steps: u64) -> f64 {
     let multiplier = 2.0 * (2.0 * steps as f64 * (1.0 / target.delta).ln()).sqrt() / target.epsilon;
     multiplier * 0.5_f64.sqrt()
-}
-
-fn design(problem: &Problem, network: Architecture) -> Result<Design> {
-    Ok(Design {
-        scale: design::scale(&problem.public, &network),
-        frozen: None,
-        model: design::first(network, problem.seed)?,
-        objective: SampledObjective {
-            loss: SampledLoss::CrossEntropy,
-            trained: TrainedParameters::Everything,
-        },
-    })
 }
 
 /// The number of directions of the subspace, and of public records that anchor it.

@@ -44,11 +44,20 @@ static SPEC: Spec = Spec {
     paper: "PILLAR",
     summary: "DP-SGD on the principal directions of the public records, which need no labels: \
               any number of classes, told apart on few, public directions.",
+    line: "noisy training on the few directions that public data show",
     task: Task::Classification,
-    needs_private_labels: true,
     needs_public_labels: false,
     fields: PillarSettings::FIELDS,
     tries: &[("components", &[5.0, 10.0, 20.0, 40.0])],
+    place: 3,
+    assumption: Some(
+        "The guarantee is semi-private: it is for the private records alone. The directions \
+         that the model works on were chosen by looking at the public records without \
+         noise, which is only right if these do not depend on the private records.",
+    ),
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -80,7 +89,7 @@ settings! {
             help: "Of the hinge loss: nothing is lost on scores beyond it.",
             kind: real(1e-3, 10.0, 0.5),
         },
-        steps: u64 = steps(400),
+        steps: u64 = steps(100_000, 400),
         batch: Option<u64> = BATCH,
         clip: f64 = CLIP,
         learning_rate: Option<f64> = LEARNING_RATE,
@@ -93,28 +102,11 @@ settings! {
 pub struct Pillar;
 
 impl Method for Pillar {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
     }
 
-    fn assumption(&self, _started: bool) -> Option<&'static str> {
-        Some(
-            "The guarantee is semi-private: it is for the private records alone. The directions \
-             that the model works on were chosen by looking at the public records without \
-             noise, which is only right if these do not depend on the private records.",
-        )
-    }
-
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = PillarSettings::of(settings)?;
         let shape = &problem.shape;
         let components = components(shape, settings.components)?;

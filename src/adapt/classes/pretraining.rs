@@ -36,11 +36,26 @@ static SPEC: Spec = Spec {
     paper: "Pre-training",
     summary: "A network learns the public classes, which may be others than the private ones; \
               then DP-SGD fine-tunes the chosen layers on the private records.",
+    line: "a network learns from public data, then privately",
     task: Task::Classification,
-    needs_private_labels: true,
     needs_public_labels: false,
     fields: PretrainingSettings::FIELDS,
     tries: &[("clip", &[0.2, 1.0]), ("steps", &[100.0, 400.0])],
+    place: 3,
+    assumption: Some(
+        "The guarantee is semi-private: it is for the private records alone. The network was \
+         trained on the public records first, without noise, which is only right if these \
+         do not depend on the private records.",
+    ),
+    assumption_if_started: Some(
+        "The guarantee is semi-private: it is for private records alone. Training went on \
+         from an earlier model, and the public records scale the features, without noise; \
+         both is only right if the public records do not depend on the private ones.",
+    ),
+    starts_from_a_model: true,
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -68,7 +83,7 @@ settings! {
                    together with the last.",
             kind: TrainedPart::or(TrainedPart::Last),
         },
-        steps: u64 = steps(200),
+        steps: u64 = steps(100_000, 200),
         batch: Option<u64> = BATCH,
         clip: f64 = CLIP,
         learning_rate: Option<f64> = LEARNING_RATE,
@@ -81,39 +96,11 @@ settings! {
 pub struct Pretraining;
 
 impl Method for Pretraining {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
     }
 
-    fn assumption(&self, started: bool) -> Option<&'static str> {
-        if started {
-            return Some(
-                "The guarantee is semi-private: it is for private records alone. Training went on \
-                 from an earlier model, and the public records scale the features, without noise; \
-                 both is only right if the public records do not depend on the private ones.",
-            );
-        }
-        Some(
-            "The guarantee is semi-private: it is for the private records alone. The network was \
-             trained on the public records first, without noise, which is only right if these \
-             do not depend on the private records.",
-        )
-    }
-
-    fn starts_from_a_model(&self) -> bool {
-        true
-    }
-
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = PretrainingSettings::of(settings)?;
         let shape = &problem.shape;
         if shape.start.is_none() {

@@ -20,11 +20,12 @@ use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
 };
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::adapt::classes::sampled::fields::steps;
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::adapt::spec::{Setting, automatic, real, settings, whole};
+use crate::adapt::spec::{Setting, automatic, real, settings};
 use crate::adapt::{
     MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start,
 };
@@ -40,23 +41,21 @@ static SPEC: Spec = Spec {
     paper: "CnvxAdap",
     summary: "Linear regression with a learned weight for every public and private record, as \
               published; noise on the gradient of the model and on that of every weight.",
+    line: "as published; for comparisons",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: CnvxAdapSettings::FIELDS,
     tries: &[("kappa_1", &[0.03, 0.3]), ("alpha", &[0.03, 0.3])],
+    place: 5,
+    releases_each_record: true,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("released penalty", "penalty_from", "released")],
+    ..Spec::DEFAULT
 };
 
 settings! {
     struct CnvxAdapSettings {
         mode: Mode = MODE_FIELD,
-        alpha: f64 = Setting {
-            name: "public share α",
-            unit: "share of weight",
-            help: "Largest total weight of the public records; the private records have the \
-                   rest.",
-            kind: real(0.01, 0.99, 0.1),
-        },
+        alpha: f64 = public_share(0.1),
         kappa_1: f64 = Setting {
             name: "κ₁",
             unit: "squared loss",
@@ -94,13 +93,7 @@ settings! {
                    as_printed, whose ball has to hold the private solution.",
             kind: automatic(1e3),
         },
-        steps: u64 = Setting {
-            name: "steps T",
-            unit: "gradients",
-            help: "Noisy gradient steps. The noise per step grows with the square root of \
-                   their number.",
-            kind: whole(1, 10_000, 60),
-        },
+        steps: u64 = steps(10_000, 60),
         step_size: f64 = Setting {
             name: "step size",
             unit: "over curvature",
@@ -149,14 +142,6 @@ fn radius(shape: &ProblemShape, centre: &Vector, settings: CnvxAdapSettings) -> 
 impl Method for CnvxAdap {
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn releases_each_record(&self) -> bool {
-        true
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -20,8 +20,9 @@ use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{LabelledRecords, Largest, Learner, several_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
 };
+use crate::adapt::classes::sampled::fields::steps;
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{MOST_FEATURES, Method, Mode, Plan, Problem, Settings, Spec, Start};
@@ -52,11 +53,15 @@ static SPEC: Spec = Spec {
     paper: "NCnvxAdap",
     summary: "Classes told apart by linear scores, or two of them by a small network, with a \
               learned weight for every public and private record, as published.",
+    line: "as published; for comparisons",
     task: Task::Classification,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: NcnvxAdapSettings::FIELDS,
     tries: &[("lambda_1", &[0.3, 3.0]), ("alpha", &[0.1, 0.6])],
+    place: 5,
+    releases_each_record: true,
+    most_features: Some(MOST_FEATURES),
+    softmax_of_several: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -76,13 +81,7 @@ settings! {
                    as there are features.",
             kind: whole(1, 1000, 4),
         },
-        alpha: f64 = Setting {
-            name: "public share α",
-            unit: "share of weight",
-            help: "Largest total weight of the public records; the private records have the \
-                   rest.",
-            kind: real(0.01, 0.99, 0.3),
-        },
+        alpha: f64 = public_share(0.3),
         lambda_1: f64 = Setting {
             name: "λ₁",
             unit: "loss",
@@ -121,13 +120,7 @@ settings! {
             help: "The model's parameters stay in the ball of this radius.",
             kind: real(1e-3, 1e3, 10.0),
         },
-        steps: u64 = Setting {
-            name: "steps T",
-            unit: "gradients",
-            help: "Noisy gradient steps. The noise per step grows with the square root of \
-                   their number.",
-            kind: whole(1, 10_000, 60),
-        },
+        steps: u64 = steps(10_000, 60),
         beta: f64 = Setting {
             name: "smoothness β̄",
             unit: "",
@@ -158,14 +151,6 @@ pub struct NcnvxAdap;
 impl Method for NcnvxAdap {
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn releases_each_record(&self) -> bool {
-        true
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -18,6 +18,7 @@ use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::adapt::classes::sampled::fields::AVERAGE;
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, settings};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
@@ -35,11 +36,16 @@ static SPEC: Spec = Spec {
     paper: "Profiled CnvxAdap",
     summary: "Linear regression on public and private records together; every record's weight \
               follows its loss, and noise is added to the private part of the gradient.",
+    line: "public and private records together, by how well they fit",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: ProfiledCnvxAdapSettings::FIELDS,
     tries: &[("kappa_scale", &[1.0, 1.5]), ("pull", &[0.3, 3.0])],
+    place: 1,
+    tries_public_predictor: true,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("batches", "batch", "12"), ("released penalty", "penalty_from", "released")],
+    clips_persons: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -69,12 +75,7 @@ settings! {
             kind: automatic_whole(2000.0),
         },
         batch: Option<u64> = BATCH,
-        step_size: f64 = Setting {
-            name: "step size η",
-            unit: "",
-            help: "Share of the preconditioned (Newton-like) step that is taken.",
-            kind: real(0.01, 2.0, 0.5),
-        },
+        step_size: f64 = STEP_SIZE_FIELD,
         pull: f64 = Setting {
             name: "pull ρ",
             unit: "times usual",
@@ -96,13 +97,7 @@ settings! {
             help: "Ridge of the public solution that the run starts from.",
             kind: real(1e-9, 1.0, DEFAULT_RIDGE),
         },
-        average: f64 = Setting {
-            name: "averaged tail",
-            unit: "share of steps",
-            help: "The model is the mean of this share of the steps, counted from the last; \
-                   0 takes the last step alone.",
-            kind: real(0.0, 1.0, 0.5),
-        },
+        average: f64 = Setting { kind: real(0.0, 1.0, 0.5), ..AVERAGE },
     }
 }
 
@@ -128,7 +123,7 @@ impl Weighting {
     }
 }
 
-/// The setting of the weighting, of this method and of the logistic one.
+/// Settings that the logistic method also uses.
 pub(super) const WEIGHTING_FIELD: Setting<Weighting> = Setting {
     name: "weights",
     unit: "",
@@ -143,6 +138,12 @@ pub(super) const DAMPING_FIELD: Setting<f64> = Setting {
            the public ones are flat; without it, steps overshoot there.",
     kind: real(0.0, 10.0, 0.06),
 };
+pub(super) const STEP_SIZE_FIELD: Setting<f64> = Setting {
+    name: "step size η",
+    unit: "",
+    help: "Share of the preconditioned (Newton-like) step that is taken.",
+    kind: real(0.01, 2.0, 0.5),
+};
 
 /// The largest default α.
 const MOST_USUAL_SHARE: f64 = 0.1;
@@ -151,16 +152,8 @@ const MOST_USUAL_SHARE: f64 = 0.1;
 pub struct ProfiledCnvxAdap;
 
 impl Method for ProfiledCnvxAdap {
-    fn tries_public_predictor(&self) -> bool {
-        true
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -15,11 +15,12 @@ use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
-use super::profiled_cnvx_adap::{WEIGHTING_FIELD, Weighting};
+use super::profiled_cnvx_adap::{DAMPING_FIELD, STEP_SIZE_FIELD, WEIGHTING_FIELD, Weighting};
 use super::weighted::learner::{class_numbers, several_classes, signs};
+use crate::adapt::classes::sampled::fields::{AVERAGE, steps};
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::adapt::spec::{Setting, real, settings, whole};
+use crate::adapt::spec::{Setting, real, settings};
 use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, PublicData, PublicRecords, Task};
 use crate::error::{Error, Result};
@@ -33,11 +34,16 @@ static SPEC: Spec = Spec {
     paper: "Profiled logistic",
     summary: "Classes told apart by public and private records together; every record's \
               weight follows its loss, and noise is added to the private part of the gradient.",
+    line: "public and private records together, by how well they fit",
     task: Task::Classification,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: ProfiledLogisticSettings::FIELDS,
     tries: &[("threshold", &[1.0, 4.0]), ("pull", &[0.1, 1.0])],
+    place: 1,
+    tries_public_predictor: true,
+    most_features: Some(MOST_FEATURES),
+    softmax_of_several: true,
+    clips_persons: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -63,20 +69,9 @@ settings! {
                    Lower needs less noise and listens less to records that are badly wrong.",
             kind: real(0.01, 1.0, 0.5),
         },
-        steps: u64 = Setting {
-            name: "steps T",
-            unit: "gradients",
-            help: "Noisy gradient steps. The noise per step grows with the square root of \
-                   their number.",
-            kind: whole(1, 2000, 50),
-        },
+        steps: u64 = steps(2000, 50),
         batch: Option<u64> = BATCH,
-        step_size: f64 = Setting {
-            name: "step size η",
-            unit: "",
-            help: "Share of the preconditioned (Newton-like) step that is taken.",
-            kind: real(0.01, 2.0, 0.5),
-        },
+        step_size: f64 = STEP_SIZE_FIELD,
         pull: f64 = Setting {
             name: "pull ρ",
             unit: "times noise sd",
@@ -84,13 +79,7 @@ settings! {
                    gradient's noise: the noisier the gradient, the stronger the pull.",
             kind: real(0.0, 1000.0, 0.3),
         },
-        damping: f64 = Setting {
-            name: "damping",
-            unit: "curvature",
-            help: "Added to the public curvature that scales the steps. Private data may curve \
-                   where the public ones are flat; without it, steps overshoot there.",
-            kind: real(0.0, 10.0, 0.01),
-        },
+        damping: f64 = Setting { kind: real(0.0, 10.0, 0.01), ..DAMPING_FIELD },
         weighting: Weighting = WEIGHTING_FIELD,
         source_weights: SourceWeights = SOURCE_WEIGHTS,
         public_penalty: f64 = Setting {
@@ -106,13 +95,7 @@ settings! {
             help: "Ridge of the public solution that the run starts from.",
             kind: real(1e-9, 1.0, 1e-4),
         },
-        average: f64 = Setting {
-            name: "averaged tail",
-            unit: "share of steps",
-            help: "The model is the mean of this share of the steps, counted from the last; \
-                   0 takes the last step alone.",
-            kind: real(0.0, 1.0, 0.5),
-        },
+        average: f64 = Setting { kind: real(0.0, 1.0, 0.5), ..AVERAGE },
     }
 }
 
@@ -120,24 +103,11 @@ settings! {
 pub struct ProfiledLogistic;
 
 impl Method for ProfiledLogistic {
-    fn tries_public_predictor(&self) -> bool {
-        true
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
     }
 
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = ProfiledLogisticSettings::of(settings)?;
         let shape = &problem.shape;
         let loss = loss(&problem.public)?;

@@ -15,8 +15,9 @@ use super::profiled::descent::{ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use super::weighted::learner::{signs, two_classes};
+use crate::adapt::classes::sampled::fields::steps;
 use crate::adapt::problem::UNLABELLED;
-use crate::adapt::spec::{Setting, real, settings, whole};
+use crate::adapt::spec::{Setting, real, settings};
 use crate::adapt::{Method, Plan, Problem, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
@@ -29,12 +30,6 @@ const CLIP_FIELD: Setting<f64> = Setting {
     unit: "norm of gradient",
     help: "Every record's gradient is clipped to this norm. Noise grows with it.",
     kind: real(1e-3, 10.0, 0.2),
-};
-const STEPS_FIELD: Setting<u64> = Setting {
-    name: "steps T",
-    unit: "gradients",
-    help: "Noisy gradient steps. The noise per step grows with the square root of their number.",
-    kind: whole(1, 10_000, 200),
 };
 const AVERAGE_FIELD: Setting<f64> = Setting {
     name: "averaged tail",
@@ -58,17 +53,21 @@ static REGRESSION: Spec = Spec {
     paper: "Target only",
     summary: "Linear regression on the private records alone by noisy gradient descent: the \
               baseline that public data have to improve on.",
+    line: "uses no public record: a baseline",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: TargetOnlySettings::FIELDS,
     tries: &[("clip", &[0.1, 0.5]), ("steps", &[60.0, 400.0])],
+    place: 6,
+    tries_public_predictor: true,
+    proof: Some("target_only"),
+    clips_persons: true,
+    ..Spec::DEFAULT
 };
 
 settings! {
     struct TargetOnlySettings {
         clip: f64 = CLIP_FIELD,
-        steps: u64 = STEPS_FIELD,
+        steps: u64 = steps(10_000, 200),
         batch: Option<u64> = BATCH,
         step_size: f64 = step_size(2.0),
         average: f64 = AVERAGE_FIELD,
@@ -77,21 +76,19 @@ settings! {
 
 static CLASSIFICATION: Spec = Spec {
     id: "target_only_logistic",
-    name: "private records alone",
     paper: "Target only, logistic",
     summary: "Two classes told apart by noisy gradient descent on the private records alone: the \
               baseline that public data have to improve on.",
     task: Task::Classification,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: TargetOnlyLogisticSettings::FIELDS,
-    tries: &[("clip", &[0.1, 0.5]), ("steps", &[60.0, 400.0])],
+    two_classes_only: true,
+    ..REGRESSION
 };
 
 settings! {
     struct TargetOnlyLogisticSettings {
         clip: f64 = CLIP_FIELD,
-        steps: u64 = STEPS_FIELD,
+        steps: u64 = steps(10_000, 200),
         batch: Option<u64> = BATCH,
         step_size: f64 = step_size(4.0),
         average: f64 = AVERAGE_FIELD,
@@ -107,24 +104,11 @@ pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
 pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
 
 impl Method for TargetOnly {
-    fn tries_public_predictor(&self) -> bool {
-        true
-    }
-
-    fn proof(&self) -> &'static str {
-        "target_only"
-    }
-
     fn spec(&self) -> &'static Spec {
         self.0
     }
 
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         // The two differ only in their defaults.
         let settings = TargetOnlySettings::of(settings)?;
         let loss = match self.0.task {

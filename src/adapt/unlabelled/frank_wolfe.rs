@@ -38,8 +38,8 @@
 use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighted,
-    Reweighting, TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights,
-    temperature, weight_ridge,
+    Reweighting, TEMPERATURE, WEIGHT_RIDGE, radius, released_model, released_weights, temperature,
+    weight_ridge,
 };
 use crate::adapt::spec::{Setting, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
@@ -80,17 +80,23 @@ const MODEL_STEP: Setting<ModelStep> = Setting {
     kind: ModelStep::or(ModelStep::Best),
 };
 
-static SINGLE_STAGE: Spec = Spec {
+static SPEC: Spec = Spec {
     id: "frank_wolfe",
     name: "re-weighted record by record",
     paper: "Frank–Wolfe",
     summary: "Linear regression for a private target without labels: weights on public \
               records and the model are found together, one privately chosen record a round.",
+    line: "one public record a round; needs no private label",
     task: Task::Regression,
     needs_private_labels: false,
-    needs_public_labels: true,
     fields: FrankWolfeSettings::FIELDS,
     tries: &[("rounds", &[10.0, 30.0, 100.0])],
+    place: 2,
+    covers_scores: false,
+    most_features: Some(MOST_FEATURES),
+    proof: Some("frank_wolfe"),
+    variants: &[("best", "returned", "best")],
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -106,21 +112,20 @@ settings! {
     }
 }
 
-static TWO_STAGE: Spec = Spec {
+static TWO_STAGE_SPEC: Spec = Spec {
     id: "two_stage_frank_wolfe",
     name: "re-weighted, then fitted",
     paper: "Two-stage Frank–Wolfe",
     summary: "Linear regression for a private target without labels: first weights on public \
               records, one privately chosen record a round, then weighted least squares.",
-    task: Task::Regression,
-    needs_private_labels: false,
-    needs_public_labels: true,
-    fields: TwoStageFrankWolfeSettings::FIELDS,
-    tries: &[("rounds", &[10.0, 30.0, 100.0])],
+    line: "one public record a round, then a fit; no private label",
+    fields: TwoStageSettings::FIELDS,
+    variants: &[],
+    ..SPEC
 };
 
 settings! {
-    struct TwoStageFrankWolfeSettings {
+    struct TwoStageSettings {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
@@ -132,56 +137,36 @@ settings! {
     }
 }
 
-/// Algorithm 1 of the paper.
-pub struct FrankWolfe;
+/// One of two methods: the model moves along with the weights, or is fitted afterwards.
+pub struct FrankWolfe {
+    two_stage: bool,
+}
 
+/// Algorithm 1 of the paper.
+pub const SINGLE_STAGE: &FrankWolfe = &FrankWolfe { two_stage: false };
 /// Algorithm 2 of the paper.
-pub struct TwoStageFrankWolfe;
+pub const TWO_STAGE: &FrankWolfe = &FrankWolfe { two_stage: true };
 
 impl Method for FrankWolfe {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
-        &SINGLE_STAGE
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
+        if self.two_stage { &TWO_STAGE_SPEC } else { &SPEC }
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let given = settings;
-        let settings = FrankWolfeSettings::of(given)?;
-        settings.mode.fixes(&SINGLE_STAGE, given, &["schedule", "model_step", "returned"])?;
-        plan(settings, Objective::SingleStage, problem, target)
+        let (settings, objective) = if self.two_stage {
+            TwoStageSettings::of(given)?.split()
+        } else {
+            (FrankWolfeSettings::of(given)?, Objective::SingleStage)
+        };
+        settings.mode.fixes(self.spec(), given, &["schedule", "model_step", "returned"])?;
+        plan(settings, objective, problem, target)
     }
 }
 
-impl Method for TwoStageFrankWolfe {
-    fn proof(&self) -> &'static str {
-        "frank_wolfe"
-    }
-
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
-    fn spec(&self) -> &'static Spec {
-        &TWO_STAGE
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let given = settings;
-        let settings = TwoStageFrankWolfeSettings::of(given)?;
-        settings.mode.fixes(&TWO_STAGE, given, &["schedule", "returned"])?;
-        let TwoStageFrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
-        let TwoStageFrankWolfeSettings { weight_ridge, returned, lambda, ridge, .. } = settings;
+impl TwoStageSettings {
+    fn split(self) -> (FrankWolfeSettings, Objective) {
+        let Self { mode, rounds, temperature, schedule, returned, lambda, ridge, .. } = self;
         // The model is fitted at the end.
         let model_step = ModelStep::FrankWolfe;
         let settings = FrankWolfeSettings {
@@ -194,8 +179,8 @@ impl Method for TwoStageFrankWolfe {
             lambda,
             ridge,
         };
-        let weight_ridge = self::weight_ridge(mode, weight_ridge);
-        plan(settings, Objective::TwoStage { weight_ridge }, problem, target)
+        let weight_ridge = weight_ridge(mode, self.weight_ridge);
+        (settings, Objective::TwoStage { weight_ridge })
     }
 }
 
@@ -374,7 +359,7 @@ struct FrankWolfeSearch {
 }
 
 impl FrankWolfeSearch {
-    fn round(&mut self, spender: &mut Spender) -> Result<()> {
+    fn round(&mut self, spender: &mut Spender) -> Result<Released<Reweighted>> {
         let problem = &self.reweighting;
         let public = problem.public_slope(&self.state);
         let state = &self.state;
@@ -417,11 +402,14 @@ impl FrankWolfeSearch {
         if self.best.is_some() && !self.printed {
             self.iterates.push(self.state.clone());
         }
-        self.result = Some(vertex.and(delivered));
-        Ok(())
+        Ok(vertex.and(delivered))
     }
 
-    fn choose(&mut self, best: Release<Selection>, spender: &mut Spender) -> Result<()> {
+    fn choose(
+        &self,
+        best: Release<Selection>,
+        spender: &mut Spender,
+    ) -> Result<Released<Reweighted>> {
         let problem = &self.reweighting;
         let iterates = &self.iterates;
         let reach = problem.gap_reach(iterates);
@@ -432,27 +420,22 @@ impl FrankWolfeSearch {
             };
             iterates.iter().map(gap).collect()
         })?;
-        self.result = Some(chosen.map(|chosen| iterates[chosen].clone()));
-        Ok(())
+        Ok(chosen.map(|chosen| iterates[chosen].clone()))
     }
 }
 
 impl Run for FrankWolfeSearch {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        let phase = match self.best {
+        let (delivered, phase) = match self.best {
             Some(best) if self.index == self.rounds => {
-                self.choose(best, spender)?;
-                "choose an iterate"
+                (self.choose(best, spender)?, "choose an iterate")
             }
-            _ => {
-                self.round(spender)?;
-                "choose a record"
-            }
+            _ => (self.round(spender)?, "choose a record"),
         };
         self.index += 1;
         let total = self.rounds + u64::from(self.best.is_some());
-        let delivered = self.result.as_ref().ok_or_else(no_model)?;
-        let measures = self.reweighting.measures(delivered, watch, Some(self.shortfall));
+        let measures = self.reweighting.measures(&delivered, watch, Some(self.shortfall));
+        self.result = Some(delivered);
         Ok(Step { index: self.index, total, phase, measures, done: self.index == total })
     }
 
@@ -462,10 +445,6 @@ impl Run for FrankWolfeSearch {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         released_weights(self.result.as_ref())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model().ok_or_else(no_model)
     }
 }
 
@@ -488,7 +467,7 @@ mod tests {
         (shape.dimension, shape.private_records) = (1, n);
         let given = [("lambda".to_owned(), Value::Number(radius))].into();
         let objective = Objective::SingleStage;
-        let plan = example::plan(&FrankWolfe, &given, &shape, &public).unwrap();
+        let plan = example::plan(SINGLE_STAGE, &given, &shape, &public).unwrap();
         assert_eq!(plan.releases[0].query.kind, QueryKind::Selection(Rule::Exponential));
         let range = plan.releases[0].query.sensitivity;
         let square = largest_square_of(&public.clone().into()).unwrap();

@@ -27,8 +27,7 @@ use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighted, Reweighting,
-    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
-    weight_ridge,
+    TEMPERATURE, WEIGHT_RIDGE, radius, released_model, released_weights, temperature, weight_ridge,
 };
 use crate::adapt::spec::{Setting, automatic, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
@@ -64,11 +63,16 @@ static SPEC: Spec = Spec {
     summary: "Linear regression for a private target without labels: weights on public \
               records by noisy gradient steps in the geometry of the simplex, then weighted \
               least squares.",
+    line: "all public records at once; needs no private label",
     task: Task::Regression,
     needs_private_labels: false,
-    needs_public_labels: true,
     fields: MirrorDescentSettings::FIELDS,
     tries: &[("rounds", &[10.0, 30.0, 100.0])],
+    place: 2,
+    covers_scores: false,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("as printed", "mode", "as_printed")],
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -100,16 +104,8 @@ settings! {
 pub struct MirrorDescent;
 
 impl Method for MirrorDescent {
-    fn covers_scores(&self) -> bool {
-        false
-    }
-
     fn spec(&self) -> &'static Spec {
         &SPEC
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
@@ -305,10 +301,6 @@ impl Run for Descent {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         released_weights(self.result.as_ref())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model().ok_or_else(no_model)
     }
 }
 

@@ -21,8 +21,7 @@ use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
 use super::moment::{difference, frobenius_sensitivity, moment_of};
-use super::reweighting::{MOST_FEATURES, PRINTED_TEMPERATURE, TEMPERATURE, no_model};
-use crate::adapt::baselines::reference::DEFAULT_RIDGE;
+use super::reweighting::{MOST_FEATURES, PRINTED_TEMPERATURE, RIDGE, TEMPERATURE, radius};
 use crate::adapt::spec::{Setting, automatic, choices, real, settings, whole};
 use crate::adapt::{
     Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Start, Step,
@@ -63,11 +62,16 @@ static SPEC: Spec = Spec {
     paper: "Moment release",
     summary: "Linear regression for a private target without labels: its feature moment is \
               released once, and public records are re-weighted to match it.",
+    line: "made to look like the private ones; needs no private label",
     task: Task::Regression,
     needs_private_labels: false,
-    needs_public_labels: true,
     fields: MomentReleaseSettings::FIELDS,
     tries: &[("regularisation", &[0.01, 0.1, 0.3])],
+    place: 2,
+    may_end_early: true,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("joint", "goal", "joint"), ("kernel", "form", "kernel")],
+    ..Spec::DEFAULT
 };
 
 settings! {
@@ -112,18 +116,8 @@ settings! {
             kind: automatic(1.0),
         },
         temperature: Option<f64> = TEMPERATURE,
-        lambda: f64 = Setting {
-            name: "radius Λ",
-            unit: "norm of weights",
-            help: "The model's weights stay in the ball of this radius.",
-            kind: real(1e-3, 1e6, 10.0),
-        },
-        ridge: f64 = Setting {
-            name: "ridge",
-            unit: "squared loss",
-            help: "Ridge of the weighted least squares that makes the model.",
-            kind: real(0.0, 1.0, DEFAULT_RIDGE),
-        },
+        lambda: f64 = radius(10.0),
+        ridge: f64 = RIDGE,
     }
 }
 
@@ -135,20 +129,7 @@ impl Method for MomentRelease {
         &SPEC
     }
 
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
-    }
-
-    fn may_end_early(&self) -> bool {
-        true
-    }
-
-    fn plan(
-        &self,
-        settings: &Settings,
-        problem: Problem,
-        _target: Target,
-    ) -> Result<(Plan, Start)> {
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = MomentReleaseSettings::of(settings)?;
         largest_square_of(&problem.public)?;
         let form = form(&problem.shape, settings)?;
@@ -401,10 +382,6 @@ impl Run for MomentRun {
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         let (search, _) = self.search.as_ref()?;
         Some(search.and(search.get().point().as_slice().to_vec()))
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model().ok_or_else(no_model)
     }
 }
 

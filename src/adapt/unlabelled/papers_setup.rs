@@ -126,7 +126,7 @@ fn assert_norms(means: &[(f64, f64)], bounds: &[f64]) {
 
 #[test]
 fn two_stage_frank_wolfe_reaches_the_goals_by_itself() {
-    let means = means(&super::frank_wolfe::TwoStageFrankWolfe, &[], ALL);
+    let means = means(super::frank_wolfe::TWO_STAGE, &[], ALL);
     assert_norms(&means, &[0.17, 0.10, 0.062, 0.065, 0.043, 0.028]);
 }
 
@@ -136,8 +136,8 @@ fn two_stage_frank_wolfe_reaches_the_goals_by_itself() {
 fn the_printed_algorithms_give_what_an_independent_program_gives() {
     let printed = words(&[("mode", "as_printed")]);
     let methods: [(&'static dyn Method, [f64; 2]); 3] = [
-        (&super::frank_wolfe::FrankWolfe, [0.374, 0.152]),
-        (&super::frank_wolfe::TwoStageFrankWolfe, [0.372, 0.104]),
+        (super::frank_wolfe::SINGLE_STAGE, [0.374, 0.152]),
+        (super::frank_wolfe::TWO_STAGE, [0.372, 0.104]),
         (&super::mirror_descent::MirrorDescent, [0.371, 0.243]),
     ];
     for (method, replicas) in methods {
@@ -153,10 +153,10 @@ fn a_printed_mode_refuses_what_it_has_its_own_answer_to() {
     let setup = Setup::new(1000, 3, 0);
     let target = Target { epsilon: 1.0, delta: DELTA };
     let methods: [(&'static dyn Method, &'static str, &str); 5] = [
-        (&super::frank_wolfe::FrankWolfe, "returned", "average"),
-        (&super::frank_wolfe::FrankWolfe, "schedule", "classic"),
-        (&super::frank_wolfe::FrankWolfe, "model_step", "frank_wolfe"),
-        (&super::frank_wolfe::TwoStageFrankWolfe, "returned", "best"),
+        (super::frank_wolfe::SINGLE_STAGE, "returned", "average"),
+        (super::frank_wolfe::SINGLE_STAGE, "schedule", "classic"),
+        (super::frank_wolfe::SINGLE_STAGE, "model_step", "frank_wolfe"),
+        (super::frank_wolfe::TWO_STAGE, "returned", "best"),
         (&super::mirror_descent::MirrorDescent, "returned", "last"),
     ];
     for (method, key, word) in methods {
@@ -173,7 +173,7 @@ fn a_printed_mode_refuses_what_it_has_its_own_answer_to() {
 
 #[test]
 fn single_stage_frank_wolfe_reaches_the_goals_and_mirror_descent_lower_ones() {
-    let single = means(&super::frank_wolfe::FrankWolfe, &[], ALL);
+    let single = means(super::frank_wolfe::SINGLE_STAGE, &[], ALL);
     // The goals, with some tolerance for few seeds.
     assert_norms(&single, &[0.15, 0.085, 0.032, 0.042, 0.019, 0.012].map(|bound| 1.25 * bound));
     let mirror = means(&super::mirror_descent::MirrorDescent, &[], CORNERS);
@@ -199,7 +199,7 @@ fn without_noise_frank_wolfe_follows_the_moment_closely() {
     let setup = Setup::new(8000, 10, 0);
     let target = Target { epsilon: 1.0, delta: DELTA };
     let given = [("rounds", Value::Number(1000.0)), ("temperature", Value::Number(200.0))];
-    let (norm, _) = setup.run(&super::frank_wolfe::TwoStageFrankWolfe, &given, target, false, 0);
+    let (norm, _) = setup.run(super::frank_wolfe::TWO_STAGE, &given, target, false, 0);
     assert!(norm <= 0.0025, "{norm}");
 }
 
@@ -248,7 +248,7 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let target = Target { epsilon: 4.0, delta: DELTA };
     let mut given = words(&[("returned", "best")]);
     given.push(("rounds", Value::Number(30.0)));
-    let method = &super::frank_wolfe::TwoStageFrankWolfe;
+    let method = super::frank_wolfe::TWO_STAGE;
     let settings = given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let plan = example::plan_for(method, &settings, &setup.shape, &setup.public, target).unwrap();
     let noise = plan.calibrate(target).unwrap();
@@ -269,7 +269,7 @@ fn impossible_settings_and_problems_are_refused() {
     let target = Target { epsilon: 1.0, delta: DELTA };
     for method in crate::adapt::methods() {
         let spec = method.spec();
-        if spec.needs_private_labels || method.is_public_only() {
+        if spec.needs_private_labels || spec.public_only {
             continue;
         }
         for (key, bad) in [

@@ -411,12 +411,6 @@ pub(super) fn released_weights(state: Option<&Released<Reweighted>>) -> Option<R
     Some(state?.and(state?.get().q.as_slice().to_vec()))
 }
 
-/// Ended before anything was released.
-pub(super) fn no_model() -> Error {
-    Error::failed("the run ended before its first release, so there is no model")
-        .cure("run it again")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

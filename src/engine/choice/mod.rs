@@ -252,7 +252,7 @@ impl ChoiceJob {
                 ))
                 .cure("choose among plans for the same private data")));
             }
-            if adapt::method(&plan.method)?.is_public_only() {
+            if adapt::method(&plan.method)?.spec().public_only {
                 return Err(at(Error::usage(
                     "public data alone are a candidate of every choice, and cost nothing",
                 )

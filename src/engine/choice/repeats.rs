@@ -58,7 +58,7 @@ impl Repeating {
         scoring: &Scoring,
         target: Target,
     ) -> Result<(Self, Calibrated)> {
-        if candidates.iter().any(|it| !it.assembly.method.covers_scores()) {
+        if candidates.iter().any(|it| !it.assembly.method.spec().covers_scores) {
             return Err(Error::refused(
                 "only plans that draw Gaussian noise for all of their records can be repeated in \
                  secret",

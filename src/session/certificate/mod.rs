@@ -401,7 +401,9 @@ fn assumption(facts: &Facts) -> Result<Option<Cow<'static, str>>> {
     let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
     let mut said: Vec<&'static str> = Vec::new();
     for method in std::iter::once(&facts.method).chain(chosen) {
-        let assumption = adapt::method(method)?.assumption(facts.lineage.is_some());
+        let spec = adapt::method(method)?.spec();
+        let if_started = facts.lineage.as_ref().and(spec.assumption_if_started);
+        let assumption = if_started.or(spec.assumption);
         said.extend(assumption.filter(|it| !said.contains(it)));
     }
     Ok((!said.is_empty()).then(|| said.join(" ").into()))
@@ -417,7 +419,7 @@ fn proofs(facts: &Facts) -> Result<Vec<String>> {
     let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
     let mut pages: Vec<&str> = Vec::new();
     for method in std::iter::once(&facts.method).chain(chosen) {
-        let page = adapt::method(method)?.proof();
+        let page = adapt::method(method)?.spec().proof();
         if !pages.contains(&page) {
             pages.push(page);
         }
@@ -615,7 +617,7 @@ fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId], anywhere: 
             ("all records of one person had been left blank instead", "person's records are")
         }
     };
-    let public_only = adapt::method(&facts.method).is_ok_and(<dyn adapt::Method>::is_public_only);
+    let public_only = adapt::method(&facts.method).is_ok_and(|method| method.spec().public_only);
     if guarantee.epsilon == 0.0 {
         let how = if public_only { "The model was made from public data alone. " } else { "" };
         return format!(

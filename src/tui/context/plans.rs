@@ -142,7 +142,7 @@ impl Context {
         let private = self.loaded(&plan.private)?;
         let labelled = private.definition.label.is_some() && method.spec().needs_public_labels;
         let enough = Table::holdout_rows(private.rows, plan.holdout) >= FEWEST;
-        (labelled && enough && method.covers_scores()).then(Evaluation::default)
+        (labelled && enough && method.spec().covers_scores).then(Evaluation::default)
     }
 
     /// Calls a function with the properties of a plan's data that methods need.

@@ -125,14 +125,14 @@ pub const HEIGHT: Setting<Option<u64>> = Setting {
     kind: automatic_whole(10_000.0),
 };
 
-/// The setting of [`StepSettings::steps`].
-pub const fn steps(default: u64) -> Setting<u64> {
+/// The setting of [`StepSettings::steps`], and of other methods that descend by noisy gradients.
+pub const fn steps(most: u64, default: u64) -> Setting<u64> {
     Setting {
         name: "steps T",
         unit: "gradients",
         help: "Noisy gradient steps. The noise per step grows with the square root of their \
                number.",
-        kind: whole(1, 100_000, default),
+        kind: whole(1, most, default),
     }
 }
 

@@ -229,13 +229,6 @@ impl Run for ProfiledRun {
         let weights = self.public.weights(&self.profile, &average);
         Some(self.model.as_ref()?.and(weights))
     }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model.ok_or_else(|| {
-            Error::failed("the run ended before its first step, so there is no model")
-                .cure("run it again")
-        })
-    }
 }
 
 #[cfg(test)]

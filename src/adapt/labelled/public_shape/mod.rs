@@ -61,24 +61,27 @@ static REGRESSION: Spec = Spec {
     paper: "Public shape",
     summary: "Regression: trees and a linear model learn from public records; private records \
               correct them where they are wrong by clearly more than the noise.",
+    line: "private records correct what public ones teach",
     task: Task::Regression,
-    needs_private_labels: true,
-    needs_public_labels: true,
     fields: PublicShapeSettings::FIELDS,
     tries: &[("rounds", &[3.0, 5.0, 20.0])],
+    place: 1,
+    takes_wide_features: true,
+    has_own_predictor: true,
+    most_features: Some(MOST_FEATURES),
+    proof: Some("public_shape"),
+    variants: &[("zero-out", "neighbours", "zero_out")],
+    clips_persons: true,
+    ..Spec::DEFAULT
 };
 
 static CLASSIFICATION: Spec = Spec {
     id: "public_shape_classes",
-    name: "public model, corrected",
     paper: "Public shape, classes",
     summary: "Any number of classes: trees and a linear model learn from public records; private \
               records correct them where they are wrong by clearly more than the noise.",
     task: Task::Classification,
-    needs_private_labels: true,
-    needs_public_labels: true,
-    fields: PublicShapeSettings::FIELDS,
-    tries: &[("rounds", &[3.0, 5.0, 20.0])],
+    ..REGRESSION
 };
 
 /// One of two methods: for numbers, or for classes.
@@ -90,24 +93,8 @@ pub const NUMBERS: &PublicShape = &PublicShape(&REGRESSION);
 pub const CLASSES: &PublicShape = &PublicShape(&CLASSIFICATION);
 
 impl Method for PublicShape {
-    fn proof(&self) -> &'static str {
-        "public_shape"
-    }
-
     fn spec(&self) -> &'static Spec {
         self.0
-    }
-
-    fn takes_wide_features(&self) -> bool {
-        true
-    }
-
-    fn has_own_predictor(&self) -> bool {
-        true
-    }
-
-    fn most_features(&self) -> Option<usize> {
-        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {

@@ -131,13 +131,6 @@ impl Run for Adaptation {
     fn model(&self) -> Option<Released<Model>> {
         self.state.as_ref()?.model.clone()
     }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.state.and_then(|state| state.model).ok_or_else(|| {
-            Error::failed("the run ended before its first round, so there is no model")
-                .cure("run it again")
-        })
-    }
 }
 
 #[cfg(test)]

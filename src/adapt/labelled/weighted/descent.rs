@@ -307,13 +307,6 @@ impl Run for WeightedDescent {
         let weights = self.weights.public().collect();
         Some(self.model.as_ref()?.and(weights))
     }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model.ok_or_else(|| {
-            Error::failed("the run ended before its first step, so there is no model")
-                .cure("run it again")
-        })
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,14 @@ pub(super) const MODE_FIELD: Setting<Mode> = Setting {
            proves for that noise.",
     kind: Mode::or(Mode::Rigorous),
 };
+pub(super) const fn public_share(default: f64) -> Setting<f64> {
+    Setting {
+        name: "public share α",
+        unit: "share of weight",
+        help: "Largest total weight of the public records; the private records have the rest.",
+        kind: real(0.01, 0.99, default),
+    }
+}
 pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> = Setting {
     name: "weights' share",
     unit: "share of budget",

@@ -6,7 +6,7 @@ use crate::adapt;
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
 use crate::session::plan_field::NO_SCORE;
-use crate::session::{ArchivedRun, PlanDefinition, fit, plan_name};
+use crate::session::{ArchivedRun, PlanDefinition, plan_name};
 use crate::tui::context::{Context, OpenPopup};
 use crate::tui::keys::{also, show};
 use crate::tui::notice::{Level, one_line};
@@ -95,9 +95,8 @@ fn offer_methods(context: &mut Context) {
         misfit.is_none() || spec.id == plan.method || !fitting.contains(&spec.name)
     });
     let now = methods.iter().position(|(spec, _)| spec.id == plan.method);
-    let items = methods.into_iter().filter_map(|(spec, misfit)| {
-        let line = fit::in_one_line(spec.id)?;
-        let detail = misfit.clone().unwrap_or_else(|| line.to_owned());
+    let items = methods.into_iter().map(|(spec, misfit)| {
+        let detail = misfit.clone().unwrap_or_else(|| spec.line.to_owned());
         let grey = misfit.is_some();
         let take: Then<Context> = Box::new(move |context| match misfit {
             Some(why) => context.say(Level::Warning, format!("{}: it {why}", spec.name)),
@@ -107,7 +106,7 @@ fn offer_methods(context: &mut Context) {
                 }
             }
         });
-        Some(Item { grey, ..Item::new(spec.name, detail, take) })
+        Item { grey, ..Item::new(spec.name, detail, take) }
     });
     let mut picker = Picker::new("How the model is adapted", items.collect());
     picker.selected = now.unwrap_or(0);
@@ -128,7 +127,7 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
         // Other values of a score are typed.
         FieldChange::Type if matches!(field, PlanField::Score) => {
             let method = context.shown_plan().and_then(|plan| adapt::method(&plan.method).ok());
-            let covers = method.is_some_and(<dyn adapt::Method>::covers_scores);
+            let covers = method.is_some_and(|method| method.spec().covers_scores);
             let pay = if covers { Pay::Covered } else { Pay::OFFERED };
             let asked = Evaluation { pay, ..Evaluation::default() };
             let choices = [NO_SCORE.to_owned(), asked.to_string()];

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::expect::expectations;
 use super::form::{FieldChange, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
-use crate::adapt::{self, ExplainedEnergy, Method};
+use crate::adapt::{self, ExplainedEnergy};
 use crate::data::preparation::FeatureScaling;
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
@@ -445,7 +445,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     if let Some(ratio) = ratio.ok().filter(|_| !preview.releases.releases.is_empty()) {
         facts.push(("noise to signal", format!("{} to 1 in each draw", compact(ratio))));
     }
-    let early = adapt::method(&preview.plan.method).is_ok_and(Method::may_end_early);
+    let early = adapt::method(&preview.plan.method).is_ok_and(|method| method.spec().may_end_early);
     let most = if early { "at most " } else { "" };
     facts.push(("steps", format!("{most}{}", preview.releases.steps)));
     let (private, public) = (shape.private_records, shape.public_records);
