@@ -1,6 +1,5 @@
 //! An opened run: its steps, its certificate, and its settlement in the ledger.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::assembly::Assembly;
@@ -8,39 +7,31 @@ use super::cautions;
 use super::comparisons::Comparisons;
 use super::job::{Job, Moment, Summary, private, renamed_columns};
 use super::judge::{Judge, Scores};
+use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
 use super::steward::Steward;
 use crate::adapt::{SourceWeight, source_weights};
 use crate::data::{Preparation, Table};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evaluation::Scored;
 use crate::evaluation::scoring::ScoringNeeds;
 use crate::faults::Fault;
 use crate::model::Model;
-use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
-use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
-use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
+use crate::privacy::ledger::RunOutcome;
+use crate::privacy::{Guarantee, Released};
+use crate::session::certificate::{Certificate, Facts, TakenAsPublic};
 use crate::session::model_file::Beside;
-use crate::session::resumption::{self, Recorded};
+use crate::session::resumption::Recorded;
 use crate::session::{Lineage, RunDirectory, report};
 
 /// A run that may draw, and where it writes.
 pub(super) struct Opening {
-    pub run: RunId,
-    pub account: AccountId,
-    pub spender: Spender,
+    pub spend: Spend,
     pub directory: RunDirectory,
     /// Steps that an earlier program recorded, if the run is resumed.
     pub recorded: Option<Recorded>,
-    /// Exact numbers were computed before.
-    pub peeked: bool,
-    pub notes: Vec<String>,
     /// Remarks for the curator about rows that also exist elsewhere.
     pub known: Vec<String>,
-    pub noise: NoiseSource,
-    /// The state of the account when the run was granted.
-    pub standing: certificate::AccountStanding,
 }
 
 /// How a run went, and how often it drew each event.
@@ -63,11 +54,11 @@ pub(super) fn perform(
 }
 
 fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
-    let warnings = assembly.warnings.iter().chain(&opening.notes).cloned();
+    let warnings = assembly.warnings.iter().chain(&opening.spend.notes).cloned();
     let own = private(&job.plan, &job.datasets).ok();
     let leaked = own.and_then(|own| own.leaked(Fault::CountInMessage));
     tell(Moment::Granted {
-        run: opening.run.clone(),
+        run: opening.spend.grant.run.clone(),
         steps: assembly.prepared.plan().steps,
         warnings: warnings.chain(job.forewarned()).chain(leaked).collect(),
         cautions: cautions::of(
@@ -85,8 +76,6 @@ struct Drawn<'a> {
     job: &'a Job,
     opening: Opening,
     method: &'static str,
-    /// The columns that identify the person of a row, where persons are protected.
-    unit: Option<String>,
     private_records: usize,
     public_records: usize,
     preparation: Preparation,
@@ -98,10 +87,7 @@ struct Drawn<'a> {
     scores: Scores,
     taken: u64,
     worked: Duration,
-    mechanisms: Vec<Event>,
-    guarantee: Guarantee,
-    peeked: bool,
-    ending: CourseEnding,
+    ending: SpendEnding,
 }
 
 impl<'a> Drawn<'a> {
@@ -112,7 +98,6 @@ impl<'a> Drawn<'a> {
         mut opening: Opening,
         tell: &mut dyn FnMut(Moment),
     ) -> Result<Self> {
-        opening.spender = opening.spender.watched(&job.watch, opening.peeked)?;
         let Assembly { preparation, problem, prepared, calibrated, private, .. } = assembly;
         let holdout = assembly.private_holdout;
         let judge = Judge {
@@ -140,7 +125,7 @@ impl<'a> Drawn<'a> {
             &mut hear,
         );
         let start = || prepared.start(private.share(), &calibrated);
-        let (model, mut ended) = steps.take(start, &mut opening.spender);
+        let (model, mut ended) = steps.take(start, &mut opening.spend.spender);
         drop(steward);
         let StepRecorder { taken, worked, weights, mut resumable, .. } = steps;
         let weighed = |it| source_weights(&job.plan.public, &problem.public, &it);
@@ -152,7 +137,7 @@ impl<'a> Drawn<'a> {
         // nothing may be published.
         let mut told = None;
         if let (true, Some(model), Ok(RunOutcome::Finished)) =
-            (opening.noise.is_secret(), &model, &ended)
+            (opening.spend.grant.noise.is_secret(), &model, &ended)
         {
             let label = |raw: f64| preparation.label_from_prediction(raw);
             let scene = ScoringNeeds {
@@ -169,22 +154,19 @@ impl<'a> Drawn<'a> {
                     test.draw((&job.session, &job.workspace), &job.loaded(), made, &scene).map(Some)
                 }
                 (None, Some((scoring, records))) => scoring
-                    .draw(records, model.get(), &scene, &mut opening.spender)
+                    .draw(records, model.get(), &scene, &mut opening.spend.spender)
                     .map(|score| Some(score.into_inner())),
                 (None, None) => Ok(None),
             });
             match score {
                 Ok(score) => told = score,
                 Err(error) => {
-                    resumable |= opening.spender.is_broken();
+                    resumable |= opening.spend.spender.is_broken();
                     ended = Err(error);
                 }
             }
         }
 
-        let mechanisms = opening.spender.drawn();
-        let guarantee =
-            Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
         let baselines = comparisons.private(&job.control, alone);
         let own = super::job::private(&job.plan, &job.datasets)?;
         let mut scores = judge.scores(model.as_ref(), &baselines);
@@ -196,13 +178,11 @@ impl<'a> Drawn<'a> {
         }
         Ok(Self {
             method: assembly.method.spec().name,
-            unit: own.unit(),
             private_records: problem.shape.private_records,
             public_records: problem.shape.public_records,
             lineage: assembly.lineage,
             taken_as_public: assembly.taken_as_public,
-            peeked: opening.peeked || job.watch.has_peeked(),
-            ending: CourseEnding::new(ended, resumable),
+            ending: opening.spend.end(ended, resumable)?,
             job,
             opening,
             preparation,
@@ -212,8 +192,6 @@ impl<'a> Drawn<'a> {
             scores,
             taken,
             worked,
-            mechanisms,
-            guarantee,
         })
     }
 
@@ -222,26 +200,12 @@ impl<'a> Drawn<'a> {
     fn certify(&mut self) -> Option<Guarantee> {
         let (plan, opening) = (&self.job.plan, &mut self.opening);
         let mut facts = Facts {
-            run: opening.run.clone(),
-            account: opening.account.clone(),
-            method: plan.method.clone(),
-            outcome: self.ending.outcome,
-            records: self.private_records,
-            unit: self.unit.clone(),
-            target: plan.target,
-            guarantee: self.guarantee.clone(),
-            mechanisms: std::mem::take(&mut self.mechanisms),
-            peeked: self.peeked,
-            allow_large_delta: plan.allow_large_delta,
-            noise: opening.noise,
             lineage: self.lineage.take(),
             taken_as_public: std::mem::take(&mut self.taken_as_public),
-            standing: opening.standing.clone(),
             rehearsed: self.job.expected(),
             told: self.told.clone(),
             source_weights: self.source_weights.clone(),
-            model: None,
-            chosen: None,
+            ..opening.spend.facts(&self.ending, self.private_records)
         };
         let directory = &mut opening.directory;
         self.ending.certify(|| {
@@ -255,7 +219,7 @@ impl<'a> Drawn<'a> {
                     preparation: &self.preparation,
                     rename: &rename,
                     score: self.told.as_ref(),
-                    noise: opening.noise,
+                    noise: facts.noise,
                 };
                 directory.write_model(model, &beside)
             });
@@ -274,88 +238,31 @@ impl<'a> Drawn<'a> {
     }
 
     fn settle(self, with_start: Option<Guarantee>) -> CourseResult {
-        let (opening, mut ending) = (self.opening, self.ending);
-        let used = opening.spender.counts().to_vec();
-        let directory = opening.directory.path().to_path_buf();
-        ending.settle(opening.spender, self.peeked, &directory);
+        let (Opening { spend, directory, .. }, mut ending) = (self.opening, self.ending);
+        let used = spend.spender.counts().to_vec();
+        let directory = directory.path().to_path_buf();
+        let (run, unit) = (spend.grant.run.clone(), spend.grant.unit.clone());
+        ending.settle(spend, &directory);
         let summary = Summary {
-            run: opening.run,
+            run,
             directory,
             plan: self.job.plan.name.clone(),
             method: self.method,
-            unit: self.unit,
+            unit,
             private_records: self.private_records,
             public_records: self.public_records,
             outcome: ending.outcome,
             target: self.job.plan.target,
-            guarantee: self.guarantee,
+            guarantee: ending.guarantee,
             with_start,
             scores: self.scores,
             told: self.told,
             source_weights: self.source_weights,
             steps: self.taken,
             worked: self.worked,
-            peeked: self.peeked,
+            peeked: ending.peeked,
             trouble: ending.trouble,
         };
         CourseResult { summary, used }
-    }
-}
-
-/// The end of a run, before and after its files are written.
-pub(super) struct CourseEnding {
-    pub outcome: RunOutcome,
-    pub trouble: Option<Error>,
-    /// It is not settled, so another program can continue it.
-    resumable: bool,
-}
-
-impl CourseEnding {
-    pub fn new(ended: Result<RunOutcome>, resumable: bool) -> Self {
-        let (outcome, trouble) = match ended {
-            Ok(outcome) => (outcome, None),
-            Err(error) => (RunOutcome::Failed, Some(error)),
-        };
-        Self { outcome, trouble, resumable }
-    }
-
-    /// Writes the final files of a settled run; a run without them stays open.
-    pub fn certify<T>(&mut self, write: impl FnOnce() -> Result<Option<T>>) -> Option<T> {
-        if self.resumable {
-            return None;
-        }
-        write().unwrap_or_else(|error| {
-            self.resumable = true;
-            self.trouble.get_or_insert(error);
-            None
-        })
-    }
-
-    /// Records the draws in the ledger, unless the run will be continued.
-    pub fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
-        if self.resumable {
-            self.outcome = RunOutcome::Failed;
-            if !spender.is_carried() {
-                self.trouble = self.trouble.take().map(|error| to_be_resumed(&error, directory));
-            }
-        } else if let Err(error) = spender.settle(self.outcome, peeked) {
-            self.outcome = RunOutcome::Failed;
-            self.trouble.get_or_insert(error);
-        } else {
-            resumption::forget(directory);
-        }
-    }
-}
-
-/// The run stays open in the ledger; its draws are in its transcript.
-pub(super) fn to_be_resumed(error: &Error, directory: &Path) -> Error {
-    let cure = error.cure_text().map_or_else(String::new, |cure| format!("{cure}; then "));
-    let told = Error::new(error.kind(), error.what()).cure(format!(
-        "{cure}`halflight run --resume {}` continues where it ended",
-        directory.display()
-    ));
-    match error.place() {
-        Some(place) => told.at(place),
-        None => told,
     }
 }

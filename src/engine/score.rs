@@ -2,11 +2,10 @@
 //! it to their account.
 
 use super::assembly::assemble;
-use super::launch::budget_in_copy;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
-use super::single_release::Order;
+use super::spend::{Purpose, budget_in_copy};
 use crate::adapt::Problem;
 use crate::data::persons::share_a_person;
 use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
@@ -136,16 +135,17 @@ impl ScoredRecords<'_> {
         scene: &ScoringNeeds,
     ) -> Result<Told> {
         let calibrated = by_itself(scoring)?;
-        let target = calibrated.target;
         let name = private.definition.name.clone();
         let budget = if self.is_copy {
             budget_in_copy(self.session, private, &self.workspace.book()?)
         } else {
             self.session.budgets.get(&name).copied()
         };
-        let order = Order { workspace: self.workspace, private, budget, method: METHOD, target };
-        let paid = order
-            .pay(&calibrated, |spender| scoring.draw(holdout, &model.model, scene, spender))?;
+        let paid = Purpose::new(METHOD, &calibrated).pay(
+            (private, self.workspace),
+            budget.as_ref(),
+            |spender| scoring.draw(holdout, &model.model, scene, spender),
+        )?;
         Ok(Told {
             dataset: name,
             score: paid.value,
@@ -475,11 +475,11 @@ impl Test {
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let scene = ScoringNeeds { label: &label, ..*scene };
-        let budget = session.budgets.get(&self.dataset).copied();
-        let target = self.calibrated.target;
-        let order = Order { workspace, private, budget, method: METHOD, target };
-        let paid = order
-            .pay(&self.calibrated, |spender| self.scoring.draw(&records, model, &scene, spender))?;
+        let paid = Purpose::new(METHOD, &self.calibrated).pay(
+            (private, workspace),
+            session.budgets.get(&self.dataset),
+            |spender| self.scoring.draw(&records, model, &scene, spender),
+        )?;
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),
             epsilon: paid.guarantee.epsilon,

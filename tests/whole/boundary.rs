@@ -103,6 +103,41 @@ fn the_openings_are_where_the_boundary_lists_them() {
     }
 }
 
+/// Ways to let a run draw.
+const GRANTS: [&str; 7] = [
+    "Grant {",
+    "ledger.grant(",
+    "ledger.grant_carried(",
+    "ledger.admits(",
+    "Spender::new(",
+    "Spender::carried(",
+    "Spender::resumed(",
+];
+
+/// A rule about spending then needs to be written only once.
+#[test]
+fn runs_are_granted_and_get_their_spender_in_one_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = files(&root.join("src"));
+    let tests = files_of_tests(&all);
+    let mut found = BTreeMap::new();
+    for file in all.iter().filter(|file| is_rust(file) && !tests.contains(*file)) {
+        let name = file.strip_prefix(root).unwrap().display().to_string();
+        // The ledger reads grants, and says how they are written.
+        if name.starts_with("src/privacy/") {
+            continue;
+        }
+        for line in code(file).lines() {
+            for way in GRANTS.iter().filter(|way| times(line, way) > 0) {
+                found.entry(*way).or_insert_with(Vec::new).push(name.clone());
+            }
+        }
+    }
+    let files: BTreeSet<&String> = found.values().flatten().collect();
+    assert!(files.into_iter().eq(["src/engine/spend.rs"]), "{found:#?}");
+    assert_eq!(found.len(), GRANTS.len(), "{found:#?}");
+}
+
 /// What is wrong is said there; which command or key helps is for the interfaces to say.
 #[test]
 fn the_privacy_layer_knows_no_commands_and_no_keys() {

@@ -27,12 +27,11 @@ use std::sync::Arc;
 use self::all::AllTrained;
 use self::repeats::Repeating;
 use super::assembly::{Assembly, assemble};
-use super::course::CourseEnding;
 use super::job::{self, renamed_columns};
-use super::launch::{self, OpenAccount, new_run_id, open_account, was_perhaps_granted};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
+use super::spend::{OpenAccount, Purpose, Spend, was_perhaps_granted};
 use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
@@ -43,8 +42,7 @@ use crate::evaluation::scoring::Scoring;
 use crate::evaluation::tally::Kind;
 use crate::evaluation::{Evaluation, Pay, Score, Scored};
 use crate::model::Model;
-use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{Grant, RowOrder, RunId, RunOutcome};
+use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{
     Calibrated, Guarantee, NoiseSource, Private, Released, Spender, Target, Watch,
 };
@@ -415,39 +413,25 @@ impl ChoiceJob {
         let prepared = self.prepare()?;
         let private = job::private(&self.plans[0], &self.datasets)?;
         let budget = self.session.budgets.get(&self.plans[0].private);
-        let opened = open_account(private, &self.workspace, budget)?;
-        let OpenAccount { mut ledger, id: account, .. } = opened;
-        let run = new_run_id(METHOD);
+        let account = OpenAccount::open(private, &self.workspace, budget)?;
+        let purpose = Purpose {
+            allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
+            noise,
+            ..Purpose::new(METHOD, &prepared.all)
+        };
+        let run = purpose.run.clone();
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
-        let generator = noise.generator();
-        let granted = generator.and_then(|generator| {
-            let mut standing = launch::standing_of(&ledger.book()?, &account);
-            ledger.grant(Grant {
-                run: run.clone(),
-                account: account.clone(),
-                method: METHOD.to_owned(),
-                target: self.target,
-                events: prepared.all.events.clone(),
-                allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
-                noise,
-                unit: private.unit(),
-                order: RowOrder::Secret,
-            })?;
-            standing.line = ledger.granted(&run);
-            Ok((generator, standing))
-        });
-        let (generator, standing) = granted.map_err(|error| {
+        let opened = Spend::open(account, &purpose, None, &Watch::sealed());
+        let mut spend = opened.map_err(|error| {
             if !was_perhaps_granted(&self.workspace, &run, directory.path()) {
                 return error;
             }
             let told = Error::new(error.kind(), error.what());
             told.cure(format!("settle it: `halflight ledger settle {}`; then choose again", run.0))
         })?;
-        let mut spender = Spender::new(ledger, run.clone(), &prepared.all, generator)?
-            .watched(&Watch::sealed(), false)?;
         let OfferTerms { each, how, trains_in_secret, apart } = prepared.terms()?;
         let warnings = prepared.warnings();
-        let PreparedChoice { candidates, arranged, all, alone, .. } = prepared;
+        let PreparedChoice { candidates, arranged, alone, .. } = prepared;
         tell(ChoiceMoment::Granted {
             run: run.clone(),
             each,
@@ -463,56 +447,39 @@ impl ChoiceJob {
         let scene = Judging { kept: &kept, alone: alone.as_ref() };
         let steward = Steward::of(directory.path(), &self.control);
         let decided = catch(|| match &arranged {
-            Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spender),
+            Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spend.spender),
             Arranged::Repeats(it) => {
                 // They prepare their own.
                 drop(begin);
-                it.decide(self, &scene, &mut training, &mut spender)
+                it.decide(self, &scene, &mut training, &mut spend.spender)
             }
         });
 
         drop(steward);
 
-        let mechanisms = spender.drawn();
-        let guarantee = Composition::of_run(&mechanisms, &all.events, self.target.delta)?;
         let (decision, ended) = match decided {
             Ok(Some(decision)) => (Some(decision), Ok(RunOutcome::Finished)),
             Ok(None) => (None, Ok(RunOutcome::Stopped)),
             Err(error) => (None, Err(error)),
         };
-        let mut ending = CourseEnding::new(ended, false);
+        let mut ending = spend.end(ended, false)?;
         let winner = decision.as_ref().map(|it| it.winner);
         let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
         let all_names = scene.names();
         // Known noise hides nothing, so nothing may be published.
         let secret = noise.seed().is_none();
         let facts = Facts {
-            run: run.clone(),
-            account,
             method: kept[of_plan].plan.method.clone(),
-            outcome: ending.outcome,
-            records: kept[of_plan].records,
-            unit: private.unit(),
-            target: self.target,
-            guarantee: guarantee.clone(),
-            mechanisms,
-            peeked: false,
-            allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
-            noise,
-            lineage: None,
             taken_as_public: TakenAsPublic::of_all(
                 kept.iter().map(|it| it.taken_as_public.clone()),
             ),
-            standing,
-            rehearsed: None,
             told: decision.as_ref().filter(|_| secret).map(|it| it.told.clone()),
-            source_weights: Vec::new(),
             // Whatever the result, all candidates were meant to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),
                 methods: kept.iter().map(|it| it.plan.method.clone()).collect(),
             }),
-            model: None,
+            ..spend.facts(&ending, kept[of_plan].records)
         };
         ending.certify(|| {
             let model = decision.as_ref().map(|it| {
@@ -529,7 +496,7 @@ impl ChoiceJob {
             report::leave(directory.path())?;
             Ok(Some(()))
         });
-        ending.settle(spender, false, directory.path());
+        ending.settle(spend, directory.path());
         let (placed, told) = decision.map(|it| (it.placed, it.told)).unzip();
         Ok(Chosen {
             run,
@@ -537,7 +504,7 @@ impl ChoiceJob {
             outcome: ending.outcome,
             unit: private.unit(),
             target: self.target,
-            guarantee,
+            guarantee: ending.guarantee,
             winner: winner.and_then(|it| placed_of(placed.as_deref(), &all_names[it])),
             placed: placed.unwrap_or_default(),
             told,

@@ -20,16 +20,15 @@ use super::assembly::propose;
 use super::control::Control;
 use super::course::{self, CourseResult, Opening};
 use super::job::{self, Job, Moment, Summary};
-use super::launch::{OpenAccount, new_run_id, open_account};
 use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
+use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Account, Grant, RowOrder, RunId, RunOutcome, RunState};
-use crate::privacy::{Calibrated, NoiseSource, Spender, Watch};
-use crate::session::certificate;
+use crate::privacy::ledger::{RunId, RunOutcome, RunState};
+use crate::privacy::{Calibrated, NoiseSource, Watch};
 use crate::session::resumption::Origin;
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
@@ -86,15 +85,9 @@ impl SweepOrder<'_> {
     /// Would the ledger reserve all of it? Writes nothing.
     pub fn admit(&self, planned: &[Planned]) -> Result<()> {
         self.check_rows()?;
-        let account =
-            account_of(self.private()?, self.session, &self.base.private, self.workspace)?;
-        let tasks = entries(planned);
-        let grants: Vec<Grant> = tasks
-            .iter()
-            .zip(planned)
-            .map(|(task, it)| Ok(grant(task, it, &account, self.private()?.unit())))
-            .collect::<Result<_>>()?;
-        account.admit_all(&grants)
+        let private = self.private()?;
+        let account = account_of(private, self.session, &self.base.private, self.workspace)?;
+        Purpose::admit_all(&purposes(&entries(planned), planned), &account, private.unit())
     }
 
     /// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`,
@@ -125,22 +118,9 @@ impl SweepOrder<'_> {
             origins.push(Origin::of(&task.session_file(), &loaded, self.sealed)?);
         }
         let budget = self.session.budgets.get(&self.base.private);
-        let opened = open_account(self.private()?, self.workspace, budget)?;
-        let OpenAccount { mut ledger, id: account, .. } = opened;
-        let book = ledger.book()?;
-        let account =
-            book.account(&account).ok_or_else(|| Error::failed("the ledger lost an account"))?;
-        let tasks = &sweep.manifest.tasks;
-        let grants: Vec<Grant> = tasks
-            .iter()
-            .zip(planned)
-            .map(|(task, it)| Ok(grant(task, it, account, self.private()?.unit())))
-            .collect::<Result<_>>()?;
-        let standing = certificate::AccountStanding::of(account);
-        ledger.grant_carried(&grants)?;
-        for (index, (grant, origin)) in grants.into_iter().zip(origins).enumerate() {
-            let line = ledger.granted(&grant.run);
-            let standing = certificate::AccountStanding { line, ..standing.clone() };
+        let account = OpenAccount::open(self.private()?, self.workspace, budget)?;
+        let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
+        for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
             sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
         }
         Ok(())
@@ -167,19 +147,17 @@ fn entries(planned: &[Planned]) -> Vec<TaskEntry> {
     planned.iter().map(entry).collect()
 }
 
-fn grant(task: &TaskEntry, planned: &Planned, account: &Account, unit: Option<String>) -> Grant {
-    let plan = &planned.variant.plan;
-    Grant {
-        run: task.run.clone(),
-        account: account.id.clone(),
-        method: plan.method.clone(),
-        target: plan.target,
-        events: planned.calibrated.events.clone(),
-        allow_large_delta: plan.allow_large_delta,
-        noise: NoiseSource::Secret,
-        unit,
-        order: RowOrder::Secret,
-    }
+fn purposes<'a>(tasks: &[TaskEntry], planned: &'a [Planned]) -> Vec<Purpose<'a>> {
+    let purpose = |(task, it): (&TaskEntry, &'a Planned)| {
+        let plan = &it.variant.plan;
+        Purpose {
+            run: task.run.clone(),
+            target: plan.target,
+            allow_large_delta: plan.allow_large_delta,
+            ..Purpose::new(&plan.method, &it.calibrated)
+        }
+    };
+    tasks.iter().zip(planned).map(purpose).collect()
 }
 
 /// Reads the data of a task.
@@ -236,18 +214,9 @@ pub fn carry_out(
             trouble: Some(error.to_string()),
         });
     })?;
-    let opening = Opening {
-        run: grant.run,
-        account: grant.account,
-        spender: Spender::carried(&assembly.calibrated, transcript, generator),
-        directory,
-        recorded: None,
-        peeked: false,
-        notes: Vec::new(),
-        known: Vec::new(),
-        noise: NoiseSource::Secret,
-        standing,
-    };
+    let (granted, watch) = ((grant, standing), job.watch.clone());
+    let spend = Spend::carried(granted, &assembly.calibrated, transcript, generator, watch);
+    let opening = Opening { spend, directory, recorded: None, known: Vec::new() };
     let CourseResult { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
     let written = task.write_result(&TaskResult {
         outcome: summary.outcome,
