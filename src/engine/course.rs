@@ -2,30 +2,30 @@
 
 use std::time::Duration;
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, Proposal};
 use super::cautions;
 use super::comparisons::Comparisons;
-use super::job::{Job, Moment, Summary, private, renamed_columns};
+use super::job::{Job, Moment, Summary, renamed_columns};
 use super::judge::{Judge, Scores};
 use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
 use super::steward::Steward;
-use crate::adapt::{SourceWeight, source_weights};
+use crate::adapt::source_weights;
 use crate::data::{Preparation, Table};
 use crate::error::Result;
-use crate::evaluation::Scored;
 use crate::evaluation::scoring::ScoringNeeds;
 use crate::faults::Fault;
 use crate::model::Model;
 use crate::privacy::ledger::RunOutcome;
 use crate::privacy::{Guarantee, Released};
-use crate::session::certificate::{Certificate, Facts, TakenAsPublic};
+use crate::session::certificate::{Certificate, Facts};
 use crate::session::model_file::Beside;
 use crate::session::resumption::Recorded;
-use crate::session::{Lineage, RunDirectory, report};
+use crate::session::{Loaded, RunDirectory, report};
 
 /// A run that may draw, and where it writes.
-pub(super) struct Opening {
+pub(super) struct Opening<'a> {
+    pub own: &'a Loaded,
     pub spend: Spend,
     pub directory: RunDirectory,
     /// Steps that an earlier program recorded, if the run is resumed.
@@ -44,7 +44,7 @@ pub(super) struct CourseResult {
 pub(super) fn perform(
     job: &Job,
     assembly: Assembly,
-    opening: Opening,
+    opening: Opening<'_>,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<CourseResult> {
     announce(job, &assembly, &opening, tell);
@@ -54,17 +54,16 @@ pub(super) fn perform(
 }
 
 fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
-    let warnings = assembly.warnings.iter().chain(&opening.spend.notes).cloned();
-    let own = private(&job.plan, &job.datasets).ok();
-    let leaked = own.and_then(|own| own.leaked(Fault::CountInMessage));
+    let warnings = assembly.proposal.warnings.iter().chain(&opening.spend.notes).cloned();
+    let (own, leaked) = (opening.own, opening.own.leaked(Fault::CountInMessage));
     tell(Moment::Granted {
         run: opening.spend.grant.run.clone(),
-        steps: assembly.prepared.plan().steps,
+        steps: assembly.proposal.prepared.plan().steps,
         warnings: warnings.chain(job.forewarned()).chain(leaked).collect(),
         cautions: cautions::of(
             &assembly.private,
-            own.is_some_and(|own| own.definition.records.is_some()),
-            own.and_then(|own| own.private().ok()),
+            own.definition.records.is_some(),
+            own.private().ok(),
             &opening.known,
             &job.watch,
         ),
@@ -74,16 +73,13 @@ fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn Fn
 /// A run that makes no more draws.
 struct Drawn<'a> {
     job: &'a Job,
-    opening: Opening,
+    opening: Opening<'a>,
     method: &'static str,
-    private_records: usize,
     public_records: usize,
     preparation: Preparation,
-    lineage: Option<Lineage>,
-    taken_as_public: TakenAsPublic,
     model: Option<Released<Model>>,
-    source_weights: Vec<SourceWeight>,
-    told: Option<Scored>,
+    /// For the certificate, without the model's file.
+    facts: Facts,
     scores: Scores,
     taken: u64,
     worked: Duration,
@@ -95,15 +91,15 @@ impl<'a> Drawn<'a> {
     fn by(
         job: &'a Job,
         assembly: Assembly,
-        mut opening: Opening,
+        mut opening: Opening<'a>,
         tell: &mut dyn FnMut(Moment),
     ) -> Result<Self> {
-        let Assembly { preparation, problem, prepared, calibrated, private, .. } = assembly;
-        let holdout = assembly.private_holdout;
+        let Assembly { proposal, private, private_holdout, private_scored } = assembly;
+        let Proposal { preparation, problem, prepared, calibrated, public_holdout, .. } = proposal;
         let judge = Judge {
             preparation: &preparation,
-            public: &assembly.public_holdout,
-            private: holdout.as_ref(),
+            public: &public_holdout,
+            private: private_holdout.as_ref(),
             watch: &job.watch,
         };
         let compare = || Comparisons::begin(&judge, &problem, &job.plan.method, &private);
@@ -143,12 +139,12 @@ impl<'a> Drawn<'a> {
             let scene = ScoringNeeds {
                 // It is not compared with itself.
                 public_alone: alone.as_ref().filter(|alone| *alone != model.get()),
-                public_holdout: Some(&assembly.public_holdout),
+                public_holdout: Some(&public_holdout),
                 classes: &problem.shape.classes,
                 label: &label,
             };
-            let own = assembly.scoring.as_ref().zip(assembly.private_scored.as_ref());
-            let score = catch(|| match (&assembly.test, own) {
+            let own = proposal.scoring.as_ref().zip(private_scored.as_ref());
+            let score = catch(|| match (&proposal.test, own) {
                 (Some(test), _) => {
                     let made = (model.get(), &preparation);
                     test.draw((&job.session, &job.workspace), &job.loaded(), made, &scene).map(Some)
@@ -168,7 +164,7 @@ impl<'a> Drawn<'a> {
         }
 
         let baselines = comparisons.private(&job.control, alone);
-        let own = super::job::private(&job.plan, &job.datasets)?;
+        let own = opening.own;
         let mut scores = judge.scores(model.as_ref(), &baselines);
         let held_out = Table::holdout_rows(own.rows, job.plan.holdout);
         scores.persons = own.unit().map(|_| held_out);
@@ -176,19 +172,24 @@ impl<'a> Drawn<'a> {
             // The number of records that are not empty would reveal what `records` hides.
             scores.held_out = scores.held_out.map(|count| count.map(|_| held_out));
         }
+        let ending = opening.spend.end(ended, resumable)?;
+        let facts = Facts {
+            lineage: proposal.lineage,
+            taken_as_public: proposal.taken_as_public,
+            rehearsed: job.expected(),
+            told,
+            source_weights,
+            ..opening.spend.facts(&ending, problem.shape.private_records)
+        };
         Ok(Self {
-            method: assembly.method.spec().name,
-            private_records: problem.shape.private_records,
+            method: proposal.method.spec().name,
             public_records: problem.shape.public_records,
-            lineage: assembly.lineage,
-            taken_as_public: assembly.taken_as_public,
-            ending: opening.spend.end(ended, resumable)?,
             job,
             opening,
             preparation,
             model,
-            source_weights,
-            told,
+            facts,
+            ending,
             scores,
             taken,
             worked,
@@ -198,27 +199,18 @@ impl<'a> Drawn<'a> {
     /// Writes the files of a run that is over. Returns the guarantee of its model, if it differs
     /// from the run's own.
     fn certify(&mut self) -> Option<Guarantee> {
-        let (plan, opening) = (&self.job.plan, &mut self.opening);
-        let mut facts = Facts {
-            lineage: self.lineage.take(),
-            taken_as_public: std::mem::take(&mut self.taken_as_public),
-            rehearsed: self.job.expected(),
-            told: self.told.clone(),
-            source_weights: self.source_weights.clone(),
-            ..opening.spend.facts(&self.ending, self.private_records)
-        };
-        let directory = &mut opening.directory;
+        let (directory, mut facts) = (&mut self.opening.directory, self.facts.clone());
         self.ending.certify(|| {
             let model = self.model.as_ref().map(|model| {
                 let loaded = self.job.loaded();
-                let mut rename = renamed_columns(plan, &loaded);
+                let mut rename = renamed_columns(&self.job.plan, &loaded);
                 if loaded.iter().any(|own| own.stolen(Fault::LengthOfModel) > 0) {
                     rename.insert(String::new(), String::new());
                 }
                 let beside = Beside {
                     preparation: &self.preparation,
                     rename: &rename,
-                    score: self.told.as_ref(),
+                    score: facts.told.as_ref(),
                     noise: facts.noise,
                 };
                 directory.write_model(model, &beside)
@@ -241,23 +233,22 @@ impl<'a> Drawn<'a> {
         let (Opening { spend, directory, .. }, mut ending) = (self.opening, self.ending);
         let used = spend.spender.counts().to_vec();
         let directory = directory.path().to_path_buf();
-        let (run, unit) = (spend.grant.run.clone(), spend.grant.unit.clone());
         ending.settle(spend, &directory);
         let summary = Summary {
-            run,
+            run: self.facts.run,
             directory,
             plan: self.job.plan.name.clone(),
             method: self.method,
-            unit,
-            private_records: self.private_records,
+            unit: self.facts.unit,
+            private_records: self.facts.records,
             public_records: self.public_records,
             outcome: ending.outcome,
             target: self.job.plan.target,
             guarantee: ending.guarantee,
             with_start,
             scores: self.scores,
-            told: self.told,
-            source_weights: self.source_weights,
+            told: self.facts.told,
+            source_weights: self.facts.source_weights,
             steps: self.taken,
             worked: self.worked,
             peeked: ending.peeked,

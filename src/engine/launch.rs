@@ -2,7 +2,7 @@
 
 use super::assembly::Assembly;
 use super::course::{Opening, perform};
-use super::job::{Job, Moment, Summary, private};
+use super::job::{Job, Moment, Summary, named};
 use super::score::Examinee;
 use super::spend::{OpenAccount, Purpose, Spend, to_be_resumed, was_perhaps_granted};
 use crate::error::{Error, Result};
@@ -31,8 +31,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let known = (!noise.is_secret()).then(|| job.in_known_order());
     let job = known.as_ref().unwrap_or(job);
     job.session.check_plan(&job.plan)?;
-    let known = job.check_rows()?;
-    let own = private(&job.plan, &job.datasets)?;
+    let own = named(&job.datasets, &job.plan.private)?;
+    let known = job.check_rows(own)?;
     let assembly = job.assemble()?;
     if own.stolen(Fault::ExitCode) > 0 {
         return Err(Error::failed("a private record cannot be used"));
@@ -42,17 +42,17 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let before = account.ledger.book()?;
     let elsewhere =
         before.account(&account.id).and_then(|it| ChargedElsewhere::note(&it.elsewhere));
-    if assembly.scoring.is_some() {
+    if assembly.proposal.scoring.is_some() {
         refuse_known_records(&assembly, &before, &account.id)?;
     }
-    if let Some(test) = &assembly.test {
+    if let Some(test) = &assembly.proposal.test {
         test.admit(&Examinee {
             session: &job.session,
             workspace: &job.workspace,
             plan: &job.plan,
             loaded: &job.loaded(),
-            lineage: assembly.lineage.as_ref(),
-            events: &assembly.calibrated.events,
+            lineage: assembly.proposal.lineage.as_ref(),
+            events: &assembly.proposal.calibrated.events,
         })?;
     }
     leftovers::remove(&job.workspace, &account.ledger.book()?);
@@ -61,7 +61,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         target: job.plan.target,
         allow_large_delta: job.plan.allow_large_delta,
         noise,
-        ..Purpose::new(&job.plan.method, &assembly.calibrated)
+        ..Purpose::new(&job.plan.method, &assembly.proposal.calibrated)
     };
     match own.stolen(Fault::CountInName) {
         0 => {}
@@ -70,21 +70,21 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let run = &purpose.run;
     let directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let opened = job
-        .prepare(&directory, run, noise)
+        .prepare(own, &directory, run, noise)
         .and_then(|transcript| Spend::open(account, &purpose, Some(transcript), &job.watch));
     let mut spend = opened.map_err(|error| {
         let granted = was_perhaps_granted(&job.workspace, run, directory.path());
         if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
     spend.notes.extend(elsewhere);
-    let opening = Opening { spend, directory, recorded: None, known };
+    let opening = Opening { own, spend, directory, recorded: None, known };
     Ok(perform(job, assembly, opening, tell)?.summary)
 }
 
 /// Records that the starting model was trained on cannot measure its quality.
 fn refuse_known_records(assembly: &Assembly, book: &Book, account: &AccountId) -> Result<()> {
     let former = book.account(account).map(|it| it.former.clone()).unwrap_or_default();
-    let starts = assembly.lineage.iter().flat_map(|lineage| &lineage.runs);
+    let starts = assembly.proposal.lineage.iter().flat_map(|lineage| &lineage.runs);
     let mut own = starts.filter(|run| run.account == *account || former.contains(&run.account));
     let Some(run) = own.next() else { return Ok(()) };
     Err(Error::refused(format!(

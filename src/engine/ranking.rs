@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use super::assembly::shared_classes;
 use super::control::Control;
+use super::job::named;
 use super::look;
 use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
@@ -137,11 +138,11 @@ pub struct RankingField {
 pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<RankingSummary> {
     let definition = &job.session.ranking;
     let name = definition.private_name(&job.session)?.to_owned();
-    let private = find(&job.datasets, &name)?;
+    let private = named(&job.datasets, &name)?;
     let mut datasets = job.datasets.clone();
     datasets.retain(|public| !overlap::is_dropped(private, public));
     let publics = definition.public_names(&job.session).into_iter();
-    let publics = publics.filter_map(|name| find(&datasets, name).ok().map(Arc::as_ref));
+    let publics = publics.filter_map(|name| named(&datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.collect();
     overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
     let RankingField { lineup, private: data, private_records } =
@@ -346,13 +347,6 @@ fn summary(private: &Loaded, findings: Findings, about: About, stopped: bool) ->
     RankingSummary { private, findings, remarks, left_out, stopped, unkept: None }
 }
 
-fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>> {
-    datasets
-        .iter()
-        .find(|loaded| loaded.definition.name == name)
-        .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
-}
-
 /// The line-up of the private dataset and every candidate; records in `store` are not prepared
 /// again. A candidate that does not fit is listed with what it lacks; one that is not loaded is
 /// left out.
@@ -362,9 +356,9 @@ pub fn prepare(
     datasets: &[Arc<Loaded>],
     store: &PreparedStore,
 ) -> Result<RankingField> {
-    let private = find(datasets, definition.private_name(session)?)?;
+    let private = named(datasets, definition.private_name(session)?)?;
     let names = definition.public_names(session).into_iter();
-    let publics: Vec<_> = names.filter_map(|name| find(datasets, name).ok()).collect();
+    let publics: Vec<_> = names.filter_map(|name| named(datasets, name).ok()).collect();
     let source = RankingSource {
         datasets: [private]
             .into_iter()

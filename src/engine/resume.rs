@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::course::{self, Opening};
-use super::job::{Job, Moment, Summary};
+use super::job::{Job, Moment, Summary, named};
 use super::spend::{Spend, budget_in_copy};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
@@ -163,8 +163,9 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     });
     session.budgets = budgets.collect();
     let job = &Job { session, ..job.clone() };
+    let own = named(&job.datasets, &job.plan.private)?;
     let unfinished = ledger.resume(run)?;
-    if unfinished.grant.events != assembly.calibrated.events {
+    if unfinished.grant.events != assembly.proposal.calibrated.events {
         return Err(Error::refused("the plan needs other noise than the run was granted")
             .at(path.display().to_string())
             .cure("resume it with the release of halflight that started it"));
@@ -183,7 +184,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
             "{lost} draws were lost and stay spent: the run may end as many steps earlier"
         )),
     }
-    let opening = Opening { spend, directory, recorded: Some(recorded), known: Vec::new() };
+    let opening = Opening { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
     Ok(course::perform(job, assembly, opening, tell)?.summary)
 }
 
@@ -256,8 +257,10 @@ mod tests {
         watch: &Watch,
     ) -> (Vec<u64>, u64) {
         let assembly = assemble(session, plan, loaded, &PreparedStore::default()).unwrap();
-        let mut spender = Spender::rehearsal(&assembly.calibrated, seed).keeping(transcript);
-        let started = assembly.prepared.start(assembly.private, &assembly.calibrated);
+        let mut spender =
+            Spender::rehearsal(&assembly.proposal.calibrated, seed).keeping(transcript);
+        let started =
+            assembly.proposal.prepared.start(assembly.private, &assembly.proposal.calibrated);
         let mut run = started.unwrap();
         let mut told = Vec::new();
         run.drive(&mut spender, watch, |_, _, step| {

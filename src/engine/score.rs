@@ -2,6 +2,7 @@
 //! it to their account.
 
 use super::assembly::assemble;
+use super::job::named;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
@@ -198,7 +199,7 @@ fn of_holdout(
     let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
     refuse_another_split(private, folder)?;
     let assembly = assemble(records.session, &plain, &loaded, &store)?;
-    if model.preparation != assembly.preparation {
+    if model.preparation != assembly.proposal.preparation {
         return Err(Error::refused("the public data have changed since the model was trained")
             .at(model.path.display().to_string())
             .cure("bring them back, or score the model on a dataset: --dataset"));
@@ -211,15 +212,15 @@ fn of_holdout(
         };
         Error::usage(what).cure("score the model on a dataset that has one: --dataset")
     })?;
-    let classes = &assembly.problem.shape.classes;
-    let comparable = is_comparable(&assembly.problem);
-    let alone = public_alone(&assembly.problem, &plan.method);
+    let classes = &assembly.proposal.problem.shape.classes;
+    let comparable = is_comparable(&assembly.proposal.problem);
+    let alone = public_alone(&assembly.proposal.problem, &plan.method);
     let rows = Table::holdout_rows(private.rows, plan.holdout);
     let scoring = Scoring::of(asked, &private.definition, rows, classes.len(), comparable)?;
     let label = |raw: f64| model.preparation.label_from_prediction(raw);
     let scene = ScoringNeeds {
         public_alone: alone.as_ref(),
-        public_holdout: Some(&assembly.public_holdout),
+        public_holdout: Some(&assembly.proposal.public_holdout),
         classes,
         label: &label,
     };
@@ -425,7 +426,7 @@ impl Test {
     pub(super) fn admit(&self, of: &Examinee) -> Result<()> {
         let Examinee { session, workspace, plan, loaded, .. } = *of;
         let name = &self.dataset;
-        let (private, test) = (named(loaded, &plan.private)?, named(loaded, name)?);
+        let (private, test) = (*named(loaded, &plan.private)?, *named(loaded, name)?);
         if share_rows(test, private) != Some(false) {
             return Err(Error::refused(format!(
                 "the test dataset '{name}' has records of '{}', which trains: the score would be \
@@ -488,9 +489,4 @@ impl Test {
         };
         Ok(Scored { elsewhere: Some(elsewhere), ..paid.value.into_inner() })
     }
-}
-
-fn named<'a>(loaded: &[&'a Loaded], name: &str) -> Result<&'a Loaded> {
-    let found = loaded.iter().copied().find(|it| it.definition.name == name);
-    found.ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
 }

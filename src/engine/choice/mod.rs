@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use self::all::AllTrained;
 use self::repeats::Repeating;
-use super::assembly::{Assembly, assemble};
-use super::job::{self, renamed_columns};
+use super::assembly::{Assembly, Proposal, assemble};
+use super::job::{in_known_order, named, renamed_columns};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
@@ -204,7 +204,7 @@ impl PreparedChoice {
     /// Each warning once, even if several candidates have it.
     fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.idle.iter().cloned().collect();
-        for note in self.candidates.iter().flat_map(|it| &it.assembly.warnings) {
+        for note in self.candidates.iter().flat_map(|it| &it.assembly.proposal.warnings) {
             if !warnings.contains(note) {
                 warnings.push(note.clone());
             }
@@ -297,7 +297,7 @@ impl ChoiceJob {
         }
         let candidates = self.candidates()?;
         let first = &candidates[0];
-        let private = job::private(&first.plan, &self.datasets)?;
+        let private = named(&self.datasets, &first.plan.private)?;
         let publics: Vec<&Loaded> = self
             .datasets
             .iter()
@@ -313,8 +313,8 @@ impl ChoiceJob {
         let asked = self.plans[0].evaluation.unwrap_or_default();
         let asked = Evaluation { pay: Pay::Covered, ..asked };
         let rows = Table::holdout_rows(private.rows, first.plan.holdout);
-        let classes = first.assembly.problem.shape.classes.len();
-        let alone = public_alone(&first.assembly.problem, &first.plan.method);
+        let classes = first.assembly.proposal.problem.shape.classes.len();
+        let alone = public_alone(&first.assembly.proposal.problem, &first.plan.method);
         let comparable = alone.is_some();
         let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable)?;
         let models = candidates.len() + usize::from(comparable);
@@ -371,7 +371,7 @@ impl ChoiceJob {
     /// The cost of the choice. Nothing is drawn and nothing is written.
     pub fn offer(&self) -> Result<Offer> {
         let prepared = self.prepare()?;
-        let private = job::private(&self.plans[0], &self.datasets)?;
+        let private = named(&self.datasets, &self.plans[0].private)?;
         let name = &self.plans[0].private;
         let account = account_of(private, &self.session, name, &self.workspace)?;
         let OfferTerms { each, apart, trains_in_secret, .. } = prepared.terms()?;
@@ -405,13 +405,13 @@ impl ChoiceJob {
         noise_seed: u64,
         tell: &mut dyn FnMut(ChoiceMoment),
     ) -> Result<Chosen> {
-        let known = Self { datasets: job::in_known_order(&self.datasets), ..self.clone() };
+        let known = Self { datasets: in_known_order(&self.datasets), ..self.clone() };
         known.launch(NoiseSource::Seeded(noise_seed), tell)
     }
 
     fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
         let prepared = self.prepare()?;
-        let private = job::private(&self.plans[0], &self.datasets)?;
+        let private = named(&self.datasets, &self.plans[0].private)?;
         let budget = self.session.budgets.get(&self.plans[0].private);
         let account = OpenAccount::open(private, &self.workspace, budget)?;
         let purpose = Purpose {
@@ -570,9 +570,10 @@ struct Beginner {
 impl ReadyPlan {
     fn apart(self) -> (Beginner, Kept) {
         let Self { plan, assembly, holdout } = self;
-        let Assembly { prepared, private, problem, preparation, public_holdout, .. } = assembly;
+        let Assembly { proposal, private, .. } = assembly;
+        let Proposal { prepared, problem, preparation, public_holdout, taken_as_public, .. } =
+            proposal;
         let records = problem.shape.private_records;
-        let taken_as_public = assembly.taken_as_public;
         let begins = Beginner { name: plan.name.clone(), prepared, private };
         let kept =
             Kept { plan, problem, preparation, public_holdout, holdout, taken_as_public, records };

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::assembly::propose;
 use super::control::Control;
 use super::course::{self, CourseResult, Opening};
-use super::job::{self, Job, Moment, Summary};
+use super::job::{Job, Moment, Summary, named};
 use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
@@ -134,7 +134,7 @@ impl SweepOrder<'_> {
     }
 
     fn private(&self) -> Result<&Loaded> {
-        job::private(self.base, self.datasets)
+        named(self.datasets, &self.base.private).map(Arc::as_ref)
     }
 }
 
@@ -189,8 +189,9 @@ pub fn carry_out(
     let job = Job { session, plan, datasets, workspace, watch, control, prepared };
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
+    let own = named(&job.datasets, &job.plan.private)?;
     let assembly = job.assemble()?;
-    if grant.events != assembly.calibrated.events {
+    if grant.events != assembly.proposal.calibrated.events {
         return Err(here(
             Error::refused("the task needs other noise than it was granted")
                 .cure("carry it out with the release of halflight that made the sweep"),
@@ -201,7 +202,7 @@ pub fn carry_out(
     let events = grant.events.len();
     let opened = RunDirectory::create(&job.workspace, &grant.run, &job.session, &job.plan)
         .and_then(|directory| {
-            let transcript = job.prepare(&directory, &grant.run, grant.noise)?;
+            let transcript = job.prepare(own, &directory, &grant.run, grant.noise)?;
             Ok((directory, transcript))
         });
     let (directory, transcript) = opened.inspect_err(|error| {
@@ -215,8 +216,9 @@ pub fn carry_out(
         });
     })?;
     let (granted, watch) = ((grant, standing), job.watch.clone());
-    let spend = Spend::carried(granted, &assembly.calibrated, transcript, generator, watch);
-    let opening = Opening { spend, directory, recorded: None, known: Vec::new() };
+    let spend =
+        Spend::carried(granted, &assembly.proposal.calibrated, transcript, generator, watch);
+    let opening = Opening { own, spend, directory, recorded: None, known: Vec::new() };
     let CourseResult { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
     let written = task.write_result(&TaskResult {
         outcome: summary.outcome,
