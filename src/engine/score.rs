@@ -438,7 +438,7 @@ impl Test {
         let publics: Vec<&Loaded> =
             loaded.iter().copied().filter(|it| plan.public.contains(&it.definition.name)).collect();
         super::overlap::refuse_private_rows(test, &publics, workspace, &Watch::sealed())?;
-        let mut account = account_of(test, session, name, workspace)?;
+        let mut account = account_of(test, session, workspace)?;
         let learned = of.lineage.iter().flat_map(|lineage| &lineage.runs);
         let mut learned = learned
             .filter(|run| run.account == account.id || account.former.contains(&run.account));
@@ -451,7 +451,7 @@ impl Test {
         }
         account.check_unit(test.unit().as_deref())?;
         // Both may be in one account.
-        let trains = account_of(private, session, &plan.private, workspace)?.id == account.id;
+        let trains = account_of(private, session, workspace)?.id == account.id;
         if trains {
             account = account.held_to(session.budgets.get(&plan.private));
         }

@@ -79,8 +79,8 @@ impl<'a> Purpose<'a> {
     }
 
     /// Refuses runs for which an account has no room. Writes nothing.
-    pub fn admit_all(purposes: &[Self], account: &Account, unit: Option<String>) -> Result<()> {
-        account.admit_all(&Self::grants(purposes, &account.id, unit.as_ref()))
+    pub fn admit_all(purposes: &[Self], account: &Account, private: &Loaded) -> Result<()> {
+        account.admit_all(&Self::grants(purposes, &account.id, private.unit().as_ref()))
     }
 
     /// Draws everything at once from the account of a private dataset, and settles it.
@@ -137,7 +137,7 @@ pub(super) struct Paid<T> {
 }
 
 impl Spend {
-    /// Reserves the whole purpose in the ledger or refuses it. Exact numbers are seen only under
+    /// Has the ledger grant the whole purpose, or refuses it. Exact numbers are seen only under
     /// `watch`. With a transcript the run can be resumed.
     pub fn open(
         account: OpenAccount,

@@ -372,8 +372,8 @@ impl ChoiceJob {
     pub fn offer(&self) -> Result<Offer> {
         let prepared = self.prepare()?;
         let private = named(&self.datasets, &self.plans[0].private)?;
-        let name = &self.plans[0].private;
-        let account = account_of(private, &self.session, name, &self.workspace)?;
+        let account = account_of(private, &self.session, &self.workspace)?;
+        let purpose = Purpose::new(METHOD, &prepared.all);
         let OfferTerms { each, apart, trains_in_secret, .. } = prepared.terms()?;
         let plans = self.plans.iter().map(|plan| plan.name.clone());
         let alone = prepared.alone.is_some().then(|| PUBLIC_ALONE.to_owned());
@@ -385,10 +385,7 @@ impl ChoiceJob {
             trains_in_secret,
             apart,
             warnings: prepared.warnings(),
-            refusal: account
-                .check_unit(private.unit().as_deref())
-                .and_then(|()| account.admit(&prepared.all.events, self.target))
-                .err(),
+            refusal: Purpose::admit_all(&[purpose], &account, private).err(),
         })
     }
 

@@ -86,8 +86,8 @@ impl SweepOrder<'_> {
     pub fn admit(&self, planned: &[Planned]) -> Result<()> {
         self.check_rows()?;
         let private = self.private()?;
-        let account = account_of(private, self.session, &self.base.private, self.workspace)?;
-        Purpose::admit_all(&purposes(&entries(planned), planned), &account, private.unit())
+        let account = account_of(private, self.session, self.workspace)?;
+        Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)
     }
 
     /// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`,
@@ -152,9 +152,11 @@ fn purposes<'a>(tasks: &[TaskEntry], planned: &'a [Planned]) -> Vec<Purpose<'a>>
         let plan = &it.variant.plan;
         Purpose {
             run: task.run.clone(),
+            method: &plan.method,
             target: plan.target,
+            calibrated: &it.calibrated,
             allow_large_delta: plan.allow_large_delta,
-            ..Purpose::new(&plan.method, &it.calibrated)
+            noise: NoiseSource::Secret,
         }
     };
     tasks.iter().zip(planned).map(purpose).collect()
