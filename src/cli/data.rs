@@ -270,11 +270,11 @@ impl Inspect {
         let store = PreparedStore::default();
         for plan in &session.plans {
             let assembled = assemble(&session, plan, &all, &store);
-            let outcome = assembled.map(|Assembly { problem, private, .. }| Clipped {
-                public: problem.public.clipped,
-                of_public: problem.public.len(),
+            let outcome = assembled.map(|Assembly { proposal, private, .. }| Clipped {
+                public: proposal.problem.public.clipped,
+                of_public: proposal.problem.public.len(),
                 private: private.curator(&watch, |private| private.clipped),
-                of_private: problem.shape.private_records,
+                of_private: proposal.problem.shape.private_records,
             });
             report.plans.push(PlanReport { name: plan.name.clone(), outcome });
         }

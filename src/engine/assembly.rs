@@ -1,8 +1,11 @@
 //! Turns a plan and its loaded datasets into a problem with its noise. No noise is drawn here and
 //! nothing is written. The Plan screen uses this for its cost panel, a job for its start.
 
+use super::job::named;
 use super::overlap;
-use super::prepared::{MethodNeeds, PlanSource, PreparedRecords, PreparedStore, PrivateRows};
+use super::prepared::{
+    MethodNeeds, PlanSource, PreparedRecords, PreparedStore, PrivateRecords, PrivateRows,
+};
 use super::public_alone::is_comparable;
 use super::score::Test;
 use crate::adapt::public_predictor::{self, PublicRows};
@@ -49,15 +52,12 @@ pub struct Proposal {
     pub warnings: Vec<String>,
     /// For the private records.
     pub preparation: Preparation,
+    /// The public records that judge models.
+    pub public_holdout: Arc<PublicData>,
     records: Arc<PreparedRecords>,
 }
 
 impl Proposal {
-    /// The public records that judge models.
-    pub(super) fn public_holdout(&self) -> Arc<PublicData> {
-        Arc::clone(&self.records.public_holdout)
-    }
-
     /// Whether the private records are prepared already.
     pub(super) fn has_private_records(&self) -> bool {
         self.records.has_private()
@@ -66,28 +66,19 @@ impl Proposal {
 
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
-    pub method: &'static dyn Method,
-    pub preparation: Preparation,
-    pub problem: Problem,
-    pub prepared: Prepared,
-    pub calibrated: Calibrated,
-    pub scoring: Option<Scoring>,
-    pub test: Option<Test>,
+    pub proposal: Proposal,
     pub private: Private<Bounded>,
-    pub public_holdout: Arc<PublicData>,
     /// Absent if the private records have no label.
     pub private_holdout: Option<Private<HeldOut>>,
     /// The part of it that a released score uses: one record of each person.
     pub private_scored: Option<Private<HeldOut>>,
-    /// The dependencies of the model that training starts from.
-    pub lineage: Option<Lineage>,
-    pub taken_as_public: TakenAsPublic,
-    pub warnings: Vec<String>,
 }
 
 impl std::fmt::Debug for Assembly {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Assembly").field("prepared", &self.prepared).finish_non_exhaustive()
+        f.debug_struct("Assembly")
+            .field("prepared", &self.proposal.prepared)
+            .finish_non_exhaustive()
     }
 }
 
@@ -144,9 +135,9 @@ pub fn assemble(
     store: &PreparedStore,
 ) -> Result<Assembly> {
     let proposal = propose(session, plan, loaded, store)?;
-    let private = find(loaded, &plan.private)?;
-    let Proposal { method, problem, prepared, calibrated, scoring, lineage, .. } = proposal;
-    let with_label = problem.shape.private_labels && method.spec().needs_private_labels;
+    let private = *named(loaded, &plan.private)?;
+    let (method, shape) = (proposal.method, &proposal.problem.shape);
+    let with_label = shape.private_labels && method.spec().needs_private_labels;
     let order = order_of(private)?;
     let rows = || {
         let known = planted(Fault::SplitByPlace).then_some(SecretOrder::KNOWN);
@@ -164,29 +155,14 @@ pub fn assemble(
         } else {
             train
         };
-        let tests = problem.shape.private_labels && !holdout.is_empty();
+        let tests = shape.private_labels && !holdout.is_empty();
         let holdout = tests.then_some(holdout);
         let by_person = private.definition.unit.is_some();
         Ok(PrivateRows { train, holdout, with_label, by_person })
     };
-    let records = &proposal.records;
-    let own = records.private(private.private()?, &proposal.preparation, rows)?;
-    Ok(Assembly {
-        method,
-        prepared,
-        calibrated,
-        scoring,
-        test: proposal.test,
-        private: own.train,
-        public_holdout: Arc::clone(&records.public_holdout),
-        private_holdout: own.holdout,
-        private_scored: own.scored,
-        preparation: proposal.preparation,
-        problem,
-        lineage,
-        taken_as_public: proposal.taken_as_public,
-        warnings: proposal.warnings,
-    })
+    let own = proposal.records.private(private.private()?, &proposal.preparation, rows)?;
+    let PrivateRecords { train: private, holdout: private_holdout, scored: private_scored } = own;
+    Ok(Assembly { proposal, private, private_holdout, private_scored })
 }
 
 /// What a plan would release, and with which noise. It looks at the private rows only to see
@@ -305,6 +281,7 @@ pub fn propose(
         taken_as_public,
         warnings,
         preparation: records.preparation.under(&private.definition),
+        public_holdout: Arc::clone(&records.public_holdout),
         records,
     })
 }
@@ -327,20 +304,13 @@ fn are_there(count: usize, all: usize, which: &str) -> Result<()> {
     .cure(format!("give `{which}_records` from 1 to {all}, or leave it out to take all")))
 }
 
-fn find<'a>(loaded: &[&'a Loaded], name: &str) -> Result<&'a Loaded> {
-    let mut loaded = loaded.iter().copied();
-    loaded
-        .find(|loaded| loaded.definition.name == name)
-        .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
-}
-
 impl<'a> Parts<'a> {
     /// Refuses labels that do not fit the method, or one another.
     fn of(plan: &PlanDefinition, loaded: &[&'a Loaded]) -> Result<Self> {
         let method = adapt::method(&plan.method)?;
-        let private = find(loaded, &plan.private)?;
-        let publics =
-            plan.public.iter().map(|name| find(loaded, name)).collect::<Result<Vec<_>>>()?;
+        let private = *named(loaded, &plan.private)?;
+        let publics = plan.public.iter().map(|name| named(loaded, name).copied());
+        let publics = publics.collect::<Result<Vec<_>>>()?;
         let own = &publics[0].definition;
         let foreign =
             !method.spec().needs_public_labels && has_other_labels(own, &private.definition);
@@ -804,7 +774,7 @@ mod tests {
             session.datasets.iter().map(|it| dataset::load(it, &workspace).unwrap()).collect();
         let loaded: Vec<_> = loaded.iter().collect();
         match assemble(&session, &session.plans[0], &loaded, &PreparedStore::default()) {
-            Ok(assembly) => assembly.warnings.join("; "),
+            Ok(assembly) => assembly.proposal.warnings.join("; "),
             Err(error) => error.to_string(),
         }
     }
@@ -834,19 +804,19 @@ mod tests {
     #[test]
     fn public_records_with_classes_of_their_own_keep_them_and_tell_nothing_of_the_private_ones() {
         let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
-        assert_eq!(found.problem.shape.classes, ["cat", "dog", "fish"]);
-        let own = found.problem.public.classes.as_ref().unwrap();
+        assert_eq!(found.proposal.problem.shape.classes, ["cat", "dog", "fish"]);
+        let own = found.proposal.problem.public.classes.as_ref().unwrap();
         assert_eq!(own.names, ["blue", "green", "red"]);
-        assert_eq!(own.of.len(), found.problem.public.len());
-        assert_eq!(found.problem.public.feature_names, ["a", "b", "(intercept)"]);
-        assert_eq!(found.preparation.class_names(), ["cat", "dog", "fish"]);
-        assert!(found.public_holdout.classes.is_none());
+        assert_eq!(own.of.len(), found.proposal.problem.public.len());
+        assert_eq!(found.proposal.problem.public.feature_names, ["a", "b", "(intercept)"]);
+        assert_eq!(found.proposal.preparation.class_names(), ["cat", "dog", "fish"]);
+        assert!(found.proposal.public_holdout.classes.is_none());
         assert!(found.private_holdout.is_some());
         // Two units of each of three classes, and their biases.
         let settings = "\"units\": 2";
         let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
         assert_eq!(
-            found.calibrated.events()[0].mechanism.query.size_words().split(' ').next(),
+            found.proposal.calibrated.events()[0].mechanism.query.size_words().split(' ').next(),
             Some("9")
         );
     }
@@ -858,13 +828,15 @@ mod tests {
         let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
         let watch = Watch::open();
         let judge = Judge {
-            preparation: &found.preparation,
-            public: &found.public_holdout,
+            preparation: &found.proposal.preparation,
+            public: &found.proposal.public_holdout,
             private: found.private_holdout.as_ref(),
             watch: &watch,
         };
-        let alone = crate::engine::public_alone::public_alone(&found.problem, "pretraining");
-        let baselines = judge.comparing(&found.problem.shape, &found.private)().beside(alone);
+        let alone =
+            crate::engine::public_alone::public_alone(&found.proposal.problem, "pretraining");
+        let baselines =
+            judge.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
         let scores = judge.scores(None, &baselines);
         assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
         let wrong = scores.target_only.unwrap();
@@ -895,7 +867,7 @@ mod tests {
         let loaded: Vec<_> = loaded.iter().collect();
         let found = assemble(&session, &session.plans[0], &loaded, &PreparedStore::default());
         let found = found.unwrap();
-        assert_eq!(found.problem.shape.private_records, 168);
+        assert_eq!(found.proposal.problem.shape.private_records, 168);
         let watch = crate::privacy::Watch::open();
         let zeros = found.private.curator(&watch, |private| {
             let features = private.doubles().features;
@@ -988,13 +960,13 @@ mod tests {
         let trees = "public_predictor: trees";
         let one = predicted(|i| format!("0.1,{},{}", i % 3, i % 2), trees).unwrap();
         let other = predicted(|i| format!("{},9,{}", i * 7, i * i), trees).unwrap();
-        assert!(one.preparation.has_score());
-        assert_eq!(one.preparation, other.preparation);
-        assert_eq!(one.problem.public.shared(), other.problem.public.shared());
+        assert!(one.proposal.preparation.has_score());
+        assert_eq!(one.proposal.preparation, other.proposal.preparation);
+        assert_eq!(one.proposal.problem.public.shared(), other.proposal.problem.public.shared());
         // Records that it was not trained on have its score, those of training do not.
         let names = ["a", "b", "(public score)", "(intercept)"];
-        assert_eq!(one.public_holdout.feature_names, names);
-        let words = one.taken_as_public.predictor.unwrap();
+        assert_eq!(one.proposal.public_holdout.feature_names, names);
+        let words = one.proposal.taken_as_public.predictor.unwrap();
         assert!(words.contains("boosted trees trained on 'theirs' alone"), "{words}");
     }
 
@@ -1003,7 +975,7 @@ mod tests {
         let private = |i: usize| format!("{i},{},{}", i % 3, i % 2);
         let found = predicted(private, "public_predictor: column(\"b\")").unwrap();
         let names = ["a", "(public score)", "(intercept)"];
-        assert_eq!(found.problem.public.feature_names, names);
+        assert_eq!(found.proposal.problem.public.feature_names, names);
         let error = predicted(private, "public_predictor: column(\"c\")").unwrap_err().to_string();
         assert!(error.contains("no column 'c'") && error.contains("public.csv"), "{error}");
     }
@@ -1025,7 +997,8 @@ mod tests {
         plan.target.epsilon = 2.0;
         let second = assemble(&plan);
         assert_eq!(place(&first), place(&second));
-        assert!(first.calibrated != second.calibrated);
+        assert!(first.proposal.calibrated != second.proposal.calibrated);
+        drop((first, second));
         let records = Arc::downgrade(&propose(&session, &plan, &loaded, &store).unwrap().records);
         assert!(records.upgrade().is_some(), "nothing is kept");
         plan.seed += 1;
@@ -1037,12 +1010,12 @@ mod tests {
     fn features_that_only_the_private_records_have_are_left_out_and_named() {
         let more = ", columns: only([\"a\"])";
         let found = assembled("pillar", "\"components\": 2", DECLARED, more).unwrap();
-        assert_eq!(found.problem.public.feature_names, ["a", "(intercept)"]);
-        let note = found.warnings.iter().find(|note| note.contains("not used")).unwrap();
+        assert_eq!(found.proposal.problem.public.feature_names, ["a", "(intercept)"]);
+        let note = found.proposal.warnings.iter().find(|note| note.contains("not used")).unwrap();
         assert!(note.contains("'ours'") && note.contains("'b'"), "{note}");
         let more = ", columns: only([\"a\", \"b\"])";
         let found = assembled("pillar", "\"components\": 2", DECLARED, more).unwrap();
-        assert!(!found.warnings.iter().any(|note| note.contains("not used")));
+        assert!(!found.proposal.warnings.iter().any(|note| note.contains("not used")));
     }
 
     #[test]
@@ -1060,8 +1033,8 @@ mod tests {
                 }
                 (other, _) => panic!("{more}: {other:?}"),
             };
-            assert!(found.problem.public.classes.is_none());
-            assert_eq!(found.problem.public.feature_names, ["a", "b", "(intercept)"]);
+            assert!(found.proposal.problem.public.classes.is_none());
+            assert_eq!(found.proposal.problem.public.feature_names, ["a", "b", "(intercept)"]);
         }
         let error = assembled("dp_sgd", "", "", COLOURS).unwrap_err().to_string();
         assert!(error.contains("classes are not public") && error.contains("'ours'"), "{error}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::launch::open_account;
+use super::spend::OpenAccount;
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::Guarantee;
@@ -148,6 +148,6 @@ fn account_of(
         ))
         .cure("the first line names the column under `unit`, where persons are protected"));
     }
-    let opened = open_account(&private, workspace, session.budgets.get(name))?;
+    let opened = OpenAccount::open(&private, workspace, session.budgets.get(name))?;
     Ok((opened.ledger, opened.id))
 }

@@ -18,7 +18,7 @@
 //! not, so N must be at least n. [`proposal`] adds enough to the noisy count to make it less than n
 //! with probability at most [`TOO_SMALL`], and δ grows by this probability.
 
-use super::single_release::Order;
+use super::spend::Purpose;
 use crate::data::Role;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;
@@ -92,9 +92,8 @@ pub fn count(
     let mut private = dataset::load(&definition, workspace)?;
     // The ledger gets the number when it is released.
     private.set_rows_on_record(0);
-    let budget = session.budgets.get(name).copied();
-    let order = Order { workspace, private: &private, budget, method: METHOD, target };
-    let paid = order.pay(&calibrated, |spender| noisy(&private, spender))?;
+    let (purpose, budget) = (Purpose::new(METHOD, &calibrated), session.budgets.get(name));
+    let paid = purpose.pay((&private, workspace), budget, |spender| noisy(&private, spender))?;
     let (about, scale) = paid.value;
     let proposal = proposal(*about.get(), scale);
     private.set_rows_on_record(proposal as u64);

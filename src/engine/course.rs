@@ -1,47 +1,38 @@
 //! An opened run: its steps, its certificate, and its settlement in the ledger.
 
-use crate::privacy::openings::{OpenCuratorOnly, OpenSpender};
-use std::path::Path;
+use crate::privacy::openings::OpenCuratorOnly;
 use std::time::Duration;
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, Proposal};
 use super::cautions;
 use super::comparisons::Comparisons;
-use super::job::{Job, Moment, Summary, private, renamed_columns};
+use super::job::{Job, Moment, Summary, renamed_columns};
 use super::judge::{Judge, Scores};
+use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
 use super::steward::Steward;
-use crate::adapt::{SourceWeight, source_weights};
+use crate::adapt::source_weights;
 use crate::data::{Preparation, Table};
-use crate::error::{Error, Result};
-use crate::evaluation::Scored;
+use crate::error::Result;
 use crate::evaluation::scoring::ScoringNeeds;
 use crate::faults::Fault;
 use crate::model::Model;
-use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
-use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
-use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
+use crate::privacy::ledger::RunOutcome;
+use crate::privacy::{Guarantee, Released};
+use crate::session::certificate::{Certificate, Facts};
 use crate::session::model_file::Beside;
-use crate::session::resumption::{self, Recorded};
-use crate::session::{Lineage, RunDirectory, report};
+use crate::session::resumption::Recorded;
+use crate::session::{Loaded, RunDirectory, report};
 
 /// A run that may draw, and where it writes.
-pub(super) struct Opening {
-    pub run: RunId,
-    pub account: AccountId,
-    pub spender: Spender,
+pub(super) struct Opening<'a> {
+    pub own: &'a Loaded,
+    pub spend: Spend,
     pub directory: RunDirectory,
     /// Steps that an earlier program recorded, if the run is resumed.
     pub recorded: Option<Recorded>,
-    /// Exact numbers were computed before.
-    pub peeked: bool,
-    pub notes: Vec<String>,
     /// Remarks for the curator about rows that also exist elsewhere.
     pub known: Vec<String>,
-    pub noise: NoiseSource,
-    /// The state of the account when the run was granted.
-    pub standing: certificate::AccountStanding,
 }
 
 /// How a run went, and how often it drew each event.
@@ -54,7 +45,7 @@ pub(super) struct CourseResult {
 pub(super) fn perform(
     job: &Job,
     assembly: Assembly,
-    opening: Opening,
+    opening: Opening<'_>,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<CourseResult> {
     announce(job, &assembly, &opening, tell);
@@ -64,17 +55,16 @@ pub(super) fn perform(
 }
 
 fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
-    let warnings = assembly.warnings.iter().chain(&opening.notes).cloned();
-    let own = private(&job.plan, &job.datasets).ok();
-    let leaked = own.and_then(|own| own.leaked(Fault::CountInMessage));
+    let warnings = assembly.proposal.warnings.iter().chain(&opening.spend.notes).cloned();
+    let (own, leaked) = (opening.own, opening.own.leaked(Fault::CountInMessage));
     tell(Moment::Granted {
-        run: opening.run.clone(),
-        steps: assembly.prepared.plan().steps,
+        run: opening.spend.grant.run.clone(),
+        steps: assembly.proposal.prepared.plan().steps,
         warnings: warnings.chain(job.forewarned()).chain(leaked).collect(),
         cautions: cautions::of(
             &assembly.private,
-            own.is_some_and(|own| own.definition.records.is_some()),
-            own.and_then(|own| own.private().ok()),
+            own.definition.records.is_some(),
+            own.private().ok(),
             &opening.known,
             &job.watch,
         ),
@@ -84,25 +74,17 @@ fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn Fn
 /// A run that makes no more draws.
 struct Drawn<'a> {
     job: &'a Job,
-    opening: Opening,
+    opening: Opening<'a>,
     method: &'static str,
-    /// The columns that identify the person of a row, where persons are protected.
-    unit: Option<String>,
-    private_records: usize,
     public_records: usize,
     preparation: Preparation,
-    lineage: Option<Lineage>,
-    taken_as_public: TakenAsPublic,
     model: Option<Released<Model>>,
-    source_weights: Vec<SourceWeight>,
-    told: Option<Scored>,
+    /// For the certificate, without the model's file.
+    facts: Facts,
     scores: Scores,
     taken: u64,
     worked: Duration,
-    mechanisms: Vec<Event>,
-    guarantee: Guarantee,
-    peeked: bool,
-    ending: CourseEnding,
+    ending: SpendEnding,
 }
 
 impl<'a> Drawn<'a> {
@@ -110,16 +92,15 @@ impl<'a> Drawn<'a> {
     fn by(
         job: &'a Job,
         assembly: Assembly,
-        mut opening: Opening,
+        mut opening: Opening<'a>,
         tell: &mut dyn FnMut(Moment),
     ) -> Result<Self> {
-        opening.spender = opening.spender.watched(&job.watch, opening.peeked)?;
-        let Assembly { preparation, problem, prepared, calibrated, private, .. } = assembly;
-        let holdout = assembly.private_holdout;
+        let Assembly { proposal, private, private_holdout, private_scored } = assembly;
+        let Proposal { preparation, problem, prepared, calibrated, public_holdout, .. } = proposal;
         let judge = Judge {
             preparation: &preparation,
-            public: &assembly.public_holdout,
-            private: holdout.as_ref(),
+            public: &public_holdout,
+            private: private_holdout.as_ref(),
             watch: &job.watch,
         };
         let compare = || Comparisons::begin(&judge, &problem, &job.plan.method, &private);
@@ -141,7 +122,7 @@ impl<'a> Drawn<'a> {
             &mut hear,
         );
         let start = || prepared.start(private.share(), &calibrated);
-        let (model, mut ended) = steps.take(start, &mut opening.spender);
+        let (model, mut ended) = steps.take(start, &mut opening.spend.spender);
         drop(steward);
         let StepRecorder { taken, worked, weights, mut resumable, .. } = steps;
         let weighed = |it| source_weights(&job.plan.public, &problem.public, &it);
@@ -153,41 +134,38 @@ impl<'a> Drawn<'a> {
         // nothing may be published.
         let mut told = None;
         if let (true, Some(model), Ok(RunOutcome::Finished)) =
-            (opening.noise.is_secret(), &model, &ended)
+            (opening.spend.grant.noise.is_secret(), &model, &ended)
         {
             let label = |raw: f64| preparation.label_from_prediction(raw);
             let scene = ScoringNeeds {
                 // It is not compared with itself.
                 public_alone: alone.as_ref().filter(|alone| *alone != model.get()),
-                public_holdout: Some(&assembly.public_holdout),
+                public_holdout: Some(&public_holdout),
                 classes: &problem.shape.classes,
                 label: &label,
             };
-            let own = assembly.scoring.as_ref().zip(assembly.private_scored.as_ref());
-            let score = catch(|| match (&assembly.test, own) {
+            let own = proposal.scoring.as_ref().zip(private_scored.as_ref());
+            let score = catch(|| match (&proposal.test, own) {
                 (Some(test), _) => {
                     let made = (model.get(), &preparation);
                     test.draw((&job.session, &job.workspace), &job.loaded(), made, &scene).map(Some)
                 }
                 (None, Some((scoring, records))) => scoring
-                    .draw(records, model.get(), &scene, &mut opening.spender)
+                    .draw(records, model.get(), &scene, &mut opening.spend.spender)
                     .map(|score| Some(score.into_inner())),
                 (None, None) => Ok(None),
             });
             match score {
                 Ok(score) => told = score,
                 Err(error) => {
-                    resumable |= opening.spender.is_broken();
+                    resumable |= opening.spend.spender.is_broken();
                     ended = Err(error);
                 }
             }
         }
 
-        let mechanisms = opening.spender.drawn();
-        let guarantee =
-            Composition::of_run(&mechanisms, calibrated.events(), job.plan.target.delta)?;
         let baselines = comparisons.private(&job.control, alone);
-        let own = super::job::private(&job.plan, &job.datasets)?;
+        let own = opening.own;
         let mut scores = judge.scores(model.as_ref(), &baselines);
         let held_out = Table::holdout_rows(own.rows, job.plan.holdout);
         scores.persons = own.unit().map(|_| held_out);
@@ -195,68 +173,46 @@ impl<'a> Drawn<'a> {
             // The number of records that are not empty would reveal what `records` hides.
             scores.held_out = scores.held_out.map(|count| count.map(|_| held_out));
         }
+        let ending = opening.spend.end(ended, resumable)?;
+        let facts = Facts {
+            lineage: proposal.lineage,
+            taken_as_public: proposal.taken_as_public,
+            rehearsed: job.expected(),
+            told,
+            source_weights,
+            ..opening.spend.facts(&ending, problem.shape.private_records)
+        };
         Ok(Self {
-            method: assembly.method.spec().name,
-            unit: own.unit(),
-            private_records: problem.shape.private_records,
+            method: proposal.method.spec().name,
             public_records: problem.shape.public_records,
-            lineage: assembly.lineage,
-            taken_as_public: assembly.taken_as_public,
-            peeked: opening.peeked || job.watch.has_peeked(),
-            ending: CourseEnding::new(ended, resumable),
             job,
             opening,
             preparation,
             model,
-            source_weights,
-            told,
+            facts,
+            ending,
             scores,
             taken,
             worked,
-            mechanisms,
-            guarantee,
         })
     }
 
     /// Writes the files of a run that is over. Returns the guarantee of its model, if it differs
     /// from the run's own.
     fn certify(&mut self) -> Option<Guarantee> {
-        let (plan, opening) = (&self.job.plan, &mut self.opening);
-        let mut facts = Facts {
-            run: opening.run.clone(),
-            account: opening.account.clone(),
-            method: plan.method.clone(),
-            outcome: self.ending.outcome,
-            records: self.private_records,
-            unit: self.unit.clone(),
-            target: plan.target,
-            guarantee: self.guarantee.clone(),
-            mechanisms: std::mem::take(&mut self.mechanisms),
-            peeked: self.peeked,
-            allow_large_delta: plan.allow_large_delta,
-            noise: opening.noise,
-            lineage: self.lineage.take(),
-            taken_as_public: std::mem::take(&mut self.taken_as_public),
-            standing: opening.standing.clone(),
-            rehearsed: self.job.expected(),
-            told: self.told.clone(),
-            source_weights: self.source_weights.clone(),
-            model: None,
-            chosen: None,
-        };
-        let directory = &mut opening.directory;
+        let (directory, mut facts) = (&mut self.opening.directory, self.facts.clone());
         self.ending.certify(|| {
             let model = self.model.as_ref().map(|model| {
                 let loaded = self.job.loaded();
-                let mut rename = renamed_columns(plan, &loaded);
+                let mut rename = renamed_columns(&self.job.plan, &loaded);
                 if loaded.iter().any(|own| own.stolen(Fault::LengthOfModel) > 0) {
                     rename.insert(String::new(), String::new());
                 }
                 let beside = Beside {
                     preparation: &self.preparation,
                     rename: &rename,
-                    score: self.told.as_ref(),
-                    noise: opening.noise,
+                    score: facts.told.as_ref(),
+                    noise: facts.noise,
                 };
                 directory.write_model(model, &beside)
             });
@@ -275,88 +231,30 @@ impl<'a> Drawn<'a> {
     }
 
     fn settle(self, with_start: Option<Guarantee>) -> CourseResult {
-        let (opening, mut ending) = (self.opening, self.ending);
-        let used = opening.spender.counts().to_vec();
-        let directory = opening.directory.path().to_path_buf();
-        ending.settle(opening.spender, self.peeked, &directory);
+        let (Opening { spend, directory, .. }, mut ending) = (self.opening, self.ending);
+        let used = spend.spender.counts().to_vec();
+        let directory = directory.path().to_path_buf();
+        ending.settle(spend, &directory);
         let summary = Summary {
-            run: opening.run,
+            run: self.facts.run,
             directory,
             plan: self.job.plan.name.clone(),
             method: self.method,
-            unit: self.unit,
-            private_records: self.private_records,
+            unit: self.facts.unit,
+            private_records: self.facts.records,
             public_records: self.public_records,
             outcome: ending.outcome,
             target: self.job.plan.target,
-            guarantee: self.guarantee,
+            guarantee: ending.guarantee,
             with_start,
             scores: self.scores,
-            told: self.told,
-            source_weights: self.source_weights,
+            told: self.facts.told,
+            source_weights: self.facts.source_weights,
             steps: self.taken,
             worked: self.worked,
-            peeked: self.peeked,
+            peeked: ending.peeked,
             trouble: ending.trouble,
         };
         CourseResult { summary, used }
-    }
-}
-
-/// The end of a run, before and after its files are written.
-pub(super) struct CourseEnding {
-    pub outcome: RunOutcome,
-    pub trouble: Option<Error>,
-    /// Whether the run is not settled, so that another program can continue it.
-    resumable: bool,
-}
-
-impl CourseEnding {
-    pub fn new(ended: Result<RunOutcome>, resumable: bool) -> Self {
-        let (outcome, trouble) = match ended {
-            Ok(outcome) => (outcome, None),
-            Err(error) => (RunOutcome::Failed, Some(error)),
-        };
-        Self { outcome, trouble, resumable }
-    }
-
-    /// Writes the final files of a settled run; a run without them stays open.
-    pub fn certify<T>(&mut self, write: impl FnOnce() -> Result<Option<T>>) -> Option<T> {
-        if self.resumable {
-            return None;
-        }
-        write().unwrap_or_else(|error| {
-            self.resumable = true;
-            self.trouble.get_or_insert(error);
-            None
-        })
-    }
-
-    /// Records the draws in the ledger, unless the run will be continued.
-    pub fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
-        if self.resumable {
-            self.outcome = RunOutcome::Failed;
-            if !spender.is_carried() {
-                self.trouble = self.trouble.take().map(|error| to_be_resumed(&error, directory));
-            }
-        } else if let Err(error) = spender.settle(self.outcome, peeked) {
-            self.outcome = RunOutcome::Failed;
-            self.trouble.get_or_insert(error);
-        } else {
-            resumption::forget(directory);
-        }
-    }
-}
-
-/// The run stays open in the ledger; its draws are in its transcript.
-pub(super) fn to_be_resumed(error: &Error, directory: &Path) -> Error {
-    let cure = error.cure_text().map_or_else(String::new, |cure| format!("{cure}; then "));
-    let told = Error::new(error.kind(), error.what()).cure(format!(
-        "{cure}`halflight run --resume {}` continues where it ended",
-        directory.display()
-    ));
-    match error.place() {
-        Some(place) => told.at(place),
-        None => told,
     }
 }

@@ -1,5 +1,6 @@
 //! A run to be made, its events while it works, and its outcome.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,8 +99,8 @@ impl Job {
     pub(super) fn assemble(&self) -> Result<Assembly> {
         let plan = self.plan.resolved(&self.workspace);
         let mut assembly = assemble(&self.session, &plan, &self.loaded(), &self.prepared)?;
-        if let Some(lineage) = &mut assembly.lineage {
-            assembly.warnings.extend(lineage.take_names(&self.workspace)?);
+        if let Some(lineage) = &mut assembly.proposal.lineage {
+            assembly.proposal.warnings.extend(lineage.take_names(&self.workspace)?);
         }
         Ok(assembly)
     }
@@ -111,8 +112,7 @@ impl Job {
     }
 
     /// Refuses public data that hold private rows; returns remarks about them for the curator.
-    pub(super) fn check_rows(&self) -> Result<Vec<String>> {
-        let private = private(&self.plan, &self.datasets)?;
+    pub(super) fn check_rows(&self, private: &Loaded) -> Result<Vec<String>> {
         let publics: Vec<&Loaded> =
             self.loaded().into_iter().filter(|loaded| loaded.record.is_none()).collect();
         overlap::refuse_private_rows(private, &publics, &self.workspace, &self.watch)
@@ -149,6 +149,7 @@ impl Job {
     /// Everything in a new run's directory that a program needs to resume it.
     pub(super) fn prepare(
         &self,
+        private: &Loaded,
         directory: &RunDirectory,
         run: &RunId,
         noise: NoiseSource,
@@ -156,7 +157,7 @@ impl Job {
         let insecure_noise_seed = noise.seed();
         Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
             .write(directory.path())?;
-        rows_of_run::keep(directory.path(), private(&self.plan, &self.datasets)?)?;
+        rows_of_run::keep(directory.path(), private)?;
         Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
     }
 }
@@ -170,15 +171,10 @@ pub(super) fn in_known_order(datasets: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
     known.collect()
 }
 
-/// The private dataset of a plan.
-pub(super) fn private<'a>(
-    plan: &PlanDefinition,
-    datasets: &'a [Arc<Loaded>],
-) -> Result<&'a Loaded> {
-    let mut loaded = datasets.iter().map(Arc::as_ref);
-    loaded
-        .find(|loaded: &&Loaded| loaded.definition.name == plan.private)
-        .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", plan.private)))
+/// The dataset of this name.
+pub(super) fn named<'a, T: Borrow<Loaded>>(datasets: &'a [T], name: &str) -> Result<&'a T> {
+    let found = datasets.iter().find(|loaded| (*loaded).borrow().definition.name == name);
+    found.ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
 }
 
 /// The names in the model for the columns of the plan's files. The private file comes first,

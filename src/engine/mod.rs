@@ -12,6 +12,7 @@
 //! | [`launch`] | the start of a run, on the calling thread |
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could use |
 //! | `resemblance` | which public data are close to the private ones, by earlier rankings |
+//! | `spend` | account, grant, draws and settlement of everything that spends |
 //! | `course` | an opened run, from its first step to its settlement |
 //! | `steps` | the steps of a run, recorded one by one |
 //! | [`detach`] | a run continues without its interface |
@@ -60,7 +61,7 @@ mod resemblance;
 pub mod resume;
 pub mod score;
 pub(crate) mod seeded_run;
-mod single_release;
+mod spend;
 mod steps;
 mod steward;
 pub mod sweep;

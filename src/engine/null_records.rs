@@ -4,7 +4,7 @@
 use crate::privacy::openings::{OpenPrivate, OpenSpender, OpenWatch};
 use std::path::Path;
 
-use super::assembly::{Assembly, assemble};
+use super::assembly::{Assembly, Proposal, assemble};
 use super::prepared::PreparedStore;
 use super::ranking::prepare;
 use crate::adapt;
@@ -91,11 +91,11 @@ fn seen(loaded: &[Loaded], assembly: &Assembly) -> String {
         ours.rows,
         ours.columns,
         ours.warnings,
-        assembly.problem.shape,
-        ron::to_string(&assembly.preparation).unwrap(),
-        assembly.calibrated.events(),
-        assembly.warnings,
-        assembly.problem.public,
+        assembly.proposal.problem.shape,
+        ron::to_string(&assembly.proposal.preparation).unwrap(),
+        assembly.proposal.calibrated.events(),
+        assembly.proposal.warnings,
+        assembly.proposal.problem.public,
         assembly.private_holdout.is_some(),
     )
 }
@@ -330,7 +330,8 @@ fn no_method_tells_of_a_record_that_cannot_be_used() {
             let loaded = load(&session, directory.path());
             let assembly = assembled(&session, &loaded, id);
             assert_eq!(seen(&loaded, &assembly), everybody, "{id}");
-            let Assembly { prepared, calibrated, private, .. } = assembly;
+            let Assembly { proposal: Proposal { prepared, calibrated, .. }, private, .. } =
+                assembly;
             let mut spender = Spender::rehearsal(&calibrated, 1);
             let mut run = prepared.start(private, &calibrated).unwrap();
             run.step(&mut spender, &Watch::sealed())

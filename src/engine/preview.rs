@@ -12,6 +12,7 @@ use super::assembly::{Proposal, propose};
 use super::prepared::PreparedStore;
 use super::public_alone::is_comparable;
 use super::score::Examinee;
+use super::spend::Purpose;
 use super::timing::{RunTime, Stopwatch, TimedPlan};
 use super::{lookup, overlap, rehearse};
 use crate::adapt::{Plan, ProblemShape};
@@ -107,10 +108,9 @@ impl Previewer {
 pub(super) fn account_of(
     private: &Loaded,
     session: &Session,
-    name: &str,
     workspace: &Workspace,
 ) -> Result<Account> {
-    let record = private.record.as_ref();
+    let (name, record) = (&private.definition.name, private.record.as_ref());
     let record = record.ok_or_else(|| Error::usage(format!("'{name}' is not private")))?;
     let book = workspace.book()?;
     let known = book.find(record).cloned();
@@ -178,8 +178,8 @@ fn timeable(
         proposal.warnings.extend(lineage.take_names(workspace)?);
     }
     let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
-    let account = account_of(private, session, &plan.private, workspace)?;
-    let events = proposal.calibrated.events();
+    let account = account_of(private, session, workspace)?;
+    let events = &proposal.calibrated.events();
     let tested = proposal.test.as_ref().map_or(Ok(()), |test| {
         test.admit(&Examinee {
             session,
@@ -190,6 +190,9 @@ fn timeable(
             events,
         })
     });
+    let (target, calibrated) = (plan.target, &proposal.calibrated);
+    let purpose = Purpose { target, ..Purpose::new(&plan.method, calibrated) };
+    let admitted = Purpose::admit_all(&[purpose], &account, private);
     let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
     let total = account.total(at)?;
     let after = account.spent_with(events, at).ok().flatten();
@@ -212,14 +215,7 @@ fn timeable(
         spent: total.known,
         fits: lookup::how_many_fit(&account, events, after.as_ref()),
         after,
-        refusal: match events {
-            [] => tested.err(),
-            _ => account
-                .check_unit(private.unit().as_deref())
-                .and_then(|()| account.admit(events, plan.target))
-                .and(tested)
-                .err(),
-        },
+        refusal: admitted.and(tested).err(),
         unit: private.unit(),
         score,
         calibrated: proposal.calibrated,

@@ -10,7 +10,7 @@
 //! If a public dataset holds private rows, the whole ranking is refused before anything is spent.
 //! To leave out that dataset alone would tell everybody who sees the result that it holds them.
 
-use crate::privacy::openings::{OpenPrivate, OpenSpender};
+use crate::privacy::openings::OpenPrivate;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,10 +21,11 @@ use std::time::Duration;
 
 use super::assembly::shared_classes;
 use super::control::Control;
-use super::launch::{OpenAccount, new_run_id, open_account};
+use super::job::named;
 use super::look;
 use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
+use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
 use super::steps::panic_message;
 use crate::data::images::ImageShape;
 use crate::data::leaking;
@@ -34,10 +35,9 @@ use crate::data::{
     Task, Values, Vectors, images,
 };
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, RowOrder, RunId, RunOutcome, delta};
-use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Private, Spender, Target, Watch};
+use crate::privacy::accountant::calibrate;
+use crate::privacy::ledger::{RunId, delta};
+use crate::privacy::{CuratorOnly, Guarantee, Private, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
     Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateErrors, PrivateRanking,
@@ -139,11 +139,11 @@ pub struct RankingField {
 pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<RankingSummary> {
     let definition = &job.session.ranking;
     let name = definition.private_name(&job.session)?.to_owned();
-    let private = find(&job.datasets, &name)?;
+    let private = named(&job.datasets, &name)?;
     let mut datasets = job.datasets.clone();
     datasets.retain(|public| !overlap::is_dropped(private, public));
     let publics = definition.public_names(&job.session).into_iter();
-    let publics = publics.filter_map(|name| find(&datasets, name).ok().map(Arc::as_ref));
+    let publics = publics.filter_map(|name| named(&datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.collect();
     overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
     let RankingField { lineup, private: data, private_records } =
@@ -194,8 +194,7 @@ fn curator(
     }
     // Its account has the session's budget from the beginning, so no screen says that it has none.
     let budget = job.session.budgets.get(&private.definition.name);
-    let OpenAccount { ledger, id: account, .. } = open_account(private, &job.workspace, budget)?;
-    drop(ledger);
+    let account = OpenAccount::open(private, &job.workspace, budget)?.id;
     look::note(private, &job.workspace, UNPROTECTED)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
     let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
@@ -247,21 +246,10 @@ fn privately(
         return Ok(summary(private, Findings::Nothing, about, true));
     }
     let name = &private.definition.name;
-    let opened = open_account(private, &job.workspace, job.session.budgets.get(name))?;
-    let OpenAccount { mut ledger, id: account, .. } = opened;
-    let run = new_run_id(work.method());
-    let grant = Grant {
-        run: run.clone(),
-        account: account.clone(),
-        method: work.method().to_owned(),
-        target,
-        events: calibrated.events().to_vec(),
-        allow_large_delta: job.allow_large_delta,
-        noise: NoiseSource::Secret,
-        unit: private.unit(),
-        order: RowOrder::Secret,
-    };
-    ledger.admits(&grant)?;
+    let mut account = OpenAccount::open(private, &job.workspace, job.session.budgets.get(name))?;
+    let allow_large_delta = job.allow_large_delta;
+    let purpose = Purpose { allow_large_delta, ..Purpose::new(work.method(), &calibrated) };
+    account.admit(&purpose)?;
     let remarks = [work.remarks(), outlook.clone()].concat();
     tell(RankingMoment::Begun { total: work.repeats(), remarks });
     let mut about = About::of(work.lineup(), work.remarks());
@@ -279,18 +267,12 @@ fn privately(
     let Some(work) = stepped else { return Ok(about) };
     // Nothing has left the private records so far, so a program that dies here leaves nothing
     // behind.
-    ledger.grant(grant)?;
     // No exact number is computed: nobody can peek.
-    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?
-        .watched(&Watch::sealed(), false)?;
-    let disclosed = guarded(|| work.finish(&mut spender));
-    let drawn = spender.drawn();
-    let outcome = if disclosed.is_ok() { RunOutcome::Finished } else { RunOutcome::Failed };
-    spender.settle(outcome, false)?;
-    let disclosed = disclosed?;
-    let guarantee = Composition::of_run(&drawn, calibrated.events(), target.delta)?;
+    let spend = Spend::open(account, &purpose, None, &Watch::sealed())?;
+    let paid = spend.draw(|spender| guarded(|| work.finish(spender)))?;
+    let (disclosed, guarantee, run) = (paid.value, paid.guarantee, paid.run);
     let released = ReleasedRanking::of(&disclosed, &guarantee);
-    let kept = ranking_record::keep_released(&job.workspace, &run, &account, name, &released);
+    let kept = ranking_record::keep_released(&job.workspace, &run, &paid.account, name, &released);
     let findings = Findings::Private { disclosed, guarantee, run };
     Ok(RankingSummary { findings, unkept: kept.err(), ..about })
 }
@@ -366,13 +348,6 @@ fn summary(private: &Loaded, findings: Findings, about: About, stopped: bool) ->
     RankingSummary { private, findings, remarks, left_out, stopped, unkept: None }
 }
 
-fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>> {
-    datasets
-        .iter()
-        .find(|loaded| loaded.definition.name == name)
-        .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
-}
-
 /// The line-up of the private dataset and every candidate; records in `store` are not prepared
 /// again. A candidate that does not fit is listed with what it lacks; one that is not loaded is
 /// left out.
@@ -382,9 +357,9 @@ pub fn prepare(
     datasets: &[Arc<Loaded>],
     store: &PreparedStore,
 ) -> Result<RankingField> {
-    let private = find(datasets, definition.private_name(session)?)?;
+    let private = named(datasets, definition.private_name(session)?)?;
     let names = definition.public_names(session).into_iter();
-    let publics: Vec<_> = names.filter_map(|name| find(datasets, name).ok()).collect();
+    let publics: Vec<_> = names.filter_map(|name| named(datasets, name).ok()).collect();
     let source = RankingSource {
         datasets: [private]
             .into_iter()

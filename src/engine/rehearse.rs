@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 
 use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
+use super::job::named;
 use super::{overlap, resemblance};
 use crate::adapt::{self, STEPS_VERSION};
 use crate::data::filter::Filter;
@@ -357,11 +358,7 @@ fn roles<'a>(
     plan: &PlanDefinition,
     loaded: &[&'a Loaded],
 ) -> Result<(&'a Loaded, Vec<&'a Loaded>)> {
-    let find = |name: &String| {
-        let mut all = loaded.iter().copied();
-        all.find(|loaded| loaded.definition.name == *name)
-            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
-    };
+    let find = |name: &String| named(loaded, name).copied();
     Ok((find(&plan.private)?, plan.public.iter().map(find).collect::<Result<Vec<_>>>()?))
 }
 

@@ -5,16 +5,15 @@
 //! of its own. Draws that were announced and lost stay spent, and the run ends that many draws
 //! earlier.
 
-use crate::privacy::openings::OpenSpender;
 use std::path::Path;
 
 use super::course::{self, Opening};
-use super::job::{Job, Moment, Summary};
-use super::launch;
+use super::job::{Job, Moment, Summary, named};
+use super::spend::{Spend, budget_in_copy};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{RunId, RunOutcome, RunRecord, RunState};
-use crate::privacy::{NoiseSource, Spender, Transcript, Watch};
+use crate::privacy::{Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
 use crate::session::sweep::{SweepDirectory, TaskState};
 use crate::session::{RunDirectory, Session, Workspace};
@@ -160,45 +159,32 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     // The score of its test dataset spends from another account.
     let mut session = job.session.clone();
     let budgets = job.loaded().into_iter().filter_map(|it| {
-        Some((it.definition.name.clone(), launch::budget_in_copy(&job.session, it, &book)?))
+        Some((it.definition.name.clone(), budget_in_copy(&job.session, it, &book)?))
     });
     session.budgets = budgets.collect();
     let job = &Job { session, ..job.clone() };
+    let own = named(&job.datasets, &job.plan.private)?;
     let unfinished = ledger.resume(run)?;
-    if unfinished.grant.events != assembly.calibrated.events() {
+    if unfinished.grant.events != assembly.proposal.calibrated.events() {
         return Err(Error::refused("the plan needs other noise than the run was granted")
             .at(path.display().to_string())
             .cure("resume it with the release of halflight that started it"));
     }
     let (directory, recorded) = RunDirectory::reopen(&path)?;
     let transcript = Transcript::reopen(&path.join(TRANSCRIPT), run)?;
-    let account = unfinished.grant.account.clone();
-    let mut standing = launch::standing_of(&ledger.book()?, &account);
-    standing.line = ledger.granted(run);
-    let generator = NoiseSource::Secret.generator()?;
-    let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
-    notes.extend(ledger.notice().map(str::to_owned));
-    let spender = Spender::resumed(ledger, unfinished, transcript, generator)?;
-    match spender.lost() {
+    let peeked = !then.sealed || directory.holds_exact_numbers();
+    let mut spend = Spend::resumed(ledger, unfinished, transcript, (&job.watch, peeked))?;
+    let resumed = format!("resumed: {} steps were taken before", recorded.steps());
+    spend.notes.insert(0, resumed);
+    let notes = &mut spend.notes;
+    match spend.spender.lost() {
         0 => {}
         1 => notes.push("1 draw was lost and stays spent: the run may end a step earlier".into()),
         lost => notes.push(format!(
             "{lost} draws were lost and stay spent: the run may end as many steps earlier"
         )),
     }
-    let peeked = !then.sealed || directory.holds_exact_numbers();
-    let opening = Opening {
-        run: run.clone(),
-        account,
-        spender,
-        directory,
-        recorded: Some(recorded),
-        peeked,
-        notes,
-        known: Vec::new(),
-        noise: NoiseSource::Secret,
-        standing,
-    };
+    let opening = Opening { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
     Ok(course::perform(job, assembly, opening, tell)?.summary)
 }
 
@@ -209,7 +195,8 @@ mod tests {
     use crate::data::Task;
     use crate::engine::assembly::assemble;
     use crate::engine::prepared::PreparedStore;
-    use crate::privacy::openings::OpenWatch;
+    use crate::privacy::Spender;
+    use crate::privacy::openings::{OpenSpender, OpenWatch};
     use crate::session::{PlanDefinition, dataset};
 
     /// Small datasets for both tasks, and a plan with its defaults for every method.
@@ -271,8 +258,10 @@ mod tests {
         watch: &Watch,
     ) -> (Vec<u64>, u64) {
         let assembly = assemble(session, plan, loaded, &PreparedStore::default()).unwrap();
-        let mut spender = Spender::rehearsal(&assembly.calibrated, seed).keeping(transcript);
-        let started = assembly.prepared.start(assembly.private, &assembly.calibrated);
+        let mut spender =
+            Spender::rehearsal(&assembly.proposal.calibrated, seed).keeping(transcript);
+        let started =
+            assembly.proposal.prepared.start(assembly.private, &assembly.proposal.calibrated);
         let mut run = started.unwrap();
         let mut told = Vec::new();
         run.drive(&mut spender, watch, |_, _, step| {

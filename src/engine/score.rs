@@ -2,11 +2,11 @@
 //! it to their account.
 
 use super::assembly::assemble;
-use super::launch::budget_in_copy;
+use super::job::named;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
-use super::single_release::Order;
+use super::spend::{Purpose, budget_in_copy};
 use crate::adapt::Problem;
 use crate::data::persons::share_a_person;
 use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
@@ -137,16 +137,17 @@ impl ScoredRecords<'_> {
         scene: &ScoringNeeds,
     ) -> Result<Told> {
         let calibrated = by_itself(scoring)?;
-        let target = calibrated.target();
         let name = private.definition.name.clone();
         let budget = if self.is_copy {
             budget_in_copy(self.session, private, &self.workspace.book()?)
         } else {
             self.session.budgets.get(&name).copied()
         };
-        let order = Order { workspace: self.workspace, private, budget, method: METHOD, target };
-        let paid = order
-            .pay(&calibrated, |spender| scoring.draw(holdout, &model.model, scene, spender))?;
+        let paid = Purpose::new(METHOD, &calibrated).pay(
+            (private, self.workspace),
+            budget.as_ref(),
+            |spender| scoring.draw(holdout, &model.model, scene, spender),
+        )?;
         Ok(Told {
             dataset: name,
             score: paid.value,
@@ -199,7 +200,7 @@ fn of_holdout(
     let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
     refuse_another_split(private, folder)?;
     let assembly = assemble(records.session, &plain, &loaded, &store)?;
-    if model.preparation != assembly.preparation {
+    if model.preparation != assembly.proposal.preparation {
         return Err(Error::refused("the public data have changed since the model was trained")
             .at(model.path.display().to_string())
             .cure("bring them back, or score the model on a dataset: --dataset"));
@@ -212,15 +213,15 @@ fn of_holdout(
         };
         Error::usage(what).cure("score the model on a dataset that has one: --dataset")
     })?;
-    let classes = &assembly.problem.shape.classes;
-    let comparable = is_comparable(&assembly.problem);
-    let alone = public_alone(&assembly.problem, &plan.method);
+    let classes = &assembly.proposal.problem.shape.classes;
+    let comparable = is_comparable(&assembly.proposal.problem);
+    let alone = public_alone(&assembly.proposal.problem, &plan.method);
     let rows = Table::holdout_rows(private.rows, plan.holdout);
     let scoring = Scoring::of(asked, &private.definition, rows, classes.len(), comparable)?;
     let label = |raw: f64| model.preparation.label_from_prediction(raw);
     let scene = ScoringNeeds {
         public_alone: alone.as_ref(),
-        public_holdout: Some(&assembly.public_holdout),
+        public_holdout: Some(&assembly.proposal.public_holdout),
         classes,
         label: &label,
     };
@@ -426,7 +427,7 @@ impl Test {
     pub(super) fn admit(&self, of: &Examinee) -> Result<()> {
         let Examinee { session, workspace, plan, loaded, .. } = *of;
         let name = &self.dataset;
-        let (private, test) = (named(loaded, &plan.private)?, named(loaded, name)?);
+        let (private, test) = (*named(loaded, &plan.private)?, *named(loaded, name)?);
         if share_rows(test, private) != Some(false) {
             return Err(Error::refused(format!(
                 "the test dataset '{name}' has records of '{}', which trains: the score would be \
@@ -438,7 +439,7 @@ impl Test {
         let publics: Vec<&Loaded> =
             loaded.iter().copied().filter(|it| plan.public.contains(&it.definition.name)).collect();
         super::overlap::refuse_private_rows(test, &publics, workspace, &Watch::sealed())?;
-        let mut account = account_of(test, session, name, workspace)?;
+        let mut account = account_of(test, session, workspace)?;
         let learned = of.lineage.iter().flat_map(|lineage| &lineage.runs);
         let mut learned = learned
             .filter(|run| run.account == account.id || account.former.contains(&run.account));
@@ -451,7 +452,7 @@ impl Test {
         }
         account.check_unit(test.unit().as_deref())?;
         // Both may be in one account.
-        let trains = account_of(private, session, &plan.private, workspace)?.id == account.id;
+        let trains = account_of(private, session, workspace)?.id == account.id;
         if trains {
             account = account.held_to(session.budgets.get(&plan.private));
         }
@@ -476,11 +477,11 @@ impl Test {
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let scene = ScoringNeeds { label: &label, ..*scene };
-        let budget = session.budgets.get(&self.dataset).copied();
-        let target = self.calibrated.target();
-        let order = Order { workspace, private, budget, method: METHOD, target };
-        let paid = order
-            .pay(&self.calibrated, |spender| self.scoring.draw(&records, model, &scene, spender))?;
+        let paid = Purpose::new(METHOD, &self.calibrated).pay(
+            (private, workspace),
+            session.budgets.get(&self.dataset),
+            |spender| self.scoring.draw(&records, model, &scene, spender),
+        )?;
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),
             epsilon: paid.guarantee.epsilon,
@@ -489,9 +490,4 @@ impl Test {
         };
         Ok(Scored { elsewhere: Some(elsewhere), ..paid.value.into_inner() })
     }
-}
-
-fn named<'a>(loaded: &[&'a Loaded], name: &str) -> Result<&'a Loaded> {
-    let found = loaded.iter().copied().find(|it| it.definition.name == name);
-    found.ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
 }

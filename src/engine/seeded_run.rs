@@ -6,7 +6,7 @@ use crate::privacy::openings::OpenSpender;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, Proposal};
 use super::job::{Job, Moment, Progress, Summary};
 use super::judge::Judge;
 use super::public_alone::public_alone;
@@ -38,15 +38,14 @@ pub(crate) fn run_for_pictures(
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
     let job = &job.in_known_order();
-    let assembly = job.assemble()?;
-    let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
-    let (scoring, holdout) = (assembly.scoring, assembly.private_holdout);
+    let Assembly { proposal, private, private_holdout: holdout, .. } = job.assemble()?;
+    let Proposal { method, preparation, problem, prepared, calibrated, .. } = proposal;
     let (warnings, cautions) = (Vec::new(), None);
     tell(Moment::Granted { run: run.clone(), steps: prepared.plan().steps, warnings, cautions });
     let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let judge = Judge {
         preparation: &preparation,
-        public: &assembly.public_holdout,
+        public: &proposal.public_holdout,
         private: holdout.as_ref(),
         watch: &job.watch,
     };
@@ -70,11 +69,11 @@ pub(crate) fn run_for_pictures(
     let label = |raw: f64| preparation.label_from_prediction(raw);
     let scene = ScoringNeeds {
         public_alone: alone.as_ref(),
-        public_holdout: Some(&assembly.public_holdout),
+        public_holdout: Some(&proposal.public_holdout),
         classes: &problem.shape.classes,
         label: &label,
     };
-    let told = scoring.zip(holdout.as_ref()).map(|(scoring, holdout)| {
+    let told = proposal.scoring.zip(holdout.as_ref()).map(|(scoring, holdout)| {
         scoring.draw(holdout, model.get(), &scene, &mut spender).map(Released::into_inner)
     });
     let told = told.transpose()?;

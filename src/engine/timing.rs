@@ -126,7 +126,7 @@ impl TimedPlan {
             problem: proposal.problem.clone(),
             steps: proposal.prepared.plan().steps,
             preparation: proposal.preparation.clone(),
-            public_holdout: proposal.public_holdout(),
+            public_holdout: Arc::clone(&proposal.public_holdout),
             held_out: if labelled { Table::holdout_rows(private.rows, plan.holdout) } else { 0 },
             scored: proposal.scoring.is_some() || proposal.test.is_some(),
             unprepared: public.filter(|_| !proposal.has_private_records()).cloned(),

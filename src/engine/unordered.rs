@@ -52,7 +52,7 @@ fn training(session: &Session, workspace: &Workspace) -> Vec<usize> {
     let all: Vec<&Loaded> = loaded.iter().collect();
     let store = PreparedStore::default();
     let assembly = assemble(session, &session.plans[0], &all, &store).unwrap();
-    let (watch, range) = (Watch::open(), assembly.preparation.clone());
+    let (watch, range) = (Watch::open(), assembly.proposal.preparation.clone());
     let records = assembly.private.curator(&watch, Bounded::doubles).unwrap();
     let records = records.reveal(&watch).unwrap();
     let labels = records.target.as_ref().unwrap().iter();

@@ -121,30 +121,56 @@ const NAMES_METHODS: [&str; 8] = [
 #[test]
 fn no_code_outside_the_methods_lists_them_by_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files: Vec<PathBuf> =
-        files(&root.join("src")).into_iter().filter(|file| is_rust(file)).collect();
-    // Whole files that are tests.
-    let tests: BTreeSet<String> = files
-        .iter()
-        .flat_map(|file| {
-            let text = std::fs::read_to_string(file).unwrap();
-            let after = text.split("#[cfg(test)]\n").skip(1);
-            let modules = after.filter_map(|rest| rest.lines().next()?.strip_suffix(';'));
-            let names = modules.filter_map(|line| line.split("mod ").nth(1));
-            names.map(str::to_owned).collect::<Vec<_>>()
-        })
-        .collect();
+    let all = files(&root.join("src"));
+    let tests = files_of_tests(&all);
     let elsewhere = |file: &&PathBuf| {
         let harmless = NAMES_METHODS.iter().any(|place| file.starts_with(root.join(place)));
-        let is_test = tests.contains(file.file_stem().unwrap().to_str().unwrap());
-        !harmless && !is_test && !file.starts_with(root.join("src/adapt"))
+        is_rust(file)
+            && !harmless
+            && !tests.contains(*file)
+            && !file.starts_with(root.join("src/adapt"))
     };
-    for file in files.iter().filter(elsewhere) {
+    for file in all.iter().filter(elsewhere) {
         let code = code(file);
         for id in halflight::adapt::methods().iter().map(|method| method.spec().id) {
             assert!(!code.contains(&format!("\"{id}\"")), "{}: {id}", file.display());
         }
     }
+}
+
+/// Ways to let a run draw.
+const GRANTS: [&str; 7] = [
+    "Grant {",
+    "ledger.grant(",
+    "ledger.grant_carried(",
+    "ledger.admits(",
+    "Spender::new(",
+    "Spender::carried(",
+    "Spender::resumed(",
+];
+
+/// A rule about spending then needs to be written only once.
+#[test]
+fn runs_are_granted_and_get_their_spender_in_one_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = files(&root.join("src"));
+    let tests = files_of_tests(&all);
+    let mut found = BTreeMap::new();
+    for file in all.iter().filter(|file| is_rust(file) && !tests.contains(*file)) {
+        let name = file.strip_prefix(root).unwrap().display().to_string();
+        // The ledger reads grants, and says how they are written.
+        if name.starts_with("src/privacy/") {
+            continue;
+        }
+        for line in code(file).lines() {
+            for way in GRANTS.iter().filter(|way| times(line, way) > 0) {
+                found.entry(*way).or_insert_with(Vec::new).push(name.clone());
+            }
+        }
+    }
+    let files: BTreeSet<&String> = found.values().flatten().collect();
+    assert!(files.into_iter().eq(["src/engine/spend.rs"]), "{found:#?}");
+    assert_eq!(found.len(), GRANTS.len(), "{found:#?}");
 }
 
 /// What is wrong is said there; which command or key helps is for the interfaces to say.

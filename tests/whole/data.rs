@@ -82,7 +82,7 @@ fn the_regression_datasets_have_their_documented_splits_and_can_be_planned() {
     let dimensions = [Some(37), Some(12), Some(12), Some(6 + 1 + 128 + 1), None];
     for (plan, dimension) in dimensions.into_iter().enumerate() {
         let assembly = assembled(&session, plan, &loaded).unwrap_or_else(|error| panic!("{error}"));
-        let public = &assembly.problem.public;
+        let public = &assembly.proposal.problem.public;
         assert!(dimension.is_none_or(|dimension| public.dimension() == dimension), "{plan}");
         let share = public.clipped as f64 / public.len() as f64;
         assert!((0.04..0.12).contains(&share), "{plan}: {share}");
@@ -210,8 +210,8 @@ fn tables_with_other_columns_are_reported_side_by_side_and_not_needed_ones_do_no
     let ours = "source: file(\"ours.csv\")";
     let theirs = "source: file(\"theirs.csv\")";
     let both = plan(directory.path(), ours, &[theirs, "source: file(\"moved.csv\")"]).unwrap();
-    assert_eq!(both.problem.shape.public_records, 400);
-    assert_eq!(both.problem.shape.dimension, 3);
+    assert_eq!(both.proposal.problem.shape.public_records, 400);
+    assert_eq!(both.proposal.problem.shape.dimension, 3);
 
     let renamed = "source: file(\"renamed.csv\")";
     let error = plan(directory.path(), ours, &[theirs, renamed]).unwrap_err().to_string();
@@ -223,7 +223,7 @@ fn tables_with_other_columns_are_reported_side_by_side_and_not_needed_ones_do_no
         cured,
         &["source: file(\"moved.csv\"), columns: except([\"remark\"])"],
     );
-    assert_eq!(cured.unwrap().problem.shape.private_records, 240);
+    assert_eq!(cured.unwrap().proposal.problem.shape.private_records, 240);
 }
 
 #[test]
@@ -234,16 +234,20 @@ fn declared_bounds_that_clip_public_records_are_a_warning_of_the_plan() {
     ]);
     let mut session = session("source: file(\"ours.csv\")", &["source: file(\"theirs.csv\")"]);
     let loaded = load_all(&session, directory.path());
-    assert!(assembled(&session, 0, &loaded).unwrap().warnings.is_empty());
+    assert!(assembled(&session, 0, &loaded).unwrap().proposal.warnings.is_empty());
     let preparation = &mut session.plans[0].preparation;
     preparation.features = FeatureScaling::Declared(0.5);
     preparation.labels = LabelRange::Declared(-2.0, 2.0);
     let tight = assembled(&session, 0, &loaded).unwrap();
-    let clipped = tight.problem.public.clipped;
+    let clipped = tight.proposal.problem.public.clipped;
     let warning = format!("{clipped} of 240 public training records");
-    assert!(clipped > 100 && tight.warnings[0].starts_with(&warning), "{:?}", tight.warnings);
+    assert!(
+        clipped > 100 && tight.proposal.warnings[0].starts_with(&warning),
+        "{:?}",
+        tight.proposal.warnings
+    );
     session.plans[0].preparation.features = FeatureScaling::Declared(2.0);
-    assert!(assembled(&session, 0, &loaded).unwrap().warnings.is_empty());
+    assert!(assembled(&session, 0, &loaded).unwrap().proposal.warnings.is_empty());
 }
 
 #[test]
@@ -267,12 +271,12 @@ fn an_incomplete_private_record_counts_and_an_incomplete_public_one_does_not() {
         &["source: file(\"theirs.csv\"), missing: public_mean"],
     )
     .unwrap();
-    assert_eq!(filled.problem.shape.public_records, 280);
+    assert_eq!(filled.proposal.problem.shape.public_records, 280);
 }
 
 fn incomplete_records_are_empty(assembly: &Assembly) {
-    assert_eq!(assembly.problem.shape.public_records, 240);
-    assert_eq!(assembly.problem.shape.private_records, 168);
+    assert_eq!(assembly.proposal.problem.shape.public_records, 240);
+    assert_eq!(assembly.proposal.problem.shape.private_records, 168);
 }
 
 #[test]

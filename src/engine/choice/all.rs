@@ -122,7 +122,8 @@ fn together(
 ) -> Result<(Vec<Calibrated>, Vec<Event>)> {
     let at = |epsilon: f64| -> Result<(Vec<Calibrated>, Vec<Event>, f64)> {
         let target = Target { epsilon, delta: target.delta };
-        let own = candidates.iter().map(|it| it.assembly.prepared.plan().calibrate(target));
+        let own =
+            candidates.iter().map(|it| it.assembly.proposal.prepared.plan().calibrate(target));
         let own = own.collect::<Result<Vec<_>>>()?;
         let events = own.iter().enumerate().flat_map(|(index, own)| {
             own.events().iter().map(move |event| Event {

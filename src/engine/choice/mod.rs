@@ -22,18 +22,16 @@ mod all;
 mod decision;
 mod repeats;
 
-use crate::privacy::openings::OpenSpender;
 use std::sync::Arc;
 
 use self::all::AllTrained;
 use self::repeats::Repeating;
-use super::assembly::{Assembly, assemble};
-use super::course::CourseEnding;
-use super::job::{self, renamed_columns};
-use super::launch::{self, OpenAccount, new_run_id, open_account, was_perhaps_granted};
+use super::assembly::{Assembly, Proposal, assemble};
+use super::job::{in_known_order, named, renamed_columns};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
+use super::spend::{OpenAccount, Purpose, Spend, was_perhaps_granted};
 use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
@@ -44,8 +42,7 @@ use crate::evaluation::scoring::Scoring;
 use crate::evaluation::tally::Kind;
 use crate::evaluation::{Evaluation, Pay, Score, Scored};
 use crate::model::Model;
-use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{Grant, RowOrder, RunId, RunOutcome};
+use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{
     Calibrated, Guarantee, NoiseSource, Private, Released, Spender, Target, Watch,
 };
@@ -207,7 +204,7 @@ impl PreparedChoice {
     /// Each warning once, even if several candidates have it.
     fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.idle.iter().cloned().collect();
-        for note in self.candidates.iter().flat_map(|it| &it.assembly.warnings) {
+        for note in self.candidates.iter().flat_map(|it| &it.assembly.proposal.warnings) {
             if !warnings.contains(note) {
                 warnings.push(note.clone());
             }
@@ -300,7 +297,7 @@ impl ChoiceJob {
         }
         let candidates = self.candidates()?;
         let first = &candidates[0];
-        let private = job::private(&first.plan, &self.datasets)?;
+        let private = named(&self.datasets, &first.plan.private)?;
         let publics: Vec<&Loaded> = self
             .datasets
             .iter()
@@ -316,8 +313,8 @@ impl ChoiceJob {
         let asked = self.plans[0].evaluation.unwrap_or_default();
         let asked = Evaluation { pay: Pay::Covered, ..asked };
         let rows = Table::holdout_rows(private.rows, first.plan.holdout);
-        let classes = first.assembly.problem.shape.classes.len();
-        let alone = public_alone(&first.assembly.problem, &first.plan.method);
+        let classes = first.assembly.proposal.problem.shape.classes.len();
+        let alone = public_alone(&first.assembly.proposal.problem, &first.plan.method);
         let comparable = alone.is_some();
         let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable)?;
         let models = candidates.len() + usize::from(comparable);
@@ -374,9 +371,9 @@ impl ChoiceJob {
     /// The cost of the choice. Nothing is drawn and nothing is written.
     pub fn offer(&self) -> Result<Offer> {
         let prepared = self.prepare()?;
-        let private = job::private(&self.plans[0], &self.datasets)?;
-        let name = &self.plans[0].private;
-        let account = account_of(private, &self.session, name, &self.workspace)?;
+        let private = named(&self.datasets, &self.plans[0].private)?;
+        let account = account_of(private, &self.session, &self.workspace)?;
+        let purpose = Purpose::new(METHOD, &prepared.all);
         let OfferTerms { each, apart, trains_in_secret, .. } = prepared.terms()?;
         let plans = self.plans.iter().map(|plan| plan.name.clone());
         let alone = prepared.alone.is_some().then(|| PUBLIC_ALONE.to_owned());
@@ -388,10 +385,7 @@ impl ChoiceJob {
             trains_in_secret,
             apart,
             warnings: prepared.warnings(),
-            refusal: account
-                .check_unit(private.unit().as_deref())
-                .and_then(|()| account.admit(prepared.all.events(), self.target))
-                .err(),
+            refusal: Purpose::admit_all(&[purpose], &account, private).err(),
         })
     }
 
@@ -408,47 +402,33 @@ impl ChoiceJob {
         noise_seed: u64,
         tell: &mut dyn FnMut(ChoiceMoment),
     ) -> Result<Chosen> {
-        let known = Self { datasets: job::in_known_order(&self.datasets), ..self.clone() };
+        let known = Self { datasets: in_known_order(&self.datasets), ..self.clone() };
         known.launch(NoiseSource::Seeded(noise_seed), tell)
     }
 
     fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
         let prepared = self.prepare()?;
-        let private = job::private(&self.plans[0], &self.datasets)?;
+        let private = named(&self.datasets, &self.plans[0].private)?;
         let budget = self.session.budgets.get(&self.plans[0].private);
-        let opened = open_account(private, &self.workspace, budget)?;
-        let OpenAccount { mut ledger, id: account, .. } = opened;
-        let run = new_run_id(METHOD);
+        let account = OpenAccount::open(private, &self.workspace, budget)?;
+        let purpose = Purpose {
+            allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
+            noise,
+            ..Purpose::new(METHOD, &prepared.all)
+        };
+        let run = purpose.run.clone();
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
-        let generator = noise.generator();
-        let granted = generator.map_err(Error::from).and_then(|generator| {
-            let mut standing = launch::standing_of(&ledger.book()?, &account);
-            ledger.grant(Grant {
-                run: run.clone(),
-                account: account.clone(),
-                method: METHOD.to_owned(),
-                target: self.target,
-                events: prepared.all.events().to_vec(),
-                allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
-                noise,
-                unit: private.unit(),
-                order: RowOrder::Secret,
-            })?;
-            standing.line = ledger.granted(&run);
-            Ok((generator, standing))
-        });
-        let (generator, standing) = granted.map_err(|error| {
+        let opened = Spend::open(account, &purpose, None, &Watch::sealed());
+        let mut spend = opened.map_err(|error| {
             if !was_perhaps_granted(&self.workspace, &run, directory.path()) {
                 return error;
             }
             let told = Error::new(error.kind(), error.what());
             told.cure(format!("settle it: `halflight ledger settle {}`; then choose again", run.0))
         })?;
-        let mut spender = Spender::new(ledger, run.clone(), &prepared.all, generator)?
-            .watched(&Watch::sealed(), false)?;
         let OfferTerms { each, how, trains_in_secret, apart } = prepared.terms()?;
         let warnings = prepared.warnings();
-        let PreparedChoice { candidates, arranged, all, alone, .. } = prepared;
+        let PreparedChoice { candidates, arranged, alone, .. } = prepared;
         tell(ChoiceMoment::Granted {
             run: run.clone(),
             each,
@@ -464,56 +444,39 @@ impl ChoiceJob {
         let scene = Judging { kept: &kept, alone: alone.as_ref() };
         let steward = Steward::of(directory.path(), &self.control);
         let decided = catch(|| match &arranged {
-            Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spender),
+            Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spend.spender),
             Arranged::Repeats(it) => {
                 // They prepare their own.
                 drop(begin);
-                it.decide(self, &scene, &mut training, &mut spender)
+                it.decide(self, &scene, &mut training, &mut spend.spender)
             }
         });
 
         drop(steward);
 
-        let mechanisms = spender.drawn();
-        let guarantee = Composition::of_run(&mechanisms, all.events(), self.target.delta)?;
         let (decision, ended) = match decided {
             Ok(Some(decision)) => (Some(decision), Ok(RunOutcome::Finished)),
             Ok(None) => (None, Ok(RunOutcome::Stopped)),
             Err(error) => (None, Err(error)),
         };
-        let mut ending = CourseEnding::new(ended, false);
+        let mut ending = spend.end(ended, false)?;
         let winner = decision.as_ref().map(|it| it.winner);
         let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
         let all_names = scene.names();
         // Known noise hides nothing, so nothing may be published.
         let secret = noise.seed().is_none();
         let facts = Facts {
-            run: run.clone(),
-            account,
             method: kept[of_plan].plan.method.clone(),
-            outcome: ending.outcome,
-            records: kept[of_plan].records,
-            unit: private.unit(),
-            target: self.target,
-            guarantee: guarantee.clone(),
-            mechanisms,
-            peeked: false,
-            allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
-            noise,
-            lineage: None,
             taken_as_public: TakenAsPublic::of_all(
                 kept.iter().map(|it| it.taken_as_public.clone()),
             ),
-            standing,
-            rehearsed: None,
             told: decision.as_ref().filter(|_| secret).map(|it| it.told.clone()),
-            source_weights: Vec::new(),
             // Whatever the result, all candidates were meant to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),
                 methods: kept.iter().map(|it| it.plan.method.clone()).collect(),
             }),
-            model: None,
+            ..spend.facts(&ending, kept[of_plan].records)
         };
         ending.certify(|| {
             let model = decision.as_ref().map(|it| {
@@ -530,7 +493,7 @@ impl ChoiceJob {
             report::leave(directory.path())?;
             Ok(Some(()))
         });
-        ending.settle(spender, false, directory.path());
+        ending.settle(spend, directory.path());
         let (placed, told) = decision.map(|it| (it.placed, it.told)).unzip();
         Ok(Chosen {
             run,
@@ -538,7 +501,7 @@ impl ChoiceJob {
             outcome: ending.outcome,
             unit: private.unit(),
             target: self.target,
-            guarantee,
+            guarantee: ending.guarantee,
             winner: winner.and_then(|it| placed_of(placed.as_deref(), &all_names[it])),
             placed: placed.unwrap_or_default(),
             told,
@@ -604,9 +567,10 @@ struct Beginner {
 impl ReadyPlan {
     fn apart(self) -> (Beginner, Kept) {
         let Self { plan, assembly, holdout } = self;
-        let Assembly { prepared, private, problem, preparation, public_holdout, .. } = assembly;
+        let Assembly { proposal, private, .. } = assembly;
+        let Proposal { prepared, problem, preparation, public_holdout, taken_as_public, .. } =
+            proposal;
         let records = problem.shape.private_records;
-        let taken_as_public = assembly.taken_as_public;
         let begins = Beginner { name: plan.name.clone(), prepared, private };
         let kept =
             Kept { plan, problem, preparation, public_holdout, holdout, taken_as_public, records };

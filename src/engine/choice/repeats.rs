@@ -58,7 +58,7 @@ impl Repeating {
         scoring: &Scoring,
         target: Target,
     ) -> Result<(Self, Calibrated)> {
-        if candidates.iter().any(|it| !it.assembly.method.spec().covers_scores) {
+        if candidates.iter().any(|it| !it.assembly.proposal.method.spec().covers_scores) {
             return Err(Error::refused(
                 "only plans that draw Gaussian noise for all of their records can be repeated in \
                  secret",
@@ -102,7 +102,7 @@ impl Repeating {
             let each = Target { epsilon, delta: target.delta };
             let own = candidates
                 .iter()
-                .map(|it| scoring.calibrate(&it.assembly.prepared.plan().releases, each));
+                .map(|it| scoring.calibrate(&it.assembly.proposal.prepared.plan().releases, each));
             let own = own.collect::<Result<Vec<_>>>()?;
             let events: Vec<&[Event]> = own.iter().map(Calibrated::events).collect();
             let best = best_of(law, LABEL, what.clone(), &events)?;
@@ -174,7 +174,7 @@ impl Repeating {
             training.name.clone_from(&kept.plan.name);
             let plan = kept.plan.resolved(&job.workspace);
             let assembly = assemble(&job.session, &plan, &loaded, &stores[candidate])?;
-            let mut run = assembly.prepared.start(assembly.private, own)?;
+            let mut run = assembly.proposal.prepared.start(assembly.private, own)?;
             if !run.drive_with(&mut repeat, training)? {
                 return Ok(None);
             }

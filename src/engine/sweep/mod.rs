@@ -12,7 +12,7 @@
 
 pub mod axes;
 
-use crate::privacy::openings::{OpenSpender, OpenWatch};
+use crate::privacy::openings::OpenWatch;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,17 +20,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::assembly::propose;
 use super::control::Control;
 use super::course::{self, CourseResult, Opening};
-use super::job::{self, Job, Moment, Summary};
-use super::launch::{OpenAccount, new_run_id, open_account};
+use super::job::{Job, Moment, Summary, named};
 use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
+use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Account, Grant, RowOrder, RunId, RunOutcome, RunState};
-use crate::privacy::{Calibrated, NoiseSource, Spender, Watch};
-use crate::session::certificate;
+use crate::privacy::ledger::{RunId, RunOutcome, RunState};
+use crate::privacy::{Calibrated, NoiseSource, Watch};
 use crate::session::resumption::Origin;
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
@@ -87,15 +86,9 @@ impl SweepOrder<'_> {
     /// Would the ledger reserve all of it? Writes nothing.
     pub fn admit(&self, planned: &[Planned]) -> Result<()> {
         self.check_rows()?;
-        let account =
-            account_of(self.private()?, self.session, &self.base.private, self.workspace)?;
-        let tasks = entries(planned);
-        let grants: Vec<Grant> = tasks
-            .iter()
-            .zip(planned)
-            .map(|(task, it)| Ok(grant(task, it, &account, self.private()?.unit())))
-            .collect::<Result<_>>()?;
-        account.admit_all(&grants)
+        let private = self.private()?;
+        let account = account_of(private, self.session, self.workspace)?;
+        Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)
     }
 
     /// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`,
@@ -126,22 +119,9 @@ impl SweepOrder<'_> {
             origins.push(Origin::of(&task.session_file(), &loaded, self.sealed)?);
         }
         let budget = self.session.budgets.get(&self.base.private);
-        let opened = open_account(self.private()?, self.workspace, budget)?;
-        let OpenAccount { mut ledger, id: account, .. } = opened;
-        let book = ledger.book()?;
-        let account =
-            book.account(&account).ok_or_else(|| Error::failed("the ledger lost an account"))?;
-        let tasks = &sweep.manifest.tasks;
-        let grants: Vec<Grant> = tasks
-            .iter()
-            .zip(planned)
-            .map(|(task, it)| Ok(grant(task, it, account, self.private()?.unit())))
-            .collect::<Result<_>>()?;
-        let standing = certificate::AccountStanding::of(account);
-        ledger.grant_carried(&grants)?;
-        for (index, (grant, origin)) in grants.into_iter().zip(origins).enumerate() {
-            let line = ledger.granted(&grant.run);
-            let standing = certificate::AccountStanding { line, ..standing.clone() };
+        let account = OpenAccount::open(self.private()?, self.workspace, budget)?;
+        let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
+        for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
             sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
         }
         Ok(())
@@ -155,7 +135,7 @@ impl SweepOrder<'_> {
     }
 
     fn private(&self) -> Result<&Loaded> {
-        job::private(self.base, self.datasets)
+        named(self.datasets, &self.base.private).map(Arc::as_ref)
     }
 }
 
@@ -168,19 +148,19 @@ fn entries(planned: &[Planned]) -> Vec<TaskEntry> {
     planned.iter().map(entry).collect()
 }
 
-fn grant(task: &TaskEntry, planned: &Planned, account: &Account, unit: Option<String>) -> Grant {
-    let plan = &planned.variant.plan;
-    Grant {
-        run: task.run.clone(),
-        account: account.id.clone(),
-        method: plan.method.clone(),
-        target: plan.target,
-        events: planned.calibrated.events().to_vec(),
-        allow_large_delta: plan.allow_large_delta,
-        noise: NoiseSource::Secret,
-        unit,
-        order: RowOrder::Secret,
-    }
+fn purposes<'a>(tasks: &[TaskEntry], planned: &'a [Planned]) -> Vec<Purpose<'a>> {
+    let purpose = |(task, it): (&TaskEntry, &'a Planned)| {
+        let plan = &it.variant.plan;
+        Purpose {
+            run: task.run.clone(),
+            method: &plan.method,
+            target: plan.target,
+            calibrated: &it.calibrated,
+            allow_large_delta: plan.allow_large_delta,
+            noise: NoiseSource::Secret,
+        }
+    };
+    tasks.iter().zip(planned).map(purpose).collect()
 }
 
 /// Reads the data of a task.
@@ -212,8 +192,9 @@ pub fn carry_out(
     let job = Job { session, plan, datasets, workspace, watch, control, prepared };
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
+    let own = named(&job.datasets, &job.plan.private)?;
     let assembly = job.assemble()?;
-    if grant.events != assembly.calibrated.events() {
+    if grant.events != assembly.proposal.calibrated.events() {
         return Err(here(
             Error::refused("the task needs other noise than it was granted")
                 .cure("carry it out with the release of halflight that made the sweep"),
@@ -224,7 +205,7 @@ pub fn carry_out(
     let events = grant.events.len();
     let opened = RunDirectory::create(&job.workspace, &grant.run, &job.session, &job.plan)
         .and_then(|directory| {
-            let transcript = job.prepare(&directory, &grant.run, grant.noise)?;
+            let transcript = job.prepare(own, &directory, &grant.run, grant.noise)?;
             Ok((directory, transcript))
         });
     let (directory, transcript) = opened.inspect_err(|error| {
@@ -237,18 +218,10 @@ pub fn carry_out(
             trouble: Some(error.to_string()),
         });
     })?;
-    let opening = Opening {
-        run: grant.run,
-        account: grant.account,
-        spender: Spender::carried(&assembly.calibrated, transcript, generator),
-        directory,
-        recorded: None,
-        peeked: false,
-        notes: Vec::new(),
-        known: Vec::new(),
-        noise: NoiseSource::Secret,
-        standing,
-    };
+    let (granted, watch) = ((grant, standing), job.watch.clone());
+    let spend =
+        Spend::carried(granted, &assembly.proposal.calibrated, transcript, generator, watch);
+    let opening = Opening { own, spend, directory, recorded: None, known: Vec::new() };
     let CourseResult { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
     let written = task.write_result(&TaskResult {
         outcome: summary.outcome,
