@@ -14,10 +14,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halflight::adapt::classes::sampled::{
+use halflight::data::{Bounds, Classes, Dataset};
+use halflight::methods::classes::sampled::{
     Examples, SampledLoss, SampledObjective, TrainedParameters,
 };
-use halflight::data::{Bounds, Classes, Dataset};
 use halflight::model::{Architecture, Classifier, Volume};
 use halflight::numeric::Matrix;
 use halflight::numeric::columns::Singles;

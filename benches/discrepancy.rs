@@ -5,9 +5,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use halflight::adapt::unlabelled::discrepancy::Smoothed;
-use halflight::adapt::unlabelled::moment::{bounded_moment, difference};
 use halflight::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
+use halflight::methods::unlabelled::discrepancy::Smoothed;
+use halflight::methods::unlabelled::moment::{bounded_moment, difference};
 use halflight::numeric::Vector;
 use halflight::numeric::accelerated::{Accelerated, simplex_gap};
 use halflight::numeric::pairwise::Pairwise;

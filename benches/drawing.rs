@@ -10,17 +10,20 @@
 use std::hint::black_box;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use halflight::adapt::Series;
 use halflight::engine::desk::News;
+use halflight::engine::job::Progress;
 use halflight::engine::{Control, DeskReport, Moment};
+use halflight::methods::Series;
+use halflight::methods::example::made_up_step;
 use halflight::privacy::ledger::RunId;
 use halflight::session::demo;
 use halflight::tui::app::App;
 use halflight::tui::canvas::Hits;
-use halflight::tui::live_run::{LiveRun, made_up};
+use halflight::tui::live_run::LiveRun;
 use halflight::tui::tab::Tab;
 use halflight::tui::theme::{Glyphs, Theme};
 use halflight::tui::update::{Message, update};
@@ -93,7 +96,9 @@ fn news(index: u64, total: u64) -> DeskReport {
         (Series::PublicError, 110.0 + 40.0 * y),
         (Series::StationarityGap, y.abs() + 1e-9),
     ];
-    let progress = made_up(index, total, &numbers);
+    let step = made_up_step(index, total, &numbers);
+    let epsilon = (x / total as f64).sqrt();
+    let progress = Progress { step, epsilon, worked: Duration::from_millis(index) };
     DeskReport::Job { id: 1, news: News::Moment(Moment::Stepped(progress)) }
 }
 

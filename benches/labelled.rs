@@ -18,8 +18,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halflight::adapt::labelled::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use halflight::data::{Bounded, Bounds, Dataset, Persons};
+use halflight::methods::labelled::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;

@@ -5,9 +5,9 @@
 
 use std::time::Instant;
 
-use halflight::adapt::methods;
 use halflight::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
 use halflight::data::{Bounds, Classes, Dataset, Task};
+use halflight::methods::methods;
 use halflight::numeric::Matrix;
 use halflight::privacy::Target;
 use halflight::rehearsal::{RehearsalNoise, Trial};

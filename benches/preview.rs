@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use halflight::adapt::Value;
 use halflight::engine::PreparedStore;
 use halflight::engine::assembly::assemble;
 use halflight::engine::preview::preview;
+use halflight::methods::Value;
 use halflight::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 use peak_alloc::PeakAlloc;
 

@@ -6,9 +6,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use halflight::adapt::unlabelled::discrepancy::Smoothed;
-use halflight::adapt::unlabelled::moment::{bounded_moment, difference};
 use halflight::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
+use halflight::methods::unlabelled::discrepancy::Smoothed;
+use halflight::methods::unlabelled::moment::{bounded_moment, difference};
 use halflight::model::{Activation, Architecture, Classifier, ExampleLabels};
 use halflight::numeric::product::inner_products;
 use halflight::numeric::{Matrix, Vector, fused, parallel};

@@ -12,8 +12,8 @@ pub struct Paper {
     pub year: u16,
 }
 
-/// Weights of public records from private, unlabelled ones: [`crate::adapt::unlabelled::frank_wolfe`] (its
-/// algorithms 1 and 2), [`crate::adapt::unlabelled::mirror_descent`] (algorithm 3), and the synthetic setup
+/// Weights of public records from private, unlabelled ones: [`crate::methods::unlabelled::frank_wolfe`] (its
+/// algorithms 1 and 2), [`crate::methods::unlabelled::mirror_descent`] (algorithm 3), and the synthetic setup
 /// of [`crate::study::discrepancy`].
 pub const PRINCIPLED_ADAPTATION: Paper = Paper {
     authors: "Raef Bassily, Mehryar Mohri, Ananda Theertha Suresh",
@@ -21,8 +21,8 @@ pub const PRINCIPLED_ADAPTATION: Paper = Paper {
     year: 2023,
 };
 
-/// Weights of public and labelled private records: [`crate::adapt::labelled::cnvx_adap`] and its
-/// successor, [`crate::adapt::labelled::profiled_cnvx_adap`].
+/// Weights of public and labelled private records: [`crate::methods::labelled::cnvx_adap`] and its
+/// successor, [`crate::methods::labelled::profiled_cnvx_adap`].
 pub const ADAPTATION_WITH_GUARANTEES: Paper = Paper {
     authors: "Raef Bassily, Corinna Cortes, Anqi Mao, Mehryar Mohri",
     title: "Differentially Private Domain Adaptation with Theoretical Guarantees",
@@ -36,21 +36,21 @@ pub const GRADIENT_SUBSPACE_DISTANCE: Paper = Paper {
     year: 2023,
 };
 
-/// [`crate::adapt::classes::pillar`].
+/// [`crate::methods::classes::pillar`].
 pub const PILLAR: Paper = Paper {
     authors: "Francesco Pinto, Yaxi Hu, Fanny Yang, Amartya Sanyal",
     title: "PILLAR: How to make semi-private learning more effective",
     year: 2023,
 };
 
-/// [`crate::adapt::classes::gep`].
+/// [`crate::methods::classes::gep`].
 pub const GRADIENT_EMBEDDING: Paper = Paper {
     authors: "Da Yu, Huishuai Zhang, Wei Chen, Tie-Yan Liu",
     title: "Do Not Let Privacy Overbill Utility: Gradient Embedding Perturbation for Private Learning",
     year: 2021,
 };
 
-/// [`crate::adapt::classes::dp_sgd`].
+/// [`crate::methods::classes::dp_sgd`].
 pub const PRIVATE_DESCENT: Paper = Paper {
     authors: "Martín Abadi, Andy Chu, Ian Goodfellow, H. Brendan McMahan, Ilya Mironov, Kunal \
               Talwar, Li Zhang",

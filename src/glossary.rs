@@ -1,6 +1,6 @@
 //! The meanings of the words in screens, reports and commands: one text for each, used everywhere.
 
-use crate::adapt;
+use crate::methods;
 use crate::privacy::Adjacency;
 
 /// A word with two or three sentences: its meaning, which direction is better, what changes it.
@@ -518,7 +518,7 @@ pub fn explain(name: &str) -> Option<Explained> {
 /// A method by its name in sessions, in papers or in plain words.
 fn method(name: &str) -> Option<Explained> {
     let wanted = name.trim().to_lowercase();
-    let mut specs = adapt::methods().iter().map(|method| method.spec());
+    let mut specs = methods::methods().iter().map(|method| method.spec());
     let spec = specs.find(|spec| {
         [spec.id, spec.name, spec.paper].iter().any(|name| name.to_lowercase() == wanted)
     })?;
@@ -530,7 +530,7 @@ fn method(name: &str) -> Option<Explained> {
 /// A setting of a method, by its name or its key.
 fn setting(name: &str) -> Option<Explained> {
     let wanted = name.trim().to_lowercase();
-    let specs = adapt::methods().iter().map(|method| method.spec());
+    let specs = methods::methods().iter().map(|method| method.spec());
     let mut fields = specs.flat_map(|spec| spec.fields);
     let field = fields.find(|it| it.key == wanted || it.name.to_lowercase() == wanted)?;
     let text = format!("{} Takes {}.", field.help, field.kind.range());
@@ -551,7 +551,7 @@ pub fn near(name: &str) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt::Series;
+    use crate::methods::Series;
 
     #[test]
     fn every_word_is_there_once_and_is_explained_in_a_few_short_sentences() {

@@ -25,12 +25,10 @@
 // The texts of public modules link to their private submodules.
 #![allow(rustdoc::private_intra_doc_links)]
 
-pub mod adapt;
 pub mod audit;
 pub mod bibliography;
 pub mod cli;
 pub mod engine;
-pub mod evaluation;
 pub mod glossary;
 pub mod guide;
 pub mod rank;
@@ -43,6 +41,8 @@ pub mod verdict;
 pub use error::{Error, Result};
 pub use halflight_base::{clock, error, faults, files, memory, signals};
 pub use halflight_data as data;
+pub use halflight_evaluation as evaluation;
+pub use halflight_methods as methods;
 pub use halflight_model as model;
 pub use halflight_numeric as numeric;
 pub use halflight_plot as plot;

@@ -43,7 +43,7 @@ fn every_planted_fault_is_found_and_without_one_nothing_is() {
     }
     // Whole persons move each release nearly as far as single records do: hardly any noise is
     // wasted on them.
-    for method in halflight::adapt::methods() {
+    for method in halflight::methods::methods() {
         let id = method.spec().id;
         if method.spec().public_only {
             continue;

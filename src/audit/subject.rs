@@ -4,8 +4,6 @@ use crate::privacy::openings::OpenSpender;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::adapt::labelled::public_shape::public_model;
-use crate::adapt::{self, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
 use crate::data::{
     Bounded, Classes, Dataset, DatasetDefinition, Persons, PublicRecords, Role, Source, Task,
@@ -13,6 +11,8 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Loss, Pay};
+use crate::methods::labelled::public_shape::public_model;
+use crate::methods::{self, Method, Problem, ProblemShape, Settings, Value};
 use crate::privacy::tape::{Departure, Draw};
 use crate::privacy::{Allotment, Calibrated, Private, Spender, Target, Watch};
 
@@ -87,7 +87,7 @@ impl Subject {
         (public, mut private): (PublicRecords, Dataset),
         target: Option<Target>,
     ) -> Result<Self> {
-        let method = adapt::method(method)?;
+        let method = methods::method(method)?;
         let settings = method.spec().check(given)?;
         let needed = method.spec().needs_private_labels;
         if !needed {
@@ -155,7 +155,7 @@ impl Subject {
         let mut run = prepared.start(Private::new(training), &self.calibrated)?;
         let mut told = Vec::new();
         run.drive(&mut spender, &Watch::sealed(), |_, _, step| {
-            let open = |measure: &adapt::Measure| {
+            let open = |measure: &methods::Measure| {
                 Some(format!("{} {:?}", measure.series.words(), measure.value.open()?))
             };
             told.extend(step.measures.iter().filter_map(open));
@@ -208,11 +208,11 @@ impl Subject {
 /// named methods. Without `claims` their noise has some scale and no ε is known.
 pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     let target = claims.then_some(TARGET);
-    if let Some(unknown) = only.iter().find(|id| adapt::method(id).is_err()) {
-        return Err(adapt::method(unknown).err().unwrap_or_else(|| Error::usage("no method")));
+    if let Some(unknown) = only.iter().find(|id| methods::method(id).is_err()) {
+        return Err(methods::method(unknown).err().unwrap_or_else(|| Error::usage("no method")));
     }
     let mut all = Vec::new();
-    for spec in adapt::methods().iter().map(|method| method.spec()) {
+    for spec in methods::methods().iter().map(|method| method.spec()) {
         let id = spec.id;
         if spec.public_only || !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
             continue;
@@ -294,7 +294,7 @@ fn scores_of(method: &str) -> Vec<(&'static str, Evaluation, End)> {
 }
 
 /// Settings for few steps on few records.
-pub fn small(spec: &adapt::Spec) -> BTreeMap<String, Value> {
+pub fn small(spec: &methods::Spec) -> BTreeMap<String, Value> {
     let wishes: [(&str, f64); 7] = [
         ("steps", STEPS as f64),
         ("rounds", STEPS as f64),

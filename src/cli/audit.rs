@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
-use crate::adapt;
 use crate::audit::{Audited, Effort, Subject, audit, page::page, subject};
 use crate::data::table::seeded;
 use crate::data::{Preparation, selection};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::methods;
 use crate::session::{Session, Workspace, dataset};
 
 /// Test whether the methods keep what they claim, on public data in the private role.
@@ -136,7 +136,7 @@ impl Audit {
             named => named.iter().map(String::as_str).collect(),
         };
         let subject = |id: &str| {
-            let mut settings = subject::small(adapt::method(id)?.spec());
+            let mut settings = subject::small(methods::method(id)?.spec());
             if id == plan.method {
                 // The plan's own settings, except the number of steps.
                 let own = plan.settings.iter().filter(|(key, _)| !STEPS.contains(&key.as_str()));

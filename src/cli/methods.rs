@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::{print_json, print_line};
-use crate::adapt;
 use crate::error::Result;
+use crate::methods;
 
 /// List the adaptation methods and their settings.
 #[derive(Debug, Args)]
@@ -24,8 +24,8 @@ pub struct Methods {
 impl Methods {
     pub fn execute(&self) -> Result<()> {
         let methods = match &self.id {
-            Some(id) => vec![adapt::method(id)?],
-            None => adapt::methods().to_vec(),
+            Some(id) => vec![methods::method(id)?],
+            None => methods::methods().to_vec(),
         };
         if self.json {
             let list = methods.iter().map(|method| {

@@ -9,9 +9,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{further_json, messages, print_json, print_line, print_text};
-use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::files::{self, words::harmless};
+use crate::methods::Series;
 use crate::privacy::Watch;
 use crate::session::archive::{last, last_further};
 use crate::session::ranking_record::ArchivedFindings;

@@ -8,8 +8,6 @@ use super::prepared::{
 };
 use super::public_alone::is_comparable;
 use super::score::Test;
-use crate::adapt::public_predictor::{self, PublicRows};
-use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel};
 use crate::data::declared::declared_classes;
 use crate::data::leaking;
 use crate::data::names::shortened;
@@ -26,6 +24,10 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
 use crate::faults::{Fault, planted};
+use crate::methods::public_predictor::{self, PublicRows};
+use crate::methods::{
+    self, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel,
+};
 use crate::model::Model;
 use crate::privacy::ledger::delta;
 use crate::privacy::openings::OpenPrivate;
@@ -307,7 +309,7 @@ fn are_there(count: usize, all: usize, which: &str) -> Result<()> {
 impl<'a> Parts<'a> {
     /// Refuses labels that do not fit the method, or one another.
     fn of(plan: &PlanDefinition, loaded: &[&'a Loaded]) -> Result<Self> {
-        let method = adapt::method(&plan.method)?;
+        let method = methods::method(&plan.method)?;
         let private = *named(loaded, &plan.private)?;
         let publics = plan.public.iter().map(|name| named(loaded, name).copied());
         let publics = publics.collect::<Result<Vec<_>>>()?;
@@ -908,7 +910,7 @@ mod tests {
         let first = proposed(&|_| {}, &loaded);
         let same: [&dyn Fn(&mut PlanDefinition); 3] = [
             &|plan| plan.target.epsilon = 3.0,
-            &|plan| plan.settings = [("lambda".to_owned(), adapt::Value::Number(0.3))].into(),
+            &|plan| plan.settings = [("lambda".to_owned(), methods::Value::Number(0.3))].into(),
             &|plan| plan.name = "second".to_owned(),
         ];
         for edit in same {

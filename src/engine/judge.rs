@@ -1,9 +1,9 @@
 //! Measures how good a model is on the records held out of training.
 
-use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
-use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::data::{Bounded, Dataset, HeldOut, Preparation, PublicData, Task};
 use crate::evaluation::Measured;
+use crate::methods::baselines::reference::{self, DEFAULT_RIDGE};
+use crate::methods::{Measure, ProblemShape, Run, Series, Step};
 use crate::model::{Classifier, Model};
 use crate::numeric::columns::ExampleColumns;
 use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};

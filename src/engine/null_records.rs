@@ -7,8 +7,8 @@ use std::path::Path;
 use super::assembly::{Assembly, Proposal, assemble};
 use super::prepared::PreparedStore;
 use super::ranking::prepare;
-use crate::adapt;
 use crate::data::{Bounded, Dataset, HeldOut, PreparationSettings, Task};
+use crate::methods;
 use crate::numeric::Matrix;
 use crate::privacy::{Spender, Target, Watch};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
@@ -58,7 +58,7 @@ fn plan(method: &str) -> PlanDefinition {
         seed: 1,
         start: None,
         start_is_public: false,
-        public_predictor: adapt::PublicPredictor::None,
+        public_predictor: methods::PublicPredictor::None,
         private_records: None,
         public_records: None,
         test: None,
@@ -318,7 +318,7 @@ fn no_method_tells_of_a_record_that_cannot_be_used() {
         |name: &str, bytes: &[u8]| std::fs::write(directory.path().join(name), bytes).unwrap();
     let lines = csv(0..PRIVATE);
     write("theirs.csv", &csv(500..700).concat());
-    for method in adapt::methods() {
+    for method in methods::methods() {
         let id = method.spec().id;
         let label = if method.spec().task == Task::Regression { "y" } else { "class" };
         let session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", label);

@@ -14,12 +14,12 @@
 use crate::privacy::openings::OpenPrivate;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::adapt::{Method, PublicPredictor};
 use crate::data::{
     Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData, PublicRecords,
     SecretOrder, Table,
 };
 use crate::error::Result;
+use crate::methods::{Method, PublicPredictor};
 use crate::privacy::Private;
 use crate::rank::{Candidate, Supply};
 use crate::session::SavedModel;

@@ -1,9 +1,9 @@
 //! The model of public data alone. Every private model is compared with it.
 
-use crate::adapt::baselines::public_only;
-use crate::adapt::baselines::reference::is_quick;
-use crate::adapt::labelled::public_shape;
-use crate::adapt::{self, Problem};
+use crate::methods::baselines::public_only;
+use crate::methods::baselines::reference::is_quick;
+use crate::methods::labelled::public_shape;
+use crate::methods::{self, Problem};
 use crate::model::Model;
 
 /// Trees are trained on at most this many numbers, which takes about a second; larger data are
@@ -20,7 +20,7 @@ const MOST_FEATURES_OF_TREES: usize = 200;
 /// records, and a run of `method` may already have trained all of it.
 pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let public = &problem.public;
-    let method = adapt::method(method).ok().map(adapt::Method::spec);
+    let method = methods::method(method).ok().map(methods::Method::spec);
     if !is_comparable(problem) || method.is_some_and(|spec| spec.public_only) {
         return None;
     }
@@ -61,8 +61,8 @@ pub(super) fn is_comparable(problem: &Problem) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt::baselines::reference::DEFAULT_RIDGE;
-    use crate::adapt::example;
+    use crate::methods::baselines::reference::DEFAULT_RIDGE;
+    use crate::methods::example;
 
     #[test]
     fn without_the_private_label_there_is_nothing_to_compare_with() {

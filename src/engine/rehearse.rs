@@ -17,12 +17,12 @@ use sha2::{Digest, Sha256};
 use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
 use super::job::named;
 use super::{overlap, resemblance};
-use crate::adapt::{self, STEPS_VERSION};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{Pay, Scoring};
+use crate::methods::{self, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
 use crate::rehearsal::advice::{Advice, Results, TrialResult};
@@ -437,7 +437,7 @@ fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
     } else {
         player::chosen(&job.methods, task)?
     };
-    adapt::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
+    methods::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
     let plan = job.plan.player();
     if job.methods.is_empty() && !players.contains(&plan) {
         players.push(plan);
@@ -711,7 +711,8 @@ mod tests {
         assert_eq!(advice(&job), None);
         let found = run(&job);
         assert_eq!(advice(&job), Some(found.advice.clone()));
-        let plan = Player::of_plan("target_only", &BTreeMap::new(), &adapt::PublicPredictor::None);
+        let plan =
+            Player::of_plan("target_only", &BTreeMap::new(), &methods::PublicPredictor::None);
         assert!(
             found
                 .advice

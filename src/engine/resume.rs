@@ -191,10 +191,10 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt;
     use crate::data::Task;
     use crate::engine::assembly::assemble;
     use crate::engine::prepared::PreparedStore;
+    use crate::methods;
     use crate::privacy::Spender;
     use crate::privacy::openings::{OpenSpender, OpenWatch};
     use crate::session::{PlanDefinition, dataset};
@@ -219,7 +219,7 @@ mod tests {
             part("young", "public", credit, "age <= 35"),
         );
         let mut session = Session::parse(&text, "test").unwrap();
-        for method in adapt::methods() {
+        for method in methods::methods() {
             let (private, public) = match method.spec().task {
                 Task::Regression => ("winter", "summer"),
                 Task::Classification => ("old", "young"),
@@ -236,7 +236,7 @@ mod tests {
                 seed: 1,
                 start: None,
                 start_is_public: false,
-                public_predictor: adapt::PublicPredictor::None,
+                public_predictor: methods::PublicPredictor::None,
                 private_records: None,
                 public_records: None,
                 test: None,
@@ -292,7 +292,7 @@ mod tests {
             let run = RunId(plan.name.clone());
             let first = Transcript::create(&path, &run).unwrap();
             let (told, words) = outcome(&session, plan, &loaded, (1, first), &Watch::open());
-            let releases = !adapt::method(&plan.method).unwrap().spec().public_only;
+            let releases = !methods::method(&plan.method).unwrap().spec().public_only;
             assert_eq!(words > 0, releases, "{}", plan.name);
             let again = Transcript::reopen(&path, &run).unwrap();
             let (again, words) = outcome(&session, plan, &loaded, (2, again), &Watch::sealed());

@@ -24,11 +24,11 @@ use super::assembly::Proposal;
 use super::judge::{Judge, is_judged, judged_steps};
 use super::public_alone::public_alone;
 use super::steps::epsilon_of;
-use crate::adapt::baselines::{public_only, reference};
-use crate::adapt::{self, Companion, Problem, Run, Step};
 use crate::data::{Bounded, Classes, Dataset, HeldOut, Persons, Preparation, PublicData, Table};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::methods::baselines::{public_only, reference};
+use crate::methods::{self, Companion, Problem, Run, Step};
 use crate::model::Model;
 use crate::numeric::Matrix;
 use crate::numeric::columns::ExampleColumns;
@@ -136,7 +136,7 @@ impl TimedPlan {
     /// The time of the whole run. `anew`: another program carries it out, which has to train the
     /// models of public records again.
     pub fn time(&self, anew: bool) -> Result<RunTime> {
-        let method = adapt::method(&self.plan.method)?.spec();
+        let method = methods::method(&self.plan.method)?.spec();
         let (learning, alone) = clocked(|| {
             if method.public_only {
                 return public_only::predictor(&self.problem).map(|_| None);
@@ -248,7 +248,7 @@ impl TimedPlan {
 
     /// A moment of the run on this many private records.
     fn moment(&self, records: usize, held_out: Option<&Private<HeldOut>>) -> Result<TimedMoment> {
-        let method = adapt::method(&self.plan.method)?;
+        let method = methods::method(&self.plan.method)?;
         let spec = method.spec();
         let settings = spec.check(&self.plan.settings)?;
         let mut problem = self.problem.clone();
@@ -410,8 +410,8 @@ impl Companion for TimedSteps<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt::{ProblemShape, example};
     use crate::data::Task;
+    use crate::methods::{ProblemShape, example};
     use crate::privacy::openings::OpenPrivate;
     use crate::session::model_file::tests::preparation;
 
@@ -424,7 +424,7 @@ mod tests {
     }
 
     fn timed_plan(method: &str, change: &dyn Fn(&mut ProblemShape)) -> TimedPlan {
-        let task = adapt::method(method).unwrap().spec().task;
+        let task = methods::method(method).unwrap().spec().task;
         let make = match task {
             Task::Regression => example::shifted,
             Task::Classification => example::two_classes,
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn every_method_is_timed_for_rows_and_for_persons() {
         let change: [&dyn Fn(&mut ProblemShape); 2] = [&|_| (), &|shape| shape.most_records = 3];
-        for (method, change) in adapt::methods().iter().flat_map(|it| change.map(|of| (it, of))) {
+        for (method, change) in methods::methods().iter().flat_map(|it| change.map(|of| (it, of))) {
             let id = method.spec().id;
             let RunTime { open, sealed, .. } = timed_plan(id, change).time(true).unwrap();
             assert!(open >= sealed && sealed > Duration::ZERO, "{id}");

@@ -132,7 +132,7 @@ fn every_planted_choice_by_place_is_found() {
 fn methods_that_release_a_number_for_each_record_get_the_records_in_every_order() {
     let sorted: Vec<usize> = (0..ROWS).collect();
     let mut tried = 0;
-    for method in crate::adapt::methods() {
+    for method in crate::methods::methods() {
         // The label here is a number; the other methods of the kind take the same way.
         if !method.spec().releases_each_record || method.spec().task != Task::Regression {
             continue;

@@ -34,7 +34,7 @@ pub struct Scoring {
 
 /// The input for the score of a model, besides the held-out records.
 #[derive(Clone, Copy)]
-pub(crate) struct ScoringNeeds<'a> {
+pub struct ScoringNeeds<'a> {
     /// The model of public data alone, if the two are compared.
     pub public_alone: Option<&'a Model>,
     /// Public records that show the typical errors and probabilities.
@@ -266,7 +266,7 @@ impl Scoring {
 
     /// Releases the tally of the held-out records and computes the scores of the model, which was
     /// released before.
-    pub(crate) fn draw(
+    pub fn draw(
         &self,
         holdout: &Private<HeldOut>,
         model: &Model,
@@ -299,7 +299,7 @@ fn covers(release: &PlannedRelease) -> bool {
 
 /// The model and public data alone, with the rules for scoring their answers. All of it is public
 /// or released.
-pub(crate) struct Judges<'a> {
+pub struct Judges<'a> {
     model: &'a Model,
     public: Option<&'a Model>,
     label: &'a (dyn Fn(f64) -> f64 + Sync),

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_method_has_a_proof() {
-        for method in crate::adapt::methods() {
+        for method in crate::methods::methods() {
             let page = format!("proofs/{}", method.spec().proof());
             assert!(find(&page).is_some_and(|found| found.name == page), "{page}");
         }

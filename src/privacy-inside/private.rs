@@ -151,12 +151,12 @@
 //! reporting a number as a released or public measure,
 //!
 //! ```compile_fail,E0308
-//! use halflight::adapt::{Measure, Series};
+//! use halflight::methods::{Measure, Series};
 //! let fake = Measure::released(Series::Objective, 61.0);
 //! ```
 //!
 //! ```compile_fail,E0603
-//! use halflight::adapt::MeasureStanding;
+//! use halflight::methods::MeasureStanding;
 //! let fake = MeasureStanding::Public(61.0);
 //! ```
 //!

@@ -7,10 +7,10 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
-use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
-use crate::adapt::labelled::public_shape;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::methods::baselines::reference::{DEFAULT_RIDGE, source_only};
+use crate::methods::labelled::public_shape;
 use crate::model::{Architecture, Classifier, ExampleLabels, Model};
 use crate::numeric::{Matrix, Vector};
 

@@ -32,13 +32,12 @@ pub mod player;
 pub mod scene;
 mod split;
 pub mod stage;
-mod trial;
 pub mod trust;
 
+pub use crate::methods::trial::{RehearsalNoise, Trial, Tried};
 pub use candidates::Prospect;
 pub use player::Player;
 pub use scene::Scene;
 pub use split::Split;
 pub use stage::{Declared, RunTerms, Stage};
-pub use trial::{RehearsalNoise, Trial, Tried};
 pub use trust::{Miss, Trust};

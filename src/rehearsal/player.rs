@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapt::public_predictor::KEY;
-use crate::adapt::{self, PublicPredictor, Value};
 use crate::data::Task;
 use crate::error::Result;
+use crate::methods::public_predictor::KEY;
+use crate::methods::{self, PublicPredictor, Value};
 
 /// A way to get a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl Player {
         predictor: &PublicPredictor,
     ) -> Self {
         let mut settings = settings.clone();
-        if let Ok(method) = adapt::method(method) {
+        if let Ok(method) = methods::method(method) {
             if method.spec().public_only {
                 return Self::PublicOnly;
             }
@@ -61,7 +61,7 @@ impl Player {
     /// The method with one setting changed, for every change worth trying.
     pub fn variants(&self) -> Vec<Self> {
         let Self::Method { id, settings } = self else { return Vec::new() };
-        let Ok(spec) = adapt::method(id).map(adapt::Method::spec) else { return Vec::new() };
+        let Ok(spec) = methods::method(id).map(methods::Method::spec) else { return Vec::new() };
         let tries = spec.tries.iter();
         let all = tries.flat_map(|(key, numbers)| numbers.iter().map(move |x| (*key, *x)));
         let changed = all.filter_map(|(key, number)| {
@@ -105,7 +105,7 @@ impl Player {
                     if key == KEY { "public predictor" } else { key.as_str() }.to_owned()
                 };
                 let given = settings.iter().map(|(key, value)| format!(", {} {value}", word(key)));
-                adapt::name_of(id).to_owned() + &given.collect::<String>()
+                methods::name_of(id).to_owned() + &given.collect::<String>()
             }
         }
     }
@@ -119,7 +119,7 @@ impl Player {
 
 /// Public data alone, no privacy, and every method for this task.
 pub fn players(task: Task) -> Vec<Player> {
-    let specs = adapt::methods().iter().map(|method| method.spec());
+    let specs = methods::methods().iter().map(|method| method.spec());
     let fitting = specs.filter(|spec| spec.task == task && !spec.public_only);
     let methods = fitting.map(|spec| Player::method(spec.id));
     [Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect()
@@ -129,7 +129,7 @@ pub fn players(task: Task) -> Vec<Player> {
 pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
     let mut players = vec![Player::PublicOnly, Player::NoPrivacy];
     for id in methods {
-        let spec = adapt::method(id)?.spec();
+        let spec = methods::method(id)?.spec();
         if spec.task == task && !spec.public_only {
             players.push(Player::method(spec.id));
         }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_method_has_settings_to_try_and_takes_them() {
-        for method in adapt::methods() {
+        for method in methods::methods() {
             let spec = method.spec();
             if spec.public_only {
                 let plan = Player::of_plan(spec.id, &BTreeMap::new(), &PublicPredictor::None);

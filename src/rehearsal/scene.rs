@@ -6,10 +6,10 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::trust::traced;
-use crate::adapt::baselines::reference::DEFAULT_RIDGE;
 use crate::data::column::{Cell, Column};
 use crate::data::{Dataset, Preparation, Table, Task};
 use crate::error::Result;
+use crate::methods::baselines::reference::DEFAULT_RIDGE;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{RehearsalNoise, Trial};
-use crate::adapt::{Problem, ProblemShape};
 use crate::data::{Dataset, Preparation, PublicRecords};
 use crate::error::{Error, Result};
+use crate::methods::{Problem, ProblemShape};
 use crate::model::{Model, logistic};
 
 /// All of them were prepared in the same way.

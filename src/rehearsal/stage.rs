@@ -11,12 +11,6 @@ use sha2::{Digest, Sha256};
 use super::player::Player;
 use super::scene::{Cast, Differences, Roles, Scene, scenes};
 use super::{RehearsalNoise, Split, Trial, Trust};
-use crate::adapt;
-use crate::adapt::PublicPredictor;
-use crate::adapt::baselines::public_only;
-use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
-use crate::adapt::labelled::public_shape;
-use crate::adapt::public_predictor::{self, EarlierModel, PublicRows};
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::table::{seeded, shuffled};
@@ -26,6 +20,12 @@ use crate::data::{
 };
 use crate::error::Result;
 use crate::evaluation::{Pay, Scoring};
+use crate::methods;
+use crate::methods::PublicPredictor;
+use crate::methods::baselines::public_only;
+use crate::methods::baselines::reference::{DEFAULT_RIDGE, reference};
+use crate::methods::labelled::public_shape;
+use crate::methods::public_predictor::{self, EarlierModel, PublicRows};
 use crate::privacy::Target;
 
 /// More records of either kind take longer without changing the result.
@@ -320,7 +320,7 @@ impl Stage {
         let wide = match player {
             Player::PublicOnly => set.wide.public.dimension() <= public_shape::MOST_FEATURES,
             Player::NoPrivacy => false,
-            Player::Method { id, .. } => adapt::method(id)?.spec().takes_wide_features,
+            Player::Method { id, .. } => methods::method(id)?.spec().takes_wide_features,
         };
         let (settings, predictor) = player.settings();
         let scored = self.scored(&set, &predictor)?;

@@ -19,12 +19,12 @@ use super::run_directory::{Process, RunDirectory};
 use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
 use super::workspace::Workspace;
-use crate::adapt::{self, Series, SourceWeight};
 use crate::data::{DatasetDefinition, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Scored};
 use crate::files::words::harmless;
 use crate::files::{self, step};
+use crate::methods::{self, Series, SourceWeight};
 use crate::plot::number::four_digits;
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
 use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
@@ -187,7 +187,7 @@ impl ArchivedRun {
     /// Whether its errors are shares of wrong answers or numbers in label units, if its plan says
     /// so.
     pub fn task(&self) -> Option<Task> {
-        adapt::task_of(&self.plan.as_ref()?.method)
+        methods::task_of(&self.plan.as_ref()?.method)
     }
 
     /// Whether the run has ended with a certificate.

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::ranking::RankingDefinition;
 use super::syntax;
 use super::workspace::Workspace;
-use crate::adapt::baselines::public_only;
-use crate::adapt::{self, PublicPredictor, Settings, Spec, Value};
 use crate::data::names::hint_or_all;
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay};
 use crate::files;
+use crate::methods::baselines::public_only;
+use crate::methods::{self, PublicPredictor, Settings, Spec, Value};
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::player::Player;
@@ -99,7 +99,7 @@ impl PlanDefinition {
     pub fn take_method(&mut self, id: &str) {
         id.clone_into(&mut self.method);
         self.settings.clear();
-        let spec = adapt::method(id).ok().map(adapt::Method::spec);
+        let spec = methods::method(id).ok().map(methods::Method::spec);
         if spec.is_some_and(|spec| spec.has_own_predictor) {
             self.public_predictor = PublicPredictor::None;
         }
@@ -141,7 +141,7 @@ impl PlanDefinition {
         let id = match player {
             Player::Method { id, .. } => id.as_str(),
             Player::PublicOnly => {
-                public_only::id_for(adapt::task_of(&self.method).unwrap_or_default())
+                public_only::id_for(methods::task_of(&self.method).unwrap_or_default())
             }
             Player::NoPrivacy => return false,
         };
@@ -282,7 +282,7 @@ impl Session {
         if let Some(test) = &plan.test {
             self.check_test(plan, private, test)?;
         }
-        let spec = adapt::method(&plan.method)?.spec();
+        let spec = methods::method(&plan.method)?.spec();
         if plan.start.is_some() && !spec.starts_from_a_model {
             return Err(Error::usage(format!("{} does not start from a model", spec.id))
                 .cure("leave `start` out, or choose the method pretraining"));
@@ -352,7 +352,7 @@ fn check_task(dataset: &DatasetDefinition, spec: &Spec) -> Result<()> {
     if dataset.label.is_none() || dataset.task == spec.task {
         return Ok(());
     }
-    let methods = adapt::methods();
+    let methods = methods::methods();
     let fitting = methods.iter().filter(|method| method.spec().task == dataset.task);
     let fitting: Vec<_> = fitting.map(|method| method.spec().id).collect();
     let choice = match fitting.as_slice() {
@@ -385,7 +385,7 @@ fn options() -> ron::Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt::public_predictor;
+    use crate::methods::public_predictor;
 
     /// A session with a private and a public dataset, each with further fields.
     fn session(private: &str, public: &str) -> Result<Session> {

@@ -1,7 +1,7 @@
 //! Which methods fit a plan's data.
 
-use crate::adapt::{self, Spec};
 use crate::data::{DatasetDefinition, Task};
+use crate::methods::{self, Spec};
 
 /// The properties of a plan's data that methods need.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ impl PlanData<'_> {
 
     /// Every method with the reason against it, if any; those that fit come first.
     pub fn methods(&self) -> Vec<(&'static Spec, Option<String>)> {
-        let specs = adapt::methods().iter().map(|method| method.spec());
+        let specs = methods::methods().iter().map(|method| method.spec());
         let mut found: Vec<_> = specs.map(|spec| (spec, self.misfit(spec))).collect();
         let has_labels = self.private.label.is_some();
         // The sort is stable, so equal ones keep their order. Methods that use private labels come

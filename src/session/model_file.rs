@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::certificate::Certificate;
-use crate::adapt::public_predictor::EarlierModel;
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
+use crate::methods::public_predictor::EarlierModel;
 use crate::model::{Architecture, Model};
 use crate::privacy::NoiseSource;
 use crate::privacy::ledger::sha256;

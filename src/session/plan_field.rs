@@ -2,10 +2,10 @@
 //! from its `Spec`. Forms, comparisons and reports use these names.
 
 use super::file::PlanDefinition;
-use crate::adapt::{self, Field};
 use crate::data::DatasetDefinition;
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::error::{Error, Result};
+use crate::methods::{self, Field};
 
 /// A plan without a released score.
 pub const NO_SCORE: &str = "none";
@@ -38,7 +38,7 @@ pub enum PlanField {
 pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     use PlanField as F;
     let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
-    let spec = adapt::method(&plan.method).ok().map(adapt::Method::spec);
+    let spec = methods::method(&plan.method).ok().map(methods::Method::spec);
     fields.extend(spec.iter().flat_map(|spec| spec.fields).map(F::Setting));
     let predicts = spec.is_some_and(|spec| spec.has_own_predictor);
     fields.extend([F::Features, F::Labels, F::Intercept]);

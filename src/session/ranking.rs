@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{PlanDefinition, Session};
-use crate::adapt;
 use crate::data::{PreparationSettings, Role};
 use crate::error::{Error, Result};
+use crate::methods;
 use crate::model::Activation;
 use crate::rank::{ProbeModel, RankingSettings};
 
@@ -36,12 +36,12 @@ impl RankingDefinition {
     /// Follows a plan: its private dataset, its scaling, and gradients of its model. A network gets
     /// the units of the plan's settings.
     pub fn follow(&mut self, plan: &PlanDefinition) -> Result<()> {
-        let settings = adapt::method(&plan.method)?.spec().check(&plan.settings)?;
+        let settings = methods::method(&plan.method)?.spec().check(&plan.settings)?;
         self.private = Some(plan.private.clone());
         self.preparation = plan.preparation.clone();
         let units = settings.iter().find(|(key, _)| *key == "units");
         self.settings.model = match units {
-            Some((_, adapt::Value::Number(units))) => {
+            Some((_, methods::Value::Number(units))) => {
                 ProbeModel::Perceptron(*units as usize, Activation::Tanh)
             }
             _ => ProbeModel::Linear,
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(session.ranking.settings.model, ProbeModel::Linear);
         session.check().unwrap();
         plan.method = "ncnvx_adap".to_owned();
-        plan.settings = [("units".to_owned(), adapt::Value::Number(7.0))].into();
+        plan.settings = [("units".to_owned(), methods::Value::Number(7.0))].into();
         session.ranking.follow(&plan).unwrap();
         let network = ProbeModel::Perceptron(7, Activation::Tanh);
         assert_eq!(session.ranking.settings.model, network);

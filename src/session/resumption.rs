@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Loaded;
-use crate::adapt::{self, Step};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
+use crate::methods::{self, Step};
 use crate::privacy::Secret;
 use crate::privacy::ledger::{DatasetRecord, RunId, sha256};
 
@@ -70,7 +70,7 @@ impl Origin {
         });
         Ok(Self {
             halflight: env!("CARGO_PKG_VERSION").to_owned(),
-            steps: adapt::STEPS_VERSION,
+            steps: methods::STEPS_VERSION,
             session: sha256(&session),
             private: private.without_sketch(),
             order,
@@ -282,7 +282,8 @@ pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt::{Measure, Series};
+    use crate::methods::Series;
+    use crate::methods::example::made_up;
 
     fn origin() -> Origin {
         let record = DatasetRecord {
@@ -365,7 +366,7 @@ mod tests {
             index,
             total: 3,
             phase: "descend",
-            measures: vec![Measure::public(Series::Objective, value)],
+            measures: vec![made_up(Series::Objective, value)],
             done: false,
         };
         recorded.check(&step(2, 0.5 + 1e-9)).unwrap();

@@ -13,11 +13,11 @@ use super::file::{PlanDefinition, Session};
 use super::model_file;
 use super::resumption::{Recorded, keep_until};
 use super::workspace::Workspace;
-use crate::adapt::{MeasureStanding, Step};
 use crate::data::Role;
 use crate::error::{Error, Result};
 use crate::files::words::harmless;
 use crate::files::{self, step};
+use crate::methods::{MeasureStanding, Step};
 use crate::model::Model;
 use crate::privacy::ledger::{RunId, this_host};
 use crate::privacy::{Released, Watch};
@@ -159,7 +159,7 @@ impl RunDirectory {
             let name = serde_json::to_value(measure.series).unwrap_or_default();
             let name = name.as_str().unwrap_or_default().to_owned();
             match &measure.value {
-                MeasureStanding::Public(value) => {
+                MeasureStanding::Public { 0: value, .. } => {
                     open.insert(name, json!({"value": value, "standing": "public"}));
                 }
                 MeasureStanding::Released(value) => {

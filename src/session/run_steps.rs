@@ -15,8 +15,8 @@ use serde::de::{self, IgnoredAny, IntoDeserializer as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::tail::Tail;
-use crate::adapt::Series;
 use crate::files::words::harmless;
+use crate::methods::Series;
 use crate::privacy::{CuratorOnly, Private, Watch};
 use crate::verdict::Errors;
 

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use ron::error::{Position, SpannedError};
 
-use crate::adapt::public_predictor;
 use crate::data::names::hint;
 use crate::error::Error;
 use crate::files;
+use crate::methods::public_predictor;
 
 /// The most characters of the file that a message shows.
 const SHOWN: usize = 40;

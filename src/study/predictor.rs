@@ -10,10 +10,10 @@ use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::LabelledProblem;
 use super::shown::{SplitScores, beside};
 use super::table::{SeedValues, StudyTable, TableContent, TableRow};
-use crate::adapt::PublicPredictor;
-use crate::adapt::public_predictor::{self, PublicRows};
 use crate::data::{Preparation, PreparationSettings, PublicRecords, Task};
 use crate::error::{Error, Result};
+use crate::methods::PublicPredictor;
+use crate::methods::public_predictor::{self, PublicRows};
 use crate::privacy::Target;
 use crate::rehearsal::{RehearsalNoise, Split};
 

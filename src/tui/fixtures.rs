@@ -26,7 +26,6 @@ use super::screen::run::LOG;
 use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
-use crate::adapt::{ExplainedEnergy, Measure, Separation, Series, Step};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
@@ -42,6 +41,8 @@ use crate::engine::timing::RunTime;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
+use crate::methods::example::made_up;
+use crate::methods::{ExplainedEnergy, Measure, Separation, Series, Step};
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
     self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RowOrder, RunId,
@@ -228,9 +229,9 @@ pub fn progress(index: u64, total: u64) -> Progress {
     let decay = (-x / 20.0).exp();
     let wobble = 0.02 * (x * 1.7).sin();
     let measures = vec![
-        Measure::public(Series::Objective, 0.3 + decay + wobble),
-        Measure::public(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
-        Measure::public(Series::StationarityGap, decay + wobble.abs()),
+        made_up(Series::Objective, 0.3 + decay + wobble),
+        made_up(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
+        made_up(Series::StationarityGap, decay + wobble.abs()),
         Measure::curator(Series::ExactObjective, exact(0.3 + decay)),
         Measure::curator(Series::PrivateError, exact(90.0 + 30.0 * decay)),
         Measure::curator(Series::ExactStationarityGap, exact(decay)),
@@ -256,7 +257,7 @@ pub fn correcting() -> App {
         (Series::ScaleCorrection, 0.4),
         (Series::CellsCorrection, 0.01),
     ];
-    let measures = sizes.map(|(series, size)| Measure::public(series, size)).to_vec();
+    let measures = sizes.map(|(series, size)| made_up(series, size)).to_vec();
     let mut last = progress(41, 60);
     last.step.measures = measures;
     app.context.runs[0].hear(News::Moment(Moment::Stepped(last)));

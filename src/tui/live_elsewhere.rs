@@ -8,10 +8,10 @@ use super::live_run::{Ended, LiveCurve, LiveRun, always_log};
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::SmoothedTrack;
-use crate::adapt::{Series, source_words};
 use crate::engine::Control;
 use crate::engine::desk::JobId;
 pub use crate::engine::desk::TrainerSteps;
+use crate::methods::{Series, source_words};
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, GrownRun};
@@ -199,10 +199,13 @@ impl LiveRun {
 
 #[cfg(test)]
 mod tests {
-    use super::super::live_run::made_up;
     use super::*;
     use crate::engine::Moment;
+    use std::time::Duration;
+
     use crate::engine::desk::News;
+    use crate::engine::job::Progress;
+    use crate::methods::example::made_up_step;
     use crate::privacy::Watch;
     use crate::privacy::openings::OpenWatch;
     use crate::tui::fixtures::archived;
@@ -251,7 +254,13 @@ mod tests {
         live.goes_on(&run);
         assert_eq!((live.step, live.seconds_each(), live.run.as_ref()), (3, None, Some(&run.id)));
         let error = Series::PublicError;
-        let step = |index, y| News::Moment(Moment::Stepped(made_up(index, 9, &[(error, y)])));
+        let step = |index, y| {
+            News::Moment(Moment::Stepped(Progress {
+                step: made_up_step(index, 9, &[(error, y)]),
+                epsilon: (index as f64 / 9.0).sqrt(),
+                worked: Duration::from_millis(index),
+            }))
+        };
         let points = |live: &LiveRun| {
             let points = live.curves[&error].points(&Watch::sealed()).unwrap();
             points.raw().view().iter().map(|(x, y)| (*x as u64, *y)).collect::<Vec<_>>()
@@ -271,9 +280,8 @@ mod tests {
         let mut live = LiveRun::elsewhere(7, &archived(1, 2.0, &[5.0, 3.0]));
         let elsewhere = live.elsewhere.as_mut().unwrap();
         assert_eq!(elsewhere.speed(), None);
-        let ago = |seconds| {
-            std::time::Instant::now().checked_sub(std::time::Duration::from_secs(seconds)).unwrap()
-        };
+        let ago =
+            |seconds| std::time::Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
         elsewhere.seen = Some([(ago(3), 4), (ago(1), 10)]);
         assert!((elsewhere.speed().unwrap() - 3.0).abs() < 0.1);
         // It continues, and after a long wait nothing is known.

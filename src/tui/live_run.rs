@@ -10,25 +10,15 @@ use super::notice::with_keys;
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
-use crate::adapt::{Measure, MeasureStanding, Series, Step};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
 use crate::engine::desk::{JobId, News, TrainerSteps};
-use crate::engine::job::Progress;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
+use crate::methods::{MeasureStanding, Series};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::PlanDefinition;
-
-/// A step with made-up numbers, which are public, for drawings.
-pub fn made_up(index: u64, total: u64, numbers: &[(Series, f64)]) -> Progress {
-    let measures = numbers.iter().map(|(series, value)| Measure::public(*series, *value));
-    let measures = measures.collect();
-    let step = Step { index, total, phase: "descend", measures, done: false };
-    let epsilon = (index as f64 / total as f64).sqrt();
-    Progress { step, epsilon, worked: Duration::from_millis(index) }
-}
 
 /// One curve. Exact numbers stay in their wrapper.
 #[derive(Debug, Clone)]
@@ -394,7 +384,7 @@ impl LiveRun {
             points
         };
         match value {
-            MeasureStanding::Public(_) | MeasureStanding::Released(_) => {
+            MeasureStanding::Public { .. } | MeasureStanding::Released(_) => {
                 let Some(y) = value.open() else { return };
                 let curve = self.curves.entry(series).or_insert_with(|| LiveCurve::Open(fresh()));
                 if let LiveCurve::Open(points) = curve {

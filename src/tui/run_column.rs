@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::widgets::number::compact_up;
-use crate::adapt::{self, Series};
 use crate::evaluation::Scored;
+use crate::methods::{self, Series};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, cell, epsilon, last, state_words};
@@ -176,7 +176,9 @@ impl RunColumn {
         };
         match self {
             Self::Plan => text(run.plan.as_ref().map_or("", |plan| &plan.name)),
-            Self::Method => text(run.plan.as_ref().map_or("", |plan| adapt::name_of(&plan.method))),
+            Self::Method => {
+                text(run.plan.as_ref().map_or("", |plan| methods::name_of(&plan.method)))
+            }
             Self::Epsilon => number(epsilon(run)),
             Self::Delta => {
                 let asked = run.plan.as_ref().map(|plan| plan.target);

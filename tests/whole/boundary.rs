@@ -132,7 +132,7 @@ fn no_code_outside_the_methods_lists_them_by_name() {
     };
     for file in all.iter().filter(elsewhere) {
         let code = code(file);
-        for id in halflight::adapt::methods().iter().map(|method| method.spec().id) {
+        for id in halflight::methods::methods().iter().map(|method| method.spec().id) {
             assert!(!code.contains(&format!("\"{id}\"")), "{}: {id}", file.display());
         }
     }

@@ -16,8 +16,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use halflight::adapt;
 use halflight::faults::Fault;
+use halflight::methods;
 
 use crate::program;
 
@@ -478,7 +478,7 @@ fn plan(name: &str, method: &str, kind: &str, more: &str) -> String {
 
 #[test]
 fn a_run_of_any_method_shows_others_nothing_but_its_releases() {
-    for (number, method) in adapt::methods().iter().enumerate() {
+    for (number, method) in methods::methods().iter().enumerate() {
         let spec = method.spec();
         let kind = if spec.task == halflight::data::Task::Classification { "_k" } else { "" };
         let scored = method.spec().covers_scores && spec.needs_private_labels;

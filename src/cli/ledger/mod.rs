@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 mod claim;
 
 use super::{messages, print_json, print_line, workspace_named};
-use crate::adapt;
 use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
+use crate::methods;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
     Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunOutcome, RunRecord, RunState,
@@ -296,7 +296,7 @@ fn as_text(account: &Account) -> Result<String> {
                 format!("{state}; counts for {spent} at δ {delta:e}, and its trainer states no ε")
             }
         };
-        let (run_id, method) = (&run.grant.run.0, adapt::name_in(&run.grant));
+        let (run_id, method) = (&run.grant.run.0, methods::name_in(&run.grant));
         lines.push(format!("  {} {run_id} {method}: {words}", run.time));
         for change in &run.corrections {
             let before = run.counted_before(change, delta)?;

@@ -165,7 +165,7 @@ impl ChoiceStudy {
                 }
                 let classes = problem.case.task == Task::Classification;
                 let fits = |id: &&&str| {
-                    crate::adapt::method(id)
+                    crate::methods::method(id)
                         .is_ok_and(|it| (it.spec().task == Task::Classification) == classes)
                 };
                 let methods = METHODS.iter().filter(fits).map(|id| (*id).to_owned());
@@ -398,7 +398,7 @@ fn default_plan(problem: &LabelledProblem, epsilon: f64, seed: u64) -> PlanDefin
         seed,
         start: None,
         start_is_public: false,
-        public_predictor: crate::adapt::PublicPredictor::None,
+        public_predictor: crate::methods::PublicPredictor::None,
         // The paper's δ for the wind data is above 1/n.
         allow_large_delta: true,
     }

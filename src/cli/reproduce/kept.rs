@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::adapt::STEPS_VERSION;
 use crate::error::{Error, Result};
 use crate::files::{self, step};
+use crate::methods::STEPS_VERSION;
 
 /// The known losses, and the file for new ones.
 pub struct Kept {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::super::messages;
-use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::files::words::harmless;
+use crate::methods::Series;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;

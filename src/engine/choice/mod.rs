@@ -35,12 +35,12 @@ use super::spend::{OpenAccount, Purpose, Spend, was_perhaps_granted};
 use super::steps::catch;
 use super::steward::Steward;
 use super::{Control, overlap, rehearse};
-use crate::adapt::{self, Companion, PublicPredictor, Run, Step};
 use crate::data::{HeldOut, PublicData, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
 use crate::evaluation::tally::Kind;
 use crate::evaluation::{Evaluation, Pay, Score, Scored};
+use crate::methods::{self, Companion, PublicPredictor, Run, Step};
 use crate::model::Model;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{
@@ -249,7 +249,7 @@ impl ChoiceJob {
                 ))
                 .cure("choose among plans for the same private data")));
             }
-            if adapt::method(&plan.method)?.spec().public_only {
+            if methods::method(&plan.method)?.spec().public_only {
                 return Err(at(Error::usage(
                     "public data alone are a candidate of every choice, and cost nothing",
                 )
@@ -549,7 +549,7 @@ impl Judging<'_> {
 /// The part of a candidate that is kept when its training has begun.
 struct Kept {
     plan: PlanDefinition,
-    problem: adapt::Problem,
+    problem: methods::Problem,
     preparation: crate::data::Preparation,
     public_holdout: Arc<PublicData>,
     holdout: Private<HeldOut>,
@@ -560,7 +560,7 @@ struct Kept {
 /// A candidate that begins.
 struct Beginner {
     name: String,
-    prepared: adapt::Prepared,
+    prepared: methods::Prepared,
     private: Private<crate::data::Bounded>,
 }
 

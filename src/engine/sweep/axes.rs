@@ -1,7 +1,7 @@
 //! The values that a sweep varies: `epsilon=0.5,1,2`, `seed=0..9`, `steps=20,40`, `method=a,b`.
 
-use crate::adapt::{self, Method, PublicPredictor, public_predictor};
 use crate::error::{Error, Result};
+use crate::methods::{self, Method, PublicPredictor, public_predictor};
 use crate::session::{PlanDefinition, Session, plan_field};
 
 /// More tasks are usually a mistake.
@@ -94,13 +94,13 @@ fn varied(base: &PlanDefinition, values: &[(String, String)]) -> Result<PlanDefi
     let mut plan = base.clone();
     // The method decides the meaning of the other fields.
     if let Some((_, id)) = values.iter().find(|(key, _)| key == "method") {
-        let spec = adapt::method(id)?.spec();
+        let spec = methods::method(id)?.spec();
         plan.method.clone_from(id);
         plan.settings.retain(|key, value| {
             spec.field(key).is_some_and(|field| field.kind.parse(&value.to_string()).is_some())
         });
     }
-    let method = adapt::method(&plan.method)?;
+    let method = methods::method(&plan.method)?;
     for (key, text) in values {
         set(&mut plan, method, key, text)?;
     }

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lineage::{self, Ancestor, Lineage};
-use crate::adapt::{self, SourceWeight};
 use crate::data::persons::protected_words;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
+use crate::methods::{self, SourceWeight};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
     Account, AccountId, ChargedElsewhere, Gap, LedgerLine, RowOrder, RunId, RunOutcome, RunRecord,
@@ -401,7 +401,7 @@ fn assumption(facts: &Facts) -> Result<Option<Cow<'static, str>>> {
     let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
     let mut said: Vec<&'static str> = Vec::new();
     for method in std::iter::once(&facts.method).chain(chosen) {
-        let spec = adapt::method(method)?.spec();
+        let spec = methods::method(method)?.spec();
         let if_started = facts.lineage.as_ref().and(spec.assumption_if_started);
         let assumption = if_started.or(spec.assumption);
         said.extend(assumption.filter(|it| !said.contains(it)));
@@ -419,7 +419,7 @@ fn proofs(facts: &Facts) -> Result<Vec<String>> {
     let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
     let mut pages: Vec<&str> = Vec::new();
     for method in std::iter::once(&facts.method).chain(chosen) {
-        let page = adapt::method(method)?.spec().proof();
+        let page = methods::method(method)?.spec().proof();
         if !pages.contains(&page) {
             pages.push(page);
         }
@@ -617,7 +617,7 @@ fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId], anywhere: 
             ("all records of one person had been left blank instead", "person's records are")
         }
     };
-    let public_only = adapt::method(&facts.method).is_ok_and(|method| method.spec().public_only);
+    let public_only = methods::method(&facts.method).is_ok_and(|method| method.spec().public_only);
     if guarantee.epsilon == 0.0 {
         let how = if public_only { "The model was made from public data alone. " } else { "" };
         return format!(

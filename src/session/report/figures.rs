@@ -2,8 +2,8 @@
 //! utility at each ε.
 
 use super::{Report, Reported};
-use crate::adapt::Series as Measured;
 use crate::data::Task;
+use crate::methods::Series as Measured;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
 use crate::session::archive::{self, last};

@@ -4,10 +4,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::MOST_CURVES;
 use super::{Report, Reported, Together, rankings, rehearsal};
-use crate::adapt::{self, Series};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::evaluation::{Scored, measured, words};
 use crate::glossary;
+use crate::methods::{self, Series};
 use crate::plot::Figure;
 use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
@@ -183,7 +183,7 @@ fn lead(report: &Report) -> String {
         "A model{what} for the private data {}, adapted from the public data {} by {}.",
         quoted(&[&plan.private]),
         quoted(&public),
-        adapt::name_of(&plan.method)
+        methods::name_of(&plan.method)
     )
 }
 
@@ -378,7 +378,7 @@ fn runs_table(report: &Report) -> Markup {
         let mut row = vec![
             reported.letter.clone(),
             plan.map_or_else(dash, |plan| plan.name.clone()),
-            plan.map_or_else(dash, |plan| adapt::name_of(&plan.method).to_owned()),
+            plan.map_or_else(dash, |plan| methods::name_of(&plan.method).to_owned()),
             shown_epsilon(reported),
             certificate
                 .and_then(|certificate| certificate.guarantee.as_ref())

@@ -1,8 +1,8 @@
 //! The plots of the studies.
 
 use super::{ClassificationStudy, DELTA, RowGroup, WhichStudy, column};
-use crate::adapt::Value;
 use crate::evaluation::Measured;
+use crate::methods::Value;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::study::grid::Harvest;
 use crate::study::table::{SeedValues, StudyTable};

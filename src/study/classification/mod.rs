@@ -20,10 +20,10 @@ pub use material::Material;
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
-use crate::adapt::{ExplainedEnergy, Separation, Value};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::evaluation::{FurtherScores, Measured};
+use crate::methods::{ExplainedEnergy, Separation, Value};
 use crate::numeric::principal::Principal;
 use crate::privacy::Target;
 use crate::rehearsal::{RehearsalNoise, Trial};

@@ -3,10 +3,10 @@
 
 use super::entries::{Arm, DiscrepancyRow, RowSetting};
 use super::{DELTA, PUBLIC_RECORDS, RepetitionData, moment_discrepancy, second_moment};
-use crate::adapt::Series as Stream;
-use crate::adapt::baselines::minimum_discrepancy::MinimumDiscrepancy;
-use crate::adapt::unlabelled::moment_release;
 use crate::error::Result;
+use crate::methods::Series as Stream;
+use crate::methods::baselines::minimum_discrepancy::MinimumDiscrepancy;
+use crate::methods::unlabelled::moment_release;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Target;
 use crate::rehearsal::RehearsalNoise;

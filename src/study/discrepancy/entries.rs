@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::{DIMENSION, DiscrepancyResult, RepetitionData, moment_discrepancy, second_moment};
-use crate::adapt::Value;
-use crate::adapt::baselines::minimum_discrepancy::minimum_discrepancy;
-use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::error::Result;
+use crate::methods::Value;
+use crate::methods::baselines::minimum_discrepancy::minimum_discrepancy;
+use crate::methods::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::model::LinearModel;
 use crate::numeric::least_squares::NormalEquations;
 use crate::rehearsal::{RehearsalNoise, Trial};
@@ -262,14 +262,14 @@ impl DiscrepancyRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt;
+    use crate::methods;
 
     #[test]
     fn every_row_names_a_method_and_settings_that_it_has() {
         for entry in ENTRIES {
             let Arm::Method(id) = entry.arm else { continue };
             let given = entry.settings();
-            adapt::method(id).unwrap().spec().check(&given).unwrap();
+            methods::method(id).unwrap().spec().check(&given).unwrap();
             assert_eq!(given.len(), entry.settings.len(), "{}", entry.title);
         }
     }

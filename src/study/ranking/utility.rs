@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use super::{CandidateScores, RankingStudy, spearman};
-use crate::adapt::Value;
 use crate::error::{Error, Result};
+use crate::methods::Value;
 use crate::privacy::Target;
 use crate::rank::ProbeModel;
 use crate::rehearsal::{RehearsalNoise, Trial};

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 use super::budget::parse_budget;
 use super::{Change, Context};
-use crate::adapt;
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
 use crate::engine::desk::JobId;
 use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
 use crate::evaluation::Evaluation;
 use crate::evaluation::definition::FEWEST;
+use crate::methods;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::Player;
@@ -138,7 +138,7 @@ impl Context {
 
     /// A score on held-out records, if it is free and there are enough of them.
     fn free_score(&self, plan: &PlanDefinition) -> Option<Evaluation> {
-        let method = adapt::method(&plan.method).ok()?;
+        let method = methods::method(&plan.method).ok()?;
         let private = self.loaded(&plan.private)?;
         let labelled = private.definition.label.is_some() && method.spec().needs_public_labels;
         let enough = Table::holdout_rows(private.rows, plan.holdout) >= FEWEST;
@@ -179,7 +179,7 @@ impl Context {
         let mut told = Vec::new();
         for index in 0..self.session.plans.len() {
             let plan = &self.session.plans[index];
-            let Ok(method) = adapt::method(&plan.method) else { continue };
+            let Ok(method) = methods::method(&plan.method) else { continue };
             let better = self.with_material(plan, |material| {
                 let misfit = material.misfit(method.spec());
                 misfit.map(|why| (material.suggestion(), why))
@@ -190,7 +190,7 @@ impl Context {
             told.push(format!(
                 "plan '{}' has a new method, '{}', because the one before {why}",
                 plan.name,
-                adapt::name_of(id)
+                methods::name_of(id)
             ));
             let plan = &mut self.session.plans[index];
             plan.take_method(id);
@@ -337,7 +337,7 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         seed: 1,
         start: None,
         start_is_public: false,
-        public_predictor: adapt::PublicPredictor::None,
+        public_predictor: methods::PublicPredictor::None,
         allow_large_delta: false,
         evaluation: None,
     };

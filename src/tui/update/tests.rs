@@ -762,10 +762,10 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
     app.screens.plan.select_field(&plan, |field| field.name() == "radius Λ");
     let radius = |app: &App| app.context.session.plans[0].settings.get("lambda").cloned();
     press(&mut app, "\n25\n");
-    assert_eq!(radius(&app), Some(crate::adapt::Value::Number(25.0)));
+    assert_eq!(radius(&app), Some(crate::methods::Value::Number(25.0)));
     // A number is edited in place; empty text makes it automatic again.
     press(&mut app, "\n0\n");
-    assert_eq!(radius(&app), Some(crate::adapt::Value::Number(250.0)));
+    assert_eq!(radius(&app), Some(crate::methods::Value::Number(250.0)));
     press(&mut app, "x\n\n");
     assert_eq!(radius(&app), None);
 }
@@ -1014,7 +1014,7 @@ fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
 #[test]
 fn exact_curves_are_gone_from_a_sealed_view_and_back_after() {
     let app = fixtures::running();
-    let curve = &app.context.runs[0].curves[&crate::adapt::Series::PrivateError];
+    let curve = &app.context.runs[0].curves[&crate::methods::Series::PrivateError];
     assert!(curve.points(&app.context.watch).is_some());
     assert!(curve.points(&Watch::sealed()).is_none());
 }

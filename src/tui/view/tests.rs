@@ -202,7 +202,7 @@ fn the_verdict_of_a_run_is_whole_in_a_small_terminal() {
 fn a_text_is_as_many_lines_as_a_paragraph_makes_of_it() {
     use ratatui::widgets::{Paragraph, Widget, Wrap};
     let path = format!("error: /home/me/{}: it is under way", "a-long-name/".repeat(12));
-    let helps = crate::adapt::methods().iter().flat_map(|method| method.spec().fields);
+    let helps = crate::methods::methods().iter().flat_map(|method| method.spec().fields);
     for text in helps.map(|field| field.help).chain([path.as_str()]) {
         for width in [24, 40, 60] {
             let area = Rect { x: 0, y: 0, width, height: 40 };

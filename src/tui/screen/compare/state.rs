@@ -1,7 +1,7 @@
 //! Which runs are shown, in which order, and which of them are pinned.
 
-use crate::adapt::Series;
 use crate::data::Task;
+use crate::methods::Series;
 use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
 use crate::session::archive::{curve, epsilon};

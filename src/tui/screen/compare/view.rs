@@ -4,7 +4,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
-use crate::adapt::{Series, source_words};
+use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::adapt;
 use crate::engine::lookup::{Digest, EntryDigest, RunLife};
+use crate::methods;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{Account, RunRecord, RunState};
 use crate::tui::context::Context;
@@ -126,7 +126,7 @@ fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
     let time: String = run.time.chars().take(16).collect();
     vec![
         time.replace('T', " "),
-        adapt::name_in(&run.grant),
+        methods::name_in(&run.grant),
         asked(run),
         delta_words(run.grant.target.delta),
         spent,

@@ -1,11 +1,11 @@
 //! How the fields of a plan are explained and changed, and presets for them.
 
-use crate::adapt::{self, Field, FieldKind, PublicPredictor, public_predictor};
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::data::{PreparationSettings, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::definition::FORM;
 use crate::evaluation::{Evaluation, Pay};
+use crate::methods::{self, Field, FieldKind, PublicPredictor, public_predictor};
 use crate::privacy::Target;
 use crate::session::plan_field::{NO_SCORE, count};
 pub use crate::session::plan_field::{PlanField, fields};
@@ -87,7 +87,7 @@ impl PlanField {
         let flags = || vec!["no".to_owned(), "yes".to_owned()];
         match self {
             Self::Method => FieldChange::Choose(
-                adapt::methods().iter().map(|method| method.spec().id.to_owned()).collect(),
+                methods::methods().iter().map(|method| method.spec().id.to_owned()).collect(),
             ),
             Self::Private => FieldChange::Choose(names(Role::Private)),
             Self::Public => {
@@ -176,7 +176,7 @@ impl PlanField {
                 text.clone_into(&mut plan.name);
             }
             Self::Method => {
-                adapt::method(text)?;
+                methods::method(text)?;
                 if plan.method != text {
                     plan.take_method(text);
                 }

@@ -2,9 +2,9 @@
 
 use super::form::{FieldChange, PRESETS, PlanField};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
-use crate::adapt;
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
+use crate::methods;
 use crate::session::plan_field::NO_SCORE;
 use crate::session::{ArchivedRun, PlanDefinition, plan_name};
 use crate::tui::context::{Context, OpenPopup};
@@ -126,7 +126,7 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
         FieldChange::Choose(choices) => choose(context, field, &choices, by),
         // Other values of a score are typed.
         FieldChange::Type if matches!(field, PlanField::Score) => {
-            let method = context.shown_plan().and_then(|plan| adapt::method(&plan.method).ok());
+            let method = context.shown_plan().and_then(|plan| methods::method(&plan.method).ok());
             let covers = method.is_some_and(|method| method.spec().covers_scores);
             let pay = if covers { Pay::Covered } else { Pay::OFFERED };
             let asked = Evaluation { pay, ..Evaluation::default() };
@@ -261,7 +261,7 @@ pub(super) fn offer_runs(context: &mut Context) {
 fn item_of(run: &ArchivedRun) -> Option<Item<Then<Context>>> {
     let plan = run.plan.clone()?;
     let (epsilon, outcome, tag) = (plan.target.epsilon, &run.outcome, &run.tag);
-    let detail = format!("{} ε {epsilon} {outcome} {tag}", adapt::name_of(&plan.method));
+    let detail = format!("{} ε {epsilon} {outcome} {tag}", methods::name_of(&plan.method));
     let title = plan.name.clone();
     let take: Then<Context> = Box::new(|context| context.take_plan(plan));
     Some(Item { key: run.time.clone(), ..Item::new(title, detail, take) })

@@ -6,12 +6,12 @@ use ratatui::text::{Line, Span};
 use super::expect::expectations;
 use super::form::{FieldChange, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
-use crate::adapt::{self, ExplainedEnergy};
 use crate::data::preparation::FeatureScaling;
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
 use crate::error::Action;
 use crate::glossary;
+use crate::methods::{self, ExplainedEnergy};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::TotalStanding;
 use crate::session::PlanDefinition;
@@ -90,7 +90,7 @@ fn form_width(screen: &PlanScreen, plan: &PlanDefinition, room: u16) -> u16 {
 /// The value of a field in the form.
 fn value_of(field: PlanField, plan: &PlanDefinition) -> String {
     let value = match field {
-        PlanField::Method => adapt::name_of(&plan.method).to_owned(),
+        PlanField::Method => methods::name_of(&plan.method).to_owned(),
         field => field.value(plan),
     };
     format!("{value} {}", field.unit(&value)).trim().to_owned()
@@ -234,7 +234,7 @@ fn form(
 
 /// The description of the chosen method, and its name in sessions and papers.
 fn about_method(plan: &PlanDefinition) -> String {
-    match adapt::method(&plan.method) {
+    match methods::method(&plan.method) {
         Ok(method) => {
             let spec = method.spec();
             format!(
@@ -445,7 +445,8 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     if let Some(ratio) = ratio.ok().filter(|_| !preview.releases.releases.is_empty()) {
         facts.push(("noise to signal", format!("{} to 1 in each draw", compact(ratio))));
     }
-    let early = adapt::method(&preview.plan.method).is_ok_and(|method| method.spec().may_end_early);
+    let early =
+        methods::method(&preview.plan.method).is_ok_and(|method| method.spec().may_end_early);
     let most = if early { "at most " } else { "" };
     facts.push(("steps", format!("{most}{}", preview.releases.steps)));
     let (private, public) = (shape.private_records, shape.public_records);

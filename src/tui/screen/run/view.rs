@@ -7,11 +7,11 @@ use ratatui::widgets::Paragraph;
 
 use super::state::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
-use crate::adapt::{self, Series, source_words};
 use crate::data::Task;
 use crate::engine::Summary;
 use crate::evaluation::{FurtherScores, Measured};
 use crate::glossary;
+use crate::methods::{self, Series, source_words};
 use crate::privacy::accountant::round_up;
 use crate::privacy::{Target, Watch};
 use crate::tui::canvas::{Canvas, ListHit, bold, wrapped_lines};
@@ -185,7 +185,7 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         let mark = if index == screen.selected { mark } else { " " };
         vec![
             Line::raw(format!("{mark}{}", run.plan)),
-            Line::raw(adapt::name_of(&run.method).to_owned()),
+            Line::raw(methods::name_of(&run.method).to_owned()),
             Line::raw(run.state()),
             Line::raw(format!("step {} of {}", run.step, run.total)),
             Line::raw(match &run.trained {
@@ -313,7 +313,7 @@ fn three_charts(
     // The objective and the errors have different units: a chart for both would
     // flatten one of them.
     let log = screen.viewport.log;
-    let share = adapt::task_of(&run.method) == Some(Task::Classification);
+    let share = methods::task_of(&run.method) == Some(Task::Classification);
     let errors = ChartContent {
         title: if share { "wrong answers on the hold-out" } else { "error on held-out records" },
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],

@@ -1,0 +1,18 @@
+//! Baselines, for comparison.
+//!
+//! Only [`public_only`] is a method. The others look at private records without noise, and a
+//! [`crate::Run`] has no place for that: it delivers a released model, whose file and
+//! certificate may be passed on. Their results are [`crate::privacy::CuratorOnly`] beside a run's
+//! own, or come from studies on public data.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`public_only`] | public data alone, as a method |
+//! | [`reference`](mod@reference) | source-only and target-only models |
+//! | [`kernel_mean_matching`] | weights that match means in a kernel's space |
+//! | [`minimum_discrepancy`] | the weights of least discrepancy |
+
+pub mod kernel_mean_matching;
+pub mod minimum_discrepancy;
+pub mod public_only;
+pub mod reference;

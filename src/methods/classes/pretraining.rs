@@ -1,0 +1,392 @@
+//! Pre-training on public records, or the model of an earlier run, then private fine-tuning of
+//! chosen layers.
+//!
+//! The second phase of Gu, Kamath and Wu: the network learns the public task first, by
+//! ordinary stochastic gradients and with all layers. If the public classes differ from the
+//! private ones, its last layer is replaced by a new one. Then DP-SGD (see [`super::sampled`])
+//! trains all layers, only the last (the others are evaluated once), or all biases and the last
+//! layer. Fewer trained numbers are fewer noisy ones.
+
+use rand::seq::SliceRandom;
+
+use super::dp_sgd::train;
+use super::sampled::design::{self, Design, PUBLIC_BATCHES, PlannedDesign, generator, remarks};
+use super::sampled::fields::{
+    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice,
+    NetworkSettings, UNITS, model, part, plan, steps,
+};
+use super::sampled::step_length::StepLengths;
+use super::sampled::training::seen;
+use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters};
+use crate::data::{Classes, PublicData, PublicRecords, Task};
+use crate::error::{Error, Result};
+use crate::model::layer::Layer;
+use crate::model::{Architecture, Classifier};
+use crate::numeric::Vector;
+use crate::privacy::Target;
+use crate::spec::{Setting, choices, real, settings, whole};
+use crate::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+
+const PUBLIC_BATCH: usize = 64;
+const PUBLIC_MOMENTUM: f64 = 0.9;
+
+static SPEC: Spec = Spec {
+    id: "pretraining",
+    name: "public start, private finish",
+    paper: "Pre-training",
+    summary: "A network learns the public classes, which may be others than the private ones; \
+              then DP-SGD fine-tunes the chosen layers on the private records.",
+    line: "a network learns from public data, then privately",
+    task: Task::Classification,
+    needs_public_labels: false,
+    fields: PretrainingSettings::FIELDS,
+    tries: &[("clip", &[0.2, 1.0]), ("steps", &[100.0, 400.0])],
+    place: 3,
+    assumption: Some(
+        "The guarantee is semi-private: it is for the private records alone. The network was \
+         trained on the public records first, without noise, which is only right if these \
+         do not depend on the private records.",
+    ),
+    assumption_if_started: Some(
+        "The guarantee is semi-private: it is for private records alone. Training went on \
+         from an earlier model, and the public records scale the features, without noise; \
+         both is only right if the public records do not depend on the private ones.",
+    ),
+    starts_from_a_model: true,
+    covers_scores: false,
+    always_samples: true,
+    ..Spec::DEFAULT
+};
+
+settings! {
+    struct PretrainingSettings {
+        model: NetworkChoice = model(NetworkChoice::HiddenLayer),
+        units: u64 = UNITS,
+        channels: u64 = CHANNELS,
+        height: Option<u64> = HEIGHT,
+        epochs: u64 = Setting {
+            name: "public epochs",
+            unit: "passes",
+            help: "Passes over the public records, without noise.",
+            kind: whole(1, 1000, 20),
+        },
+        public_rate: f64 = Setting {
+            name: "public learning rate",
+            unit: "",
+            help: "Of the passes over the public records, with a momentum of 0.9.",
+            kind: real(1e-6, 100.0, 0.02),
+        },
+        trained: TrainedPart = Setting {
+            name: "trained layers",
+            unit: "",
+            help: "What private records change: all layers, the last alone, or the biases of all \
+                   together with the last.",
+            kind: TrainedPart::or(TrainedPart::Last),
+        },
+        steps: u64 = steps(100_000, 200),
+        batch: Option<u64> = BATCH,
+        clip: f64 = CLIP,
+        learning_rate: Option<f64> = LEARNING_RATE,
+        momentum: f64 = MOMENTUM,
+        average: f64 = AVERAGE,
+    }
+}
+
+/// A network trained on public records, then by DP-SGD on private ones.
+pub struct Pretraining;
+
+impl Method for Pretraining {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+        let settings = PretrainingSettings::of(settings)?;
+        let shape = &problem.shape;
+        if shape.start.is_none() {
+            public_classes(&problem.public)?;
+        }
+        let network = network(shape, part!(settings, Chosen))?;
+        let course = part!(settings, Course);
+        let design = planned(&network, settings.trained);
+        let (plan, sum) = plan(shape, course, settings.clip, design)?;
+        let start: Start = Box::new(move |private, noise| {
+            let Problem { shape, public, .. } = &problem;
+            let (known, classes, scale) = if let Some(start) = &shape.start {
+                let scale = design::scale(public, start.model.architecture());
+                (without_scale(&start.model, scale)?, &start.classes, scale)
+            } else {
+                let known = pretrained(&problem, settings)?;
+                let scale = design::scale(public, known.architecture());
+                (known, &public_classes(public)?.names, scale)
+            };
+            let model =
+                if *classes == shape.classes { known } else { with_new_head(&known, network)? };
+            let design = freeze(model, settings.trained, scale)?;
+            let pace = pace(&design, public)?;
+            train(&problem, &private, design, pace, sum, noise)
+        });
+        Ok((plan, start))
+    }
+}
+
+choices! {
+    /// The part of a network that private records change.
+    pub enum TrainedPart { Last = "last", Biases = "biases", All = "all" }
+}
+
+fn public_classes(public: &PublicData) -> Result<&Classes> {
+    public.classes.as_ref().filter(|classes| classes.names.len() > 1).ok_or_else(|| {
+        Error::usage("it has no classes to pre-train on")
+            .at(format!("public dataset '{}'", public.name))
+            .cure("choose its label column and `task: classification`, or another method")
+    })
+}
+
+/// The network to fine-tune: the chosen one, or that of the starting model with one output per
+/// class.
+fn network(shape: &ProblemShape, chosen: NetworkSettings) -> Result<Architecture> {
+    let Some(start) = &shape.start else {
+        return design::network(shape, chosen, shape.dimension);
+    };
+    let known = start.model.architecture();
+    if known.inputs() != shape.dimension {
+        return Err(Error::usage(format!(
+            "the model to start from takes {} features ({}) and these records have {}",
+            known.inputs(),
+            known.words(),
+            shape.dimension
+        ))
+        .cure("start from a model that was trained on such records"));
+    }
+    let outputs = design::classes(shape)?;
+    let mut layers = known.without_margins().layers().to_vec();
+    match layers.last_mut() {
+        Some(Layer::Dense(head) | Layer::Linear(head)) => head.outputs = outputs,
+        _ => {
+            return Err(Error::usage(format!(
+                "the model to start from ends in no layer of scores: {}",
+                known.words()
+            ))
+            .cure("start from a model of dp_sgd, pillar, gep or pretraining"));
+        }
+    }
+    Architecture::new(layers)
+}
+
+/// A model with the same scores on features that were multiplied by `scale`.
+fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
+    let architecture = model.architecture().without_margins();
+    let mut model = Classifier::new(architecture, model.parameters().to_vec())?;
+    let first = model.architecture().layers().iter().find_map(Layer::weight_shape);
+    let weights: usize = first.map_or(0, |shape| shape.iter().product());
+    for weight in &mut model.parameters_mut()[..weights] {
+        *weight /= scale;
+    }
+    Ok(model)
+}
+
+fn planned(network: &Architecture, part: TrainedPart) -> PlannedDesign {
+    let trained = match part {
+        TrainedPart::All => network.parameters(),
+        TrainedPart::Last => network.layers().last().map_or(0, Layer::parameters),
+        TrainedPart::Biases => network.fine_positions().len(),
+    };
+    PlannedDesign { trained, remarks: remarks(network) }
+}
+
+/// The design after training on the public records.
+fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
+    let Problem { shape, public, seed, .. } = problem;
+    let names = public_classes(public)?.names.clone();
+    let records = Examples::new(public.shared(), names.len())?;
+    let public_shape = ProblemShape { classes: names, ..shape.clone() };
+    let network = design::network(&public_shape, part!(settings, Chosen), shape.dimension)?;
+    let design = Design {
+        scale: design::scale(public, &network),
+        frozen: None,
+        model: design::first(network, *seed)?,
+        objective: EVERYTHING,
+    };
+    let records = seen(&design, records)?;
+    let (epochs, rate) = (settings.epochs, settings.public_rate);
+    let mut model = design.model;
+    let mut velocity = Vector::zeros(model.parameters().len());
+    let mut order: Vec<usize> = (0..records.len()).collect();
+    let mut generator = generator(*seed, PUBLIC_BATCHES);
+    for _ in 0..epochs {
+        order.shuffle(&mut generator);
+        for members in order.chunks(PUBLIC_BATCH) {
+            let sum = EVERYTHING.clipped_sum(&model, &records, members, f64::INFINITY)?;
+            velocity = PUBLIC_MOMENTUM * velocity + sum / members.len() as f64;
+            for (parameter, speed) in model.parameters_mut().iter_mut().zip(&velocity) {
+                *parameter -= rate * speed;
+            }
+        }
+        if !velocity.norm().is_finite() {
+            return Err(Error::failed("pre-training on the public records does not converge")
+                .cure("choose a lower public learning rate"));
+        }
+    }
+    Ok(model)
+}
+
+const EVERYTHING: SampledObjective =
+    SampledObjective { loss: SampledLoss::CrossEntropy, trained: TrainedParameters::Everything };
+
+/// The layers that `known` and `network` share, which are all but the last, with their learned
+/// parameters, and a new last layer.
+fn with_new_head(known: &Classifier, network: Architecture) -> Result<Classifier> {
+    let mut parameters = vec![0.0; network.parameters()];
+    let last = network.layers().last().map_or(0, Layer::parameters);
+    let common = network.parameters() - last;
+    parameters[..common].copy_from_slice(&known.parameters()[..common]);
+    Classifier::new(network, parameters)
+}
+
+fn freeze(model: Classifier, part: TrainedPart, scale: f64) -> Result<Design> {
+    let layers = model.architecture().layers().len();
+    let trained = if part == TrainedPart::Biases {
+        TrainedParameters::BiasesAndLast
+    } else {
+        TrainedParameters::Everything
+    };
+    let objective = SampledObjective { loss: SampledLoss::CrossEntropy, trained };
+    if part != TrainedPart::Last || layers == 1 {
+        return Ok(Design { scale, frozen: None, model, objective });
+    }
+    let (body, head) = model.architecture().split_at(layers - 1)?;
+    let (before, after) = model.parameters().split_at(body.parameters());
+    Ok(Design {
+        scale,
+        frozen: Some(Classifier::new(body, before.to_vec())?),
+        model: Classifier::new(head, after.to_vec())?,
+        objective,
+    })
+}
+
+/// A last layer by itself gets the outputs of the frozen ones, whose length must be known.
+fn pace(design: &Design, public: &PublicRecords) -> Result<StepLengths> {
+    let pace = StepLengths::of(design.model.architecture());
+    if design.frozen.is_none() {
+        return Ok(pace);
+    }
+    let outputs = seen(design, Examples::unlabelled(public.shared()))?.features();
+    let length = (outputs.norm_squared() / outputs.ncols() as f64).sqrt();
+    Ok(if length > 0.0 { pace.times(1.0 / length) } else { pace })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::privacy::openings::OpenSpender;
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::data::Dataset;
+    use crate::model::Model;
+    use crate::trial::{RehearsalNoise, Trial, Tried};
+    use crate::{StartingModel, Value, example, method};
+
+    fn given(trained: &str, model: &str) -> BTreeMap<String, Value> {
+        let texts = [("trained", trained), ("model", model)];
+        let texts = texts.map(|(key, text)| (key.to_owned(), Value::Text(text.to_owned())));
+        let numbers = [("steps", 30.0), ("units", 8.0), ("batch", 200.0)];
+        let numbers = numbers.map(|(key, x)| (key.to_owned(), Value::Number(x)));
+        texts.into_iter().chain(numbers).collect()
+    }
+
+    fn run(public: &Dataset, private: &Dataset, settings: BTreeMap<String, Value>) -> Tried {
+        let noise = RehearsalNoise::For(Target { epsilon: 0.5, delta: 1e-5 });
+        let rehearsal = Trial { settings, ..Trial::new(SPEC.id, public, private, noise, 1) };
+        rehearsal.run().unwrap()
+    }
+
+    fn right(model: &Model, private: &Dataset) -> usize {
+        let classes = model.classes(&private.features).unwrap();
+        let truth = &private.classes.as_ref().unwrap().of;
+        classes.iter().zip(truth).filter(|(one, other)| one == other).count()
+    }
+
+    #[test]
+    fn every_choice_of_layers_learns_and_leaves_the_others_as_they_were() {
+        let (shape, public, private) = example::two_classes(6, 600, 1500, 2);
+        for (trained, model) in [
+            ("last", "hidden_layer"),
+            ("biases", "hidden_layer"),
+            ("all", "hidden_layer"),
+            ("last", "softmax"),
+        ] {
+            let settings = given(trained, model);
+            let done = run(&public, &private, settings.clone());
+            assert!(right(&done.model, &private) > 1050, "{trained} {model}");
+            let Model::Classifier(tuned) = &done.model else { panic!() };
+            let settings = PretrainingSettings::of(&SPEC.check(&settings).unwrap()).unwrap();
+            let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
+            let known = pretrained(&problem, settings).unwrap();
+            let scale = design::scale(&problem.public, known.architecture());
+            let design = freeze(known, TrainedPart::All, scale).unwrap();
+            let known = design.whole(design.model.parameters().to_vec()).unwrap();
+            let moved = known.parameters().iter().zip(tuned.parameters());
+            let moved = moved.filter(|(before, after)| before != after).count();
+            let network = network(&shape, part!(settings, Chosen)).unwrap();
+            let numbers = planned(&network, settings.trained).trained;
+            assert_eq!(moved, numbers, "{trained} {model}");
+        }
+    }
+
+    #[test]
+    fn a_model_of_an_earlier_run_is_where_training_starts() {
+        let (shape, public, private) = example::two_classes(6, 600, 1500, 2);
+        let settings = SPEC.check(&given("last", "hidden_layer")).unwrap();
+        let settings = PretrainingSettings::of(&settings).unwrap();
+        let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
+        let known = pretrained(&problem, settings).unwrap();
+        let scale = design::scale(&problem.public, known.architecture());
+        let known = freeze(known, TrainedPart::All, scale).unwrap();
+        let known = known.whole(known.model.parameters().to_vec()).unwrap();
+        for (classes, steps) in [(shape.classes.clone(), 1), (vec!["a".into(), "b".into()], 30)] {
+            let start = StartingModel { model: known.clone(), classes };
+            let shape = ProblemShape { start: Some(start), ..shape.clone() };
+            let numbers = [("steps", f64::from(steps)), ("learning_rate", 1e-4)];
+            let numbers = numbers.map(|(key, x)| (key.to_owned(), Value::Number(x)));
+            let given = given("last", "softmax").into_iter().chain(numbers).collect();
+            let settings = SPEC.check(&given).unwrap();
+            let unlabelled = Dataset { classes: None, ..public.clone() };
+            let target = Target { epsilon: 1.0, delta: 1e-5 };
+            let problem = Problem { seed: 1, ..example::problem(&shape, &unlabelled) };
+            let prepared = method(SPEC.id).unwrap().prepare(&settings, problem, target).unwrap();
+            let noise = prepared.plan().calibrate(target).unwrap();
+            let same = shape.start.as_ref().unwrap().classes == shape.classes;
+            let private = crate::privacy::Private::new(private.clone().into());
+            let mut run = prepared.start(private, &noise).unwrap();
+            let mut spender = crate::privacy::Spender::rehearsal(&noise, 1);
+            run.step(&mut spender, &crate::privacy::Watch::sealed()).unwrap();
+            let Model::Classifier(tuned) = run.finish().unwrap().into_inner() else { panic!() };
+            // After one tiny step everything but the new head is unchanged.
+            let moved = known.parameters().iter().zip(tuned.parameters());
+            let far = moved.filter(|(a, b)| (*a - *b).abs() > 0.01).count();
+            assert!(if same { far == 0 } else { far > 0 && far <= 18 }, "{same} {far}");
+        }
+        let start = StartingModel { model: known, classes: shape.classes.clone() };
+        let wide = ProblemShape { dimension: 7, start: Some(start), ..shape };
+        let error = network(&wide, part!(settings, Chosen)).unwrap_err().to_string();
+        assert!(error.contains("takes 6 features") && error.contains("records have 7"), "{error}");
+    }
+
+    #[test]
+    fn other_public_classes_get_a_new_head() {
+        let (_, public, private) = example::two_classes(6, 600, 1500, 2);
+        let thirds = |x: &[f64]| if x[0] > 0.1 { 2 } else { u32::from(x[1] > 0.0) };
+        let of = public.features.column_iter().map(|x| thirds(x.as_slice())).collect();
+        let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let public = Dataset { classes: Some(Classes { of, names }), ..public };
+        for trained in ["last", "biases", "all"] {
+            let done = run(&public, &private, given(trained, "hidden_layer"));
+            assert!(right(&done.model, &private) > 1000, "{trained}");
+        }
+        let unlabelled = Dataset { classes: None, ..public };
+        let (shape, ..) = example::two_classes(6, 600, 1500, 2);
+        let error = example::plan(&Pretraining, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
+        assert!(error.to_string().contains("no classes to pre-train on"), "{error}");
+    }
+}

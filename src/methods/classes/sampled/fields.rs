@@ -1,0 +1,213 @@
+//! Settings that several methods share, and the values that follow from them.
+
+use super::design::PlannedDesign;
+use super::rounding;
+use crate::error::{Error, Result};
+use crate::plan::GRADIENT;
+use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
+use crate::spec::{Setting, automatic, automatic_whole, choices, real, whole};
+use crate::{Plan, ProblemShape};
+
+/// The default average number of records in a sample.
+const USUAL_BATCH: usize = 512;
+
+choices! {
+    pub enum NetworkChoice {
+        Softmax = "softmax",
+        HiddenLayer = "hidden_layer",
+        ProbeCnn = "probe_cnn",
+        Table7a = "table_7a",
+    }
+}
+
+/// The settings of the trained network.
+#[derive(Debug, Clone, Copy)]
+pub struct NetworkSettings {
+    /// The kind of network.
+    pub model: NetworkChoice,
+    /// Units of a hidden layer.
+    pub units: u64,
+    /// Channels of an image.
+    pub channels: u64,
+    /// Rows of an image; by default it is square.
+    pub height: Option<u64>,
+}
+
+/// The settings of its steps.
+#[derive(Debug, Clone, Copy)]
+pub struct StepSettings {
+    /// How many steps are taken.
+    pub steps: u64,
+    /// The average number of records in a sample.
+    pub batch: Option<u64>,
+    /// The rate; by default the one of [`super::step_length`].
+    pub learning_rate: Option<f64>,
+    /// The part of the last step that is repeated.
+    pub momentum: f64,
+    /// The share of the last steps whose mean is the model.
+    pub average: f64,
+}
+
+/// Builds such a struct from the members of a method's settings.
+macro_rules! part {
+    ($settings:expr, Chosen) => {
+        part!($settings, NetworkSettings, model, units, channels, height)
+    };
+    ($settings:expr, Course) => {
+        part!($settings, StepSettings, steps, batch, learning_rate, momentum, average)
+    };
+    ($settings:expr, $part:ident, $($key:ident),+) => {
+        $crate::classes::sampled::fields::$part { $($key: $settings.$key),+ }
+    };
+}
+pub(crate) use part;
+
+/// The setting of [`StepSettings::batch`].
+pub const BATCH: Setting<Option<u64>> = Setting {
+    name: "batch",
+    unit: "records",
+    help: "Private records that a step uses on average: each is drawn with probability batch/n. \
+           Automatic takes 512, or all if there are fewer.",
+    kind: automatic_whole(1e7),
+};
+/// The bound on a gradient.
+pub const CLIP: Setting<f64> = Setting {
+    name: "clip C",
+    unit: "norm of gradient",
+    help: "Every record's gradient is clipped to this norm. Noise grows with it; under most \
+           gradients' length it makes records that are learned already count for less.",
+    kind: real(1e-6, 1e6, 0.5),
+};
+/// The setting of [`StepSettings::learning_rate`].
+pub const LEARNING_RATE: Setting<Option<f64>> = Setting {
+    name: "learning rate",
+    unit: "",
+    help: "Step along the noisy mean gradient. Automatic follows the plan: the less noise its \
+           steps gather, the longer they are.",
+    kind: automatic(1e6),
+};
+/// The setting of [`StepSettings::momentum`].
+pub const MOMENTUM: Setting<f64> = Setting {
+    name: "momentum",
+    unit: "",
+    help: "Share of the last step that the next one keeps; lower a learning rate of your own \
+           with it.",
+    kind: real(0.0, 0.999, 0.0),
+};
+/// The setting of [`StepSettings::average`].
+pub const AVERAGE: Setting<f64> = Setting {
+    name: "averaged tail",
+    unit: "share of steps",
+    help: "The model is the mean of this share of the steps, counted from the last; 0 takes the \
+           last step alone.",
+    kind: real(0.0, 1.0, 0.25),
+};
+/// The setting of [`NetworkSettings::units`].
+pub const UNITS: Setting<u64> = Setting {
+    name: "hidden units",
+    unit: "",
+    help: "Of the network with a hidden layer.",
+    kind: whole(1, 10_000, 32),
+};
+/// The setting of [`NetworkSettings::channels`].
+pub const CHANNELS: Setting<u64> = Setting {
+    name: "image channels",
+    unit: "",
+    help: "Of the convolutional network: 1 for grey images, 3 for colours, one channel after the \
+           other.",
+    kind: whole(1, 64, 1),
+};
+/// The setting of [`NetworkSettings::height`].
+pub const HEIGHT: Setting<Option<u64>> = Setting {
+    name: "image height",
+    unit: "pixels",
+    help: "Of the convolutional network. Automatic takes square images.",
+    kind: automatic_whole(10_000.0),
+};
+
+/// The setting of [`StepSettings::steps`], and of other methods that descend by noisy gradients.
+pub const fn steps(most: u64, default: u64) -> Setting<u64> {
+    Setting {
+        name: "steps T",
+        unit: "gradients",
+        help: "Noisy gradient steps. The noise per step grows with the square root of their \
+               number.",
+        kind: whole(1, most, default),
+    }
+}
+
+/// The setting of [`NetworkSettings::model`].
+pub const fn model(default: NetworkChoice) -> Setting<NetworkChoice> {
+    Setting {
+        name: "model",
+        unit: "",
+        help: "softmax: softmax regression. hidden_layer: one hidden layer of tanh units. For \
+               images: probe_cnn, a small convolutional network; table_7a, the larger one of the \
+               paper of the ranking.",
+        kind: NetworkChoice::or(default),
+    }
+}
+
+/// The average number of records in a sample, if the settings give it.
+pub fn members_on_average(shape: &ProblemShape, wanted: Option<u64>) -> Result<Option<usize>> {
+    let all = shape.private_records;
+    match wanted.map(|wanted| wanted as usize) {
+        Some(wanted) if wanted > all => Err(Error::usage(format!(
+            "a batch of {wanted} records is more than the {all} private training records"
+        ))
+        .cure(format!("choose a batch of at most {all}, or 0 for automatic"))),
+        wanted => Ok(wanted),
+    }
+}
+
+/// The average number of records in a sample, as given or the default.
+pub fn batch(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
+    let usual = USUAL_BATCH.min(shape.private_records);
+    Ok(members_on_average(shape, wanted)?.unwrap_or(usual))
+}
+
+/// The clipped sum of each step.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum {
+    /// The clipped sums, one for each step.
+    pub release: Release<SampledSum>,
+    /// The bound on a gradient.
+    pub clip: f64,
+    /// The average number of records in a sample.
+    pub batch: usize,
+    /// How the steps are taken.
+    pub course: StepSettings,
+}
+
+/// A plan of one clipped sum in each step.
+pub fn plan(
+    shape: &ProblemShape,
+    course: StepSettings,
+    clip: f64,
+    design: PlannedDesign,
+) -> Result<(Plan, Sum)> {
+    let steps = course.steps;
+    let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
+    let numbers = design.trained;
+    let release = Release::new(
+        GRADIENT,
+        SampledSum {
+            sensitivity: clip * (1.0 + rounding(n, numbers)),
+            numbers,
+            rate: batch as f64 / n as f64,
+        },
+    );
+    let what = format!(
+        "the sum of clipped gradients over a Poisson sample of about {batch} records, \
+         {numbers} numbers in each step"
+    );
+    let gradient = release.announced(what, steps, Allotment::Share(1.0), Adjacency::ZeroOut);
+    let plan = Plan {
+        releases: vec![gradient],
+        steps,
+        signal: clip * batch as f64,
+        warnings: design.remarks,
+        explained: None,
+    };
+    Ok((plan, Sum { release, clip, batch, course }))
+}

@@ -1,0 +1,314 @@
+//! The run: noisy gradients in, a model out.
+
+use super::design::Design;
+use super::fields::Sum;
+use super::{Examples, SampledObjective};
+use crate::data::Bounded;
+use crate::error::{Error, Result};
+use crate::model::{Classifier, Gradients, Model};
+use crate::numeric::Vector;
+use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
+use crate::privacy::{Private, PrivateFault, Released, Spender, Watch};
+use crate::{Measure, Problem, Run, Series, Step};
+
+/// The most records of each side that are evaluated for the charts.
+const WATCHED: usize = 256;
+/// The most steps of a run that are evaluated.
+const LOOKS: u64 = 100;
+/// Larger parameters are a failure, because their squares could overflow.
+const LARGEST: f64 = 1e30;
+
+/// Unknown classes and wrong shapes were refused or turned into null records before.
+const UNUSABLE: PrivateFault = PrivateFault::new(
+    "the private records do not fit the network",
+    "prepare them with the columns and classes of the plan",
+);
+
+/// The source of the noisy mean gradient of a step.
+pub trait GradientSource: Send {
+    /// The gradient with respect to the trained parameters, divided by the average number of
+    /// records in a sample.
+    fn draw(
+        &mut self,
+        model: &Classifier,
+        private: &Private<Examples>,
+        spender: &mut Spender,
+    ) -> Result<Released<Vector>>;
+
+    /// The effect of clipping on these gradients, without noise.
+    fn look(&self, gradients: &Gradients) -> ClippingEffect;
+
+    /// Measures of the current step from public data; nothing private.
+    fn public_measures(&self) -> Vec<(Series, f64)> {
+        Vec::new()
+    }
+}
+
+/// The effect of clipping on some gradients.
+#[derive(Debug, Clone, Copy)]
+pub struct ClippingEffect {
+    /// The share of shortened gradients.
+    pub clipped: f64,
+    /// The share of their energy in the subspace, if there is one.
+    pub energy: Option<f64>,
+}
+
+/// One clipped sum per step.
+pub struct ClippedSums {
+    /// The minimised loss, and the trained parameters.
+    pub objective: SampledObjective,
+    /// The release that a step draws.
+    pub sum: Sum,
+}
+
+impl GradientSource for ClippedSums {
+    fn draw(
+        &mut self,
+        model: &Classifier,
+        private: &Private<Examples>,
+        spender: &mut Spender,
+    ) -> Result<Released<Vector>> {
+        let Sum { release, clip, batch, .. } = self.sum;
+        let (objective, share) = (self.objective, 1.0 / batch as f64);
+        let noisy = private.release_sampled_sum(
+            spender,
+            release,
+            Examples::protected,
+            |records, sample, sum| {
+                objective.add_clipped(model, records, sample.members(), clip, sum);
+            },
+        )?;
+        Ok(noisy.map(|noisy| share * Vector::from_vec(noisy)))
+    }
+
+    fn look(&self, gradients: &Gradients) -> ClippingEffect {
+        let norms = gradients.squared_norms();
+        let over = norms.iter().filter(|square| square.sqrt() > self.sum.clip).count();
+        ClippingEffect { clipped: over as f64 / norms.len() as f64, energy: None }
+    }
+}
+
+/// How steps are taken.
+#[derive(Debug, Clone, Copy)]
+pub struct SampledMotion {
+    pub steps: u64,
+    /// The length of a step, relative to the gradient's.
+    pub learning_rate: f64,
+    pub momentum: f64,
+    /// The model is the mean of this share of the steps.
+    pub average: f64,
+}
+
+/// A run on Poisson samples.
+pub struct SampledTraining {
+    design: Design,
+    source: Box<dyn GradientSource>,
+    motion: SampledMotion,
+    /// Private records, with features in the form that the trained layers get, as everywhere here.
+    private: Private<Examples>,
+    watched: Private<Examples>,
+    public: Option<Examples>,
+    /// Positions of the trained parameters, if these are not all.
+    positions: Option<Vec<usize>>,
+    velocity: Vector,
+    /// Sum of the parameters after the averaged steps.
+    sum: Vector,
+    taken: u64,
+    averaged: u64,
+    /// Proof that a sum was released, so that results from it may be published, too.
+    released: Option<Released<()>>,
+}
+
+/// Exact measures of a step from private data.
+#[derive(Debug, Clone, Copy)]
+struct ExactStep {
+    loss: f64,
+    median: f64,
+    tail: f64,
+    look: ClippingEffect,
+}
+
+impl SampledTraining {
+    /// Uses private data only through the frozen layers.
+    pub fn new(
+        problem: &Problem,
+        private: &Private<Bounded>,
+        design: Design,
+        source: Box<dyn GradientSource>,
+        motion: SampledMotion,
+    ) -> Result<Self> {
+        let Problem { shape, public, .. } = problem;
+        let known = shape.classes.len();
+        // Only the disk can fail here, besides.
+        let private = private.try_map(|data| {
+            let records = Examples::new(data.shared(), known).map_err(|_| UNUSABLE)?;
+            seen(&design, records)
+        })?;
+        let same = public.classes.as_ref().is_some_and(|own| own.names == shape.classes);
+        let public = if same {
+            Some(seen(&design, Examples::new(public.shared(), known)?.some(WATCHED))?)
+        } else {
+            None
+        };
+        let trained = match design.objective.trained {
+            super::TrainedParameters::Everything => None,
+            super::TrainedParameters::BiasesAndLast => {
+                Some(design.model.architecture().fine_positions())
+            }
+        };
+        let count = trained.as_ref().map_or(design.model.parameters().len(), Vec::len);
+        Ok(Self {
+            watched: private.map_unseen(|records| records.some(WATCHED)),
+            private,
+            public,
+            source,
+            motion,
+            positions: trained,
+            velocity: Vector::zeros(count),
+            sum: Vector::zeros(design.model.parameters().len()),
+            taken: 0,
+            averaged: 0,
+            released: None,
+            design,
+        })
+    }
+
+    /// Whether step `index` is evaluated: all of a short run, a hundred of a long one.
+    fn is_watched(&self, index: u64) -> bool {
+        let every = self.motion.steps.div_ceil(LOOKS);
+        index == 1 || index == self.motion.steps || index.is_multiple_of(every)
+    }
+
+    fn exact(&self, watch: &Watch) -> Vec<Measure> {
+        let (objective, source, model) = (self.design.objective, &self.source, &self.design.model);
+        let look = |records: &Examples| -> Result<ExactStep> {
+            let gradients = objective.gradients(model, records)?;
+            let mut squares = gradients.squared_norms();
+            squares.sort_unstable_by(f64::total_cmp);
+            let quantile = |share: f64| squares[((squares.len() - 1) as f64 * share) as usize];
+            let count = squares.len() as f64;
+            Ok(ExactStep {
+                loss: gradients.losses.iter().sum::<f64>() / count,
+                median: quantile(0.5).sqrt(),
+                tail: quantile(0.9).sqrt(),
+                look: source.look(&gradients),
+            })
+        };
+        let Some(exact) = self.watched.curator(watch, |records| look(records).ok()) else {
+            return Vec::new();
+        };
+        let Some(exact) = exact.transpose() else { return Vec::new() };
+        let measure =
+            |series, of: &dyn Fn(ExactStep) -> f64| Measure::curator(series, exact.clone().map(of));
+        let mut measures = vec![
+            measure(Series::PrivateLoss, &|exact| exact.loss),
+            measure(Series::ClipFraction, &|exact| exact.look.clipped),
+            measure(Series::GradientMedian, &|exact| exact.median),
+            measure(Series::GradientTail, &|exact| exact.tail),
+        ];
+        let energy = exact.map(|exact| exact.look.energy).transpose();
+        measures.extend(energy.map(|energy| Measure::curator(Series::ExactSubspaceEnergy, energy)));
+        measures
+    }
+
+    fn advance(&mut self, gradient: &Vector) -> Result<()> {
+        let SampledMotion { steps, learning_rate, momentum, average } = self.motion;
+        self.velocity *= momentum;
+        self.velocity += gradient;
+        let mut next = self.design.model.parameters().to_vec();
+        match &self.positions {
+            None => {
+                for (parameter, speed) in next.iter_mut().zip(&self.velocity) {
+                    *parameter -= learning_rate * speed;
+                }
+            }
+            Some(positions) => {
+                for (at, speed) in positions.iter().zip(&self.velocity) {
+                    next[*at] -= learning_rate * speed;
+                }
+            }
+        }
+        if !next.iter().all(|parameter| parameter.abs() < LARGEST) {
+            return Err(Error::failed(format!(
+                "the model's weights grow without bound in step {}",
+                self.taken + 1
+            ))
+            .cure("choose a lower learning rate, a lower momentum, or a smaller clip"));
+        }
+        self.design.model.parameters_mut().copy_from_slice(&next);
+        self.taken += 1;
+        if (steps - self.taken) as f64 <= average * steps as f64 - 1.0 {
+            self.sum += Vector::from_vec(next);
+            self.averaged += 1;
+        }
+        Ok(())
+    }
+
+    /// The delivered parameters. Those that are not trained stay the same to the last bit.
+    fn parameters(&self) -> Vec<f64> {
+        let mut parameters = self.design.model.parameters().to_vec();
+        if self.averaged > 0 {
+            let mean = &self.sum / self.averaged as f64;
+            match &self.positions {
+                None => parameters.copy_from_slice(mean.as_slice()),
+                Some(positions) => positions.iter().for_each(|at| parameters[*at] = mean[*at]),
+            }
+        }
+        parameters
+    }
+}
+
+/// Records in the form that the trained layers get.
+pub fn seen(design: &Design, records: Examples) -> Result<Examples> {
+    let records = records.scaled(design.scale);
+    match &design.frozen {
+        None => Ok(records),
+        Some(frozen) if frozen.architecture().inputs() == records.dimension() => {
+            records.through(frozen)
+        }
+        Some(frozen) => Err(Error::failed(format!(
+            "records of {} features do not fit layers for {}",
+            records.dimension(),
+            frozen.architecture().inputs()
+        ))),
+    }
+}
+
+impl Run for SampledTraining {
+    /// All measures of a step describe the point at which its gradient was taken.
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let index = self.taken + 1;
+        let gradient = self.source.draw(&self.design.model, &self.private, spender)?;
+        let told = |series, value| Measure::released(series, gradient.and(value));
+        let mut measures = vec![told(Series::StationarityGap, gradient.get().norm())];
+        if self.is_watched(index) {
+            if let Some(public) = &self.public {
+                let labels = self.design.objective.loss.labels(public.classes());
+                let losses = self.design.model.losses(&public.features(), labels);
+                let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+                measures.push(told(Series::PublicLoss, mean));
+            }
+            let public = self.source.public_measures().into_iter();
+            measures.extend(public.map(|(series, value)| told(series, value)));
+            measures.extend(self.exact(watch));
+        }
+        self.advance(gradient.get())?;
+        self.released = Some(gradient.and(()));
+        let (total, done) = (self.motion.steps, index == self.motion.steps);
+        Ok(Step { index, total, phase: "descend", measures, done })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        let whole = self.design.whole(self.parameters()).ok()?;
+        Some(self.released.as_ref()?.and(Model::Classifier(whole)))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        let whole = self.design.whole(self.parameters())?;
+        let released = self.released.ok_or_else(|| {
+            Error::failed("the run ended before its first step, so there is no model")
+                .cure("run it again")
+        })?;
+        Ok(released.and(Model::Classifier(whole)))
+    }
+}

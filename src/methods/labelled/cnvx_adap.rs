@@ -1,0 +1,412 @@
+//! CnvxAdap as published: linear regression with a learned weight for every record.
+//!
+//! Noisy projected gradient descent on F of [`super::weighted::objective`], over
+//! ‖w‖ ≤ Λ and all weights; squared loss. B = (rΛ + y_max)², G = 2r(rΛ + y_max).
+//!
+//! *As printed*: w starts at 0 and the weights at their largest values. The steps depend on the
+//! noise, σ₁ of an entry of the gradient and σ₂ of a slope in u: η_w = Λ/√(T(G² + dσ₁²)), for the m
+//! public records m^{3/2}/(√T·α²(B + B̄)) and for the n private ones n^{3/2}/√(T((1 − α)⁴B̄² +
+//! n⁴σ₂²)), with B̄ = B + κ₁ + κ₂ + κ_∞. All steps are averaged. A step η in u is one of c²η in v.
+//! With many records this hardly moves a weight, and the printed noise is many times the gradient.
+//! This mode exists to reproduce the paper. The paper also releases d̂ for half of ε; here d̂ is
+//! declared in this mode, and all of ε goes to the descent.
+//!
+//! *Rigorous*: noise from the accountant, w starts at the public solution, steps in
+//! units of the curvature of each block. d̂ can be released, as in
+//! [`super::profiled_cnvx_adap`]: [`super::labelled_discrepancy`] has its sensitivity.
+
+use super::penalty::{PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD};
+use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
+use super::weighted::learner::{LabelledRecords, Largest, Learner};
+use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
+use super::weighted::{
+    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
+};
+use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
+use crate::classes::sampled::fields::steps;
+use crate::data::Task;
+use crate::error::Result;
+use crate::numeric::Vector;
+use crate::privacy::Target;
+use crate::privacy::openings::OpenPrivate;
+use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
+use crate::spec::{Setting, automatic, real, settings};
+use crate::{MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
+
+static SPEC: Spec = Spec {
+    id: "cnvx_adap",
+    name: "linear, a weight per record",
+    paper: "CnvxAdap",
+    summary: "Linear regression with a learned weight for every public and private record, as \
+              published; noise on the gradient of the model and on that of every weight.",
+    line: "as published; for comparisons",
+    task: Task::Regression,
+    fields: CnvxAdapSettings::FIELDS,
+    tries: &[("kappa_1", &[0.03, 0.3]), ("alpha", &[0.03, 0.3])],
+    place: 5,
+    releases_each_record: true,
+    most_features: Some(MOST_FEATURES),
+    variants: &[("released penalty", "penalty_from", "released")],
+    ..Spec::DEFAULT
+};
+
+settings! {
+    struct CnvxAdapSettings {
+        mode: Mode = MODE_FIELD,
+        alpha: f64 = public_share(0.1),
+        kappa_1: f64 = Setting {
+            name: "κ₁",
+            unit: "squared loss",
+            help: "Price of taking weight from a record: losses above it lose weight.",
+            kind: real(0.0, 100.0, 0.1),
+        },
+        kappa_2: f64 = Setting {
+            name: "κ₂",
+            unit: "squared loss",
+            help: "Price of uneven weights: strength of their Euclidean norm.",
+            kind: real(0.0, 100.0, 0.0),
+        },
+        kappa_inf: f64 = Setting {
+            name: "κ∞",
+            unit: "squared loss",
+            help: "Price of the largest weight.",
+            kind: real(0.0, 100.0, 0.0),
+        },
+        source: SourceSide = SOURCE_SIDE_FIELD,
+        penalty_from: PenaltyFrom = SOURCE_FIELD,
+        public_penalty: f64 = Setting {
+            name: "public penalty d̂",
+            unit: "squared loss",
+            help: "Added to the loss of every record of the source, where it is declared. It must be \
+                   known without looking at the private data.",
+            kind: real(0.0, 100.0, 0.0),
+        },
+        penalty_radius: f64 = RADIUS_FIELD,
+        penalty_share: f64 = SHARE_FIELD,
+        lambda: Option<f64> = Setting {
+            name: "radius Λ",
+            unit: "norm of weights",
+            help: "The model's weights stay in the ball of this radius. Noise grows with it. \
+                   automatic takes the norm of the public solution, and twice that in \
+                   as_printed, whose ball has to hold the private solution.",
+            kind: automatic(1e3),
+        },
+        steps: u64 = steps(10_000, 60),
+        step_size: f64 = Setting {
+            name: "step size",
+            unit: "over curvature",
+            help: "Step of the model in rigorous mode, in units of 1/(2r²).",
+            kind: real(1e-4, 2.0, 0.5),
+        },
+        weight_step: f64 = Setting {
+            name: "weight step",
+            unit: "over curvature",
+            help: "Step of the weights in rigorous mode, in units of 1/(2cB).",
+            kind: real(0.0, 2.0, 0.01),
+        },
+        weights_share: f64 = WEIGHTS_SHARE_FIELD,
+        source_weights: SourceWeights = SOURCE_WEIGHTS,
+        average: f64 = Setting {
+            name: "averaged tail",
+            unit: "share of steps",
+            help: "The model is the mean of this share of the steps, counted from the last. \
+                   The published algorithm averages all.",
+            kind: real(0.0, 1.0, 1.0),
+        },
+    }
+}
+
+/// The method of this module.
+pub struct CnvxAdap;
+
+/// Λ: computed from public data, if it is not given.
+///
+/// The published bounds hold for a ball that contains the private solution, which on real data is
+/// up to one and a half times as long as the public one. But noise grows with Λ, so a run that
+/// starts at the public solution does better with the smallest ball that contains this one.
+fn radius(shape: &ProblemShape, centre: &Vector, settings: CnvxAdapSettings) -> f64 {
+    if let Some(given) = settings.lambda {
+        return given;
+    }
+    let lengths = match settings.mode {
+        Mode::Rigorous => 1.0,
+        Mode::AsPrinted => 2.0,
+    };
+    // If public labels are almost zero, the ball must still contain a model that predicts the
+    // largest label.
+    (lengths * centre.norm()).max(shape.bounds.label / shape.bounds.feature_norm)
+}
+
+impl Method for CnvxAdap {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let given = settings;
+        let settings = CnvxAdapSettings::of(given)?;
+        let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
+        let own = [
+            "step_size",
+            "weight_step",
+            "weights_share",
+            "source_weights",
+            "average",
+            "penalty_from",
+        ];
+        mode.fixes(&SPEC, given, &own)?;
+        let sources = settings.source_weights.sources(&problem.public)?;
+        let shape = &problem.shape;
+        let centre = problem.public.once("ridge solution", DEFAULT_RIDGE, ridge_solution)?;
+        let radius = radius(shape, &centre, settings);
+        let largest = Learner::Squared.largest(shape.bounds, radius);
+        let CnvxAdapSettings { penalty_from, penalty_radius, penalty_share, .. } = settings;
+        let penalty =
+            PenaltySource::of(penalty_from, settings.public_penalty, penalty_radius, penalty_share);
+        let (weights_share, share) = (settings.weights_share, penalty.remaining_share());
+        let better = "profiled_cnvx_adap";
+        let method = AsPublished { mode, alpha, weights_share, share, steps, better };
+        let (mut plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
+        let (announced, released_penalty) = penalty.release(shape, &centre)?.unzip();
+        plan.releases.extend(announced);
+        let pulls = Pulls::Convex {
+            total: settings.kappa_1,
+            square: settings.kappa_2,
+            largest: settings.kappa_inf,
+        };
+        let start: Start = Box::new(move |private, noise| {
+            let shape = problem.shape.clone();
+            let public = problem.public.shared();
+            let (pace, first) = match mode {
+                Mode::AsPrinted => {
+                    let first = Vector::zeros(shape.dimension);
+                    let noise = releases.noise(noise)?;
+                    let source = settings.source;
+                    (printed_pace(largest, pulls, caps, steps, first.len(), noise, source), first)
+                }
+                Mode::Rigorous => {
+                    let model = settings.step_size / (2.0 * shape.bounds.feature_norm.powi(2));
+                    let weight = settings.weight_step / (2.0 * largest.loss);
+                    let pace = Pace {
+                        model,
+                        public: weight / caps.public,
+                        private: weight / caps.private,
+                        beta: 1.0 / model,
+                    };
+                    let mut first = centre;
+                    into_ball(&mut first, largest.radius);
+                    (pace, first)
+                }
+            };
+            Ok(Box::new(WeightedDescent {
+                releases,
+                learner: Learner::Squared,
+                pulls,
+                penalty: penalty.declared(),
+                source: settings.source,
+                released_penalty,
+                largest,
+                pace,
+                steps,
+                returned: ReturnedModel::Tail(settings.average),
+                public: LabelledRecords::of(Learner::Squared, public)?,
+                private: private
+                    .map_usable(|data| LabelledRecords::private(Learner::Squared, data))?,
+                weights: Weights::of_sources(caps, &sources),
+                sources,
+                iterates: vec![first],
+                model: None,
+            }))
+        });
+        Ok((plan, start))
+    }
+}
+
+/// The printed step sizes, with those of the weights in units of v. `noise` holds the noise of an
+/// entry of the gradient, which has d entries, and of a slope in v, which is σ₂/c. The losses of the
+/// source are up to B larger, by d̂.
+pub(super) fn printed_pace(
+    largest: Largest,
+    pulls: Pulls,
+    caps: Caps,
+    steps: u64,
+    d: usize,
+    noise: (f64, f64),
+    source: SourceSide,
+) -> Pace {
+    let steps = steps as f64;
+    let root = |records: usize| (steps * records as f64).sqrt();
+    let square = largest.gradient.powi(2) + d as f64 * noise.0.powi(2);
+    let model = largest.radius / (steps * square).sqrt();
+    let all = largest.loss + pulls.strength();
+    let (of_public, of_private) = source.split(largest.loss);
+    let private = (of_private + all).hypot(noise.1 / caps.private);
+    Pace {
+        model,
+        public: 1.0 / (root(caps.public_records) * (of_public + all)),
+        private: 1.0 / (root(caps.private_records) * private),
+        beta: 1.0 / model,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::LinearModel;
+    use crate::privacy::Allotment;
+    use crate::privacy::accountant::QueryKind;
+    use crate::spec::Value;
+    use crate::trial::{RehearsalNoise, Trial};
+    use crate::{Series, example};
+
+    fn rehearse(mode: &str, noise: RehearsalNoise) -> (f64, f64, Vec<(f64, f64)>, f64) {
+        let (_, public, private) = example::shifted(4, 300, 200, 3);
+        let settings = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
+        let method = SPEC.id;
+        let (public, private) = (&public, &private);
+        let done =
+            Trial { settings, ..Trial::new(method, public, private, noise, 1) }.run().unwrap();
+        let error = |w: &LinearModel| {
+            w.mean_squared_error(&private.features, private.target.as_ref().unwrap())
+        };
+        let crate::model::Model::Linear(model) = &done.model else { panic!() };
+        let source = error(&ridge_solution(public, DEFAULT_RIDGE).unwrap().into());
+        let proven = done.calibrated.guarantee().epsilon;
+        (error(model), source, done.series(Series::ExactObjective), proven)
+    }
+
+    #[test]
+    fn without_noise_the_rigorous_run_lowers_its_objective_and_the_private_error() {
+        let (error, source, objective, _) =
+            rehearse("rigorous", RehearsalNoise::None(example::TARGET));
+        assert!(error < 0.7 * source, "{error} {source}");
+        assert!(objective.windows(2).all(|pair| pair[1].1 <= pair[0].1 + 1e-12));
+    }
+
+    #[test]
+    fn the_printed_run_drowns_in_its_noise_and_the_accountant_says_what_that_proves() {
+        let target = Target { epsilon: 1.0, delta: 0.01 };
+        let (error, source, _, proven) = rehearse("as_printed", RehearsalNoise::For(target));
+        assert!(error > 3.0 * source, "{error} {source}");
+        assert!(proven > 0.0 && proven < 1.0, "{proven}");
+    }
+
+    /// The formulas of the paper, in u, for one finite ε.
+    #[test]
+    fn the_printed_steps_are_those_of_the_paper() {
+        let (alpha, m, n, d, steps) = (0.3, 50.0_f64, 20.0_f64, 4.0, 7.0_f64);
+        let (radius, loss, gradient, kappas) = (1.5, 6.25, 5.0, 0.1 + 0.2 + 0.3);
+        let (epsilon, delta) = (2.0, 1e-3_f64);
+        let noise = 2.0 * (steps * (3.0 / delta).ln()).sqrt() / epsilon;
+        let sigma_1 = noise * 2.0 * (1.0 - alpha) * gradient / n;
+        let sigma_2 = noise * (1.0 - alpha).powi(2) * loss / n.powi(2);
+        let all = loss + kappas;
+        let model = radius / (steps * (gradient * gradient + d * sigma_1 * sigma_1)).sqrt();
+        let public = m.powf(1.5) / (steps.sqrt() * alpha.powi(2) * (loss + all));
+        let of_data = (1.0 - alpha).powi(4) * all * all;
+        let private = n.powf(1.5) / (steps * (of_data + n.powi(4) * sigma_2 * sigma_2)).sqrt();
+
+        let caps = Caps::new(alpha, 50, 20);
+        let largest = Largest { radius, loss, gradient };
+        let pulls = Pulls::Convex { total: 0.1, square: 0.2, largest: 0.3 };
+        let noise = (sigma_1, sigma_2 / caps.private);
+        let of = |source| printed_pace(largest, pulls, caps, 7, 4, noise, source);
+        let pace = of(SourceSide::Public);
+        let alike = |ours: f64, printed: f64| (ours / printed - 1.0).abs() < 1e-12;
+        assert!(alike(pace.model, model));
+        assert!(alike(pace.public, caps.public.powi(2) * public));
+        assert!(alike(pace.private, caps.private.powi(2) * private));
+
+        // In the reverse scenario the larger losses are those of the private records.
+        let public = m.powf(1.5) / (steps.sqrt() * alpha.powi(2) * all);
+        let of_data = (1.0 - alpha).powi(4) * (loss + all).powi(2);
+        let private = n.powf(1.5) / (steps * (of_data + n.powi(4) * sigma_2 * sigma_2)).sqrt();
+        let turned = of(SourceSide::Private);
+        assert_eq!(turned.model, pace.model);
+        assert!(alike(turned.public, caps.public.powi(2) * public));
+        assert!(alike(turned.private, caps.private.powi(2) * private));
+    }
+
+    #[test]
+    fn the_printed_mode_refuses_the_steps_of_the_other() {
+        let (shape, public, _) = example::shifted(4, 300, 200, 3);
+        for key in ["step_size", "weight_step", "weights_share", "average"] {
+            let plan = |mode: &str| {
+                let given = BTreeMap::from([
+                    ("mode".to_owned(), Value::Text(mode.to_owned())),
+                    (key.to_owned(), Value::Number(0.25)),
+                ]);
+                example::plan(&CnvxAdap, &given, &shape, &public)
+            };
+            plan("rigorous").unwrap();
+            assert!(plan("as_printed").unwrap_err().what().contains(key));
+        }
+    }
+
+    #[test]
+    fn a_released_penalty_takes_its_share_and_no_more_than_the_target_is_spent() {
+        let (shape, public, private) = example::shifted(4, 300, 200, 3);
+        let text = |key: &str, word: &str| (key.to_owned(), Value::Text(word.to_owned()));
+        let settings = BTreeMap::from([text("penalty_from", "released")]);
+        let plan = example::plan(&CnvxAdap, &settings, &shape, &public).unwrap();
+        let shares: Vec<f64> = plan
+            .releases
+            .iter()
+            .map(|release| match release.noise {
+                Allotment::Share(share) => share,
+                _ => panic!("{release:?}"),
+            })
+            .collect();
+        assert_eq!(shares, [0.95 * 0.95, 0.05 * 0.95, 0.05]);
+        let noise = RehearsalNoise::For(example::TARGET);
+        let trial = Trial::new(SPEC.id, &public, &private, noise, 1);
+        let declared = trial.clone().run().unwrap();
+        let released = Trial { settings: settings.clone(), ..trial }.run().unwrap();
+        assert!(released.model != declared.model);
+        assert!(released.calibrated.guarantee().epsilon <= example::TARGET.epsilon);
+        let settings = settings.into_iter().chain([text("mode", "as_printed")]).collect();
+        let error = example::plan(&CnvxAdap, &settings, &shape, &public).unwrap_err();
+        assert!(error.what().contains("penalty_from"), "{error}");
+    }
+
+    #[test]
+    fn the_ball_is_as_wide_as_the_public_solution_or_twice_that_or_as_wide_as_told() {
+        let (shape, mut public, _) = example::shifted(4, 300, 200, 3);
+        let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
+        let of = |public: &crate::data::Dataset, mode: &str, lambda: f64| {
+            let given = BTreeMap::from([
+                ("mode".to_owned(), Value::Text(mode.to_owned())),
+                ("lambda".to_owned(), Value::Number(lambda)),
+            ]);
+            let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
+            radius(&shape, &ridge_solution(public, DEFAULT_RIDGE).unwrap(), settings)
+        };
+        assert_eq!(of(&public, "as_printed", 0.0), 2.0 * norm);
+        assert_eq!(of(&public, "rigorous", 0.0), norm.max(1.0));
+        assert_eq!(of(&public, "rigorous", 0.3), 0.3);
+        // Labels without information give a ball that can predict all labels within the bounds.
+        public.target = Some(vec![0.0; public.len()]);
+        assert_eq!(of(&public, "as_printed", 0.0), 1.0);
+    }
+
+    #[test]
+    fn the_noise_is_for_the_ball_that_the_models_stay_in() {
+        let (shape, public, _) = example::shifted(4, 300, 200, 3);
+        for mode in ["rigorous", "as_printed"] {
+            let given = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
+            let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
+            let plan = example::plan(&CnvxAdap, &given, &shape, &public).unwrap();
+            // Features and labels are at most 1; the private records share 1 − α = 0.9.
+            let centre = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
+            let (error, cap) = (radius(&shape, &centre, settings) + 1.0, 0.9 / 200.0);
+            let wanted = [2.0 * cap * 2.0 * error, cap * error * error];
+            for (release, wanted) in plan.releases.iter().zip(wanted) {
+                assert_eq!(release.query.kind, QueryKind::Gaussian);
+                let l2_sensitivity = release.query.sensitivity;
+                assert!((l2_sensitivity / wanted - 1.0).abs() < 1e-9, "{mode} {}", release.label);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Public shape, private correction.
+//!
+//! Restricting the model to a linear one costs more accuracy than privacy does. So the shape of the
+//! answer is learned where it is free, by predictors on public records ([`teaching`]). A few
+//! bounded features of each record describe how it may be wrong elsewhere ([`features`]). Only the
+//! size of the error in each of them is asked of the private records, under noise, in a few rounds
+//! ([`query`]). The known noise decides how much of the answer is used ([`solve`]): with no signal
+//! above the noise, the public predictor stays unchanged.
+
+mod clipping;
+mod features;
+pub(crate) mod labels;
+pub mod query;
+mod rounds;
+mod run;
+mod solve;
+pub(crate) mod teaching;
+
+use std::sync::Arc;
+
+use crate::data::{PublicData, Task};
+use crate::error::Result;
+use crate::model::Model;
+use crate::model::shape::ScoreMeaning;
+use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
+use crate::spec::{Setting, choices, settings, whole};
+use crate::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+
+pub use features::Ground;
+use labels::Labels;
+use query::Question;
+
+const STATISTICS: &str = "statistics";
+
+/// With more columns, training the predictors takes too long.
+pub const MOST_FEATURES: usize = 1000;
+
+settings! {
+    struct PublicShapeSettings {
+        rounds: u64 = Setting {
+        name: "rounds",
+        unit: "releases",
+        help: "How often the private records are asked, each time under the model of the round \
+               before. More rounds mend more of what the first one got wrong, with more noise in \
+               each.",
+        kind: whole(1, 20, 10),
+    },
+        neighbours: Neighbours = Setting {
+        name: "neighbours",
+        unit: "",
+        help: "replace_one: a record may be any other one (the stronger promise). zero_out: it may \
+               be missing, which takes less noise.",
+        kind: Neighbours::or(Neighbours::ReplaceOne),
+    },
+    }
+}
+
+static REGRESSION: Spec = Spec {
+    id: "public_shape",
+    name: "public model, corrected",
+    paper: "Public shape",
+    summary: "Regression: trees and a linear model learn from public records; private records \
+              correct them where they are wrong by clearly more than the noise.",
+    line: "private records correct what public ones teach",
+    task: Task::Regression,
+    fields: PublicShapeSettings::FIELDS,
+    tries: &[("rounds", &[3.0, 5.0, 20.0])],
+    place: 1,
+    takes_wide_features: true,
+    has_own_predictor: true,
+    most_features: Some(MOST_FEATURES),
+    proof: Some("public_shape"),
+    variants: &[("zero-out", "neighbours", "zero_out")],
+    clips_persons: true,
+    ..Spec::DEFAULT
+};
+
+static CLASSIFICATION: Spec = Spec {
+    id: "public_shape_classes",
+    paper: "Public shape, classes",
+    summary: "Any number of classes: trees and a linear model learn from public records; private \
+              records correct them where they are wrong by clearly more than the noise.",
+    task: Task::Classification,
+    ..REGRESSION
+};
+
+/// One of two methods: for numbers, or for classes.
+pub struct PublicShape(&'static Spec);
+
+/// For labels that are numbers.
+pub const NUMBERS: &PublicShape = &PublicShape(&REGRESSION);
+/// For labels that are classes.
+pub const CLASSES: &PublicShape = &PublicShape(&CLASSIFICATION);
+
+impl Method for PublicShape {
+    fn spec(&self) -> &'static Spec {
+        self.0
+    }
+
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+        let settings = PublicShapeSettings::of(settings)?;
+        let public = &problem.public;
+        public.fit_into_memory()?;
+        let answer = match &public.classes {
+            None => ScoreMeaning::Number,
+            Some(classes) if classes.names.len() == 2 => ScoreMeaning::TwoClasses,
+            Some(classes) => ScoreMeaning::Classes(classes.names.len()),
+        };
+        let count = features::count(public.dimension(), &public.feature_names, answer.outputs());
+        let adjacency = settings.neighbours.adjacency();
+        let of_persons = problem.shape.most_records > 1 && public.persons().is_some();
+        let query = if of_persons {
+            Question::sharp(answer, count)
+        } else {
+            Question::new(answer, count, adjacency)
+        };
+        let rounds = settings.rounds;
+        let (plan, release) = plan(&query, &problem.shape, rounds, adjacency);
+        let start: Start = Box::new(move |private, noise| {
+            let sigma = noise.scale(&release)?;
+            Ok(Box::new(run::start(query, release, (rounds, sigma), problem, private)))
+        });
+        Ok((plan, start))
+    }
+}
+
+choices! {
+    pub enum Neighbours { ReplaceOne = "replace_one", ZeroOut = "zero_out" }
+}
+
+impl Neighbours {
+    fn adjacency(self) -> Adjacency {
+        match self {
+            Self::ReplaceOne => Adjacency::ReplaceOne,
+            Self::ZeroOut => Adjacency::ZeroOut,
+        }
+    }
+}
+
+/// The release of means over the records or persons of this shape.
+fn statistics(query: &Question, adjacency: Adjacency, shape: &ProblemShape) -> Release<Gaussian> {
+    let sensitivity = query.sensitivity(adjacency, (shape.private_records, shape.most_records));
+    Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
+}
+
+fn plan(
+    query: &Question,
+    shape: &ProblemShape,
+    rounds: u64,
+    adjacency: Adjacency,
+) -> (Plan, Release<Gaussian>) {
+    // The noise is compared with slopes, which are no longer than 1: the second moment, which has
+    // most of the numbers, is taken from public records where noise hides it.
+    let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
+    let release = statistics(query, adjacency, shape);
+    let what = format!(
+        "means of the model's errors times each of {} features, and of products of two features: \
+         {} numbers in each of {rounds} rounds",
+        query.features,
+        query.numbers()
+    );
+    let plan = Plan {
+        releases: vec![release.announced(what, rounds, Allotment::Share(1.0), adjacency)],
+        steps: 1 + rounds,
+        signal: slopes.sqrt(),
+        warnings: Vec::new(),
+        explained: None,
+    };
+    (plan, release)
+}
+
+/// The answer of public records alone: the mixture of predictors that a correction starts from.
+pub fn public_model(problem: &Problem) -> Result<Model> {
+    Ok(Model::Shape(ground(problem)?.shape.clone()))
+}
+
+/// The mixture of predictors trained on these public records.
+pub fn mixture(public: &PublicData, seed: u64) -> Result<Model> {
+    Ok(Model::Shape(learn(public, seed)?.shape))
+}
+
+/// The ground learned from the public records of a problem.
+pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
+    // As bits, so that no seed is rounded.
+    let seed = f64::from_bits(problem.seed);
+    problem
+        .public
+        .once("predictors", seed, |public, seed| learn(public, seed.to_bits()).map(Arc::new))
+}
+
+/// The ground learned from public records. `seed` decides their folds.
+fn learn(public: &PublicData, seed: u64) -> Result<Ground> {
+    let labels = Labels::of(public)?;
+    let features = public.whole()?;
+    let taught = teaching::teach(&features, &labels, seed);
+    Ok(features::ground(&features, &public.feature_names, &labels, taught))
+}

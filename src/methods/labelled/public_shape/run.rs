@@ -1,0 +1,198 @@
+//! The rounds of a run.
+
+use super::features::Ground;
+use super::labels::Labels;
+use super::query::{Asked, Question};
+use super::rounds::Rounds;
+use crate::data::Bounded;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
+use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender, Watch};
+use crate::problem::UNLABELLED;
+use crate::{Measure, Problem, Run, Series, Step};
+
+pub(super) struct Adaptation {
+    query: Question,
+    release: Release<Gaussian>,
+    rounds: u64,
+    sigma: f64,
+    /// The data to learn from, until they are used.
+    lesson: Option<Lesson>,
+    /// The state after the lesson.
+    state: Option<State>,
+    index: u64,
+}
+
+struct Lesson {
+    problem: Problem,
+    private: Private<Bounded>,
+}
+
+struct State {
+    private: Private<Asked>,
+    rounds: Rounds,
+    model: Option<Released<Model>>,
+}
+
+pub(super) fn start(
+    query: Question,
+    release: Release<Gaussian>,
+    (rounds, sigma): (u64, f64),
+    problem: Problem,
+    private: Private<Bounded>,
+) -> Adaptation {
+    let lesson = Some(Lesson { problem, private });
+    Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }
+}
+
+impl Adaptation {
+    fn prepare(
+        &self,
+        ground: &Ground,
+        private: &Private<Bounded>,
+        problem: &Problem,
+    ) -> Result<State> {
+        let records = problem.shape.private_records;
+        let ground = ground.clone().weighed(self.sigma / (self.rounds as f64).sqrt());
+        let shape = &ground.shape;
+        // Only the disk can fail here, besides.
+        let private = private.try_map(|data| {
+            let labels = Labels::of(data).map_err(|_| UNLABELLED)?;
+            let (seen, persons) = (shape.see_in_parts(&data.features)?, data.persons.clone());
+            Ok(Asked { seen, labels, persons })
+        })?;
+        let persons =
+            if self.query.sharp { persons_among(&ground.compared, problem) } else { Vec::new() };
+        let rounds = Rounds::new(ground, self.query, self.sigma, records, persons);
+        Ok(State { private, rounds, model: None })
+    }
+
+    fn learn(&mut self) -> Result<Step> {
+        if let Some(Lesson { problem, private }) = self.lesson.take() {
+            let ground = super::ground(&problem)?;
+            self.state = Some(self.prepare(&ground, &private, &problem)?);
+        }
+        let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
+        let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));
+        self.index = 1;
+        let measures = vec![Measure::public(Series::PublicLoss, loss)];
+        Ok(Step { index: 1, total: self.rounds + 1, phase: "learn", measures, done: false })
+    }
+
+    fn ask(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let query = self.query;
+        let state = self.state.as_mut().ok_or_else(nothing)?;
+        let (clip, length) = (state.rounds.clip, state.rounds.length);
+        let correction = state.rounds.flat();
+        let reach = Reach::Ball(query.longest());
+        let released =
+            state.private.release_gaussian(spender, self.release, &reach, |private| {
+                query.ask(private, correction.as_slice(), clip, length)
+            })?;
+        state.rounds.hear(released.get());
+        let shape = state.rounds.shape();
+        let ground = &state.rounds.ground;
+        let public_loss = ground.labels.mean_loss(&shape.corrected(&ground.seen));
+        let mut measures = vec![Measure::released(Series::PublicLoss, released.and(public_loss))];
+        let told = |(series, size)| Measure::released(series, released.and(size));
+        measures.extend(state.rounds.sizes().into_iter().map(told));
+        let exact = |private: &Asked| private.labels.mean_loss(&shape.corrected(&private.seen));
+        if let Some(exact) = state.private.curator(watch, exact) {
+            measures.push(Measure::curator(Series::PrivateLoss, exact));
+        }
+        state.model = Some(released.and(Model::Shape(shape)));
+        self.index += 1;
+        let (index, total) = (self.index, self.rounds + 1);
+        Ok(Step { index, total, phase: "correct", measures, done: index == total })
+    }
+}
+
+/// For each public person, the positions of their records among the compared ones, at most as many
+/// as a private person may have.
+fn persons_among(compared: &[u32], problem: &Problem) -> Vec<Vec<usize>> {
+    let Some(persons) = problem.public.persons() else { return Vec::new() };
+    let place = |record: usize| compared.partition_point(|other| (*other as usize) < record);
+    let own = |own: std::ops::Range<usize>| -> Vec<usize> {
+        (place(own.start)..place(own.end)).take(problem.shape.most_records).collect()
+    };
+    persons.iter().map(own).filter(|own| !own.is_empty()).collect()
+}
+
+fn nothing() -> Error {
+    Error::failed("the run has nothing to learn from").cure("start it again")
+}
+
+impl Run for Adaptation {
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        if self.index == 0 { self.learn() } else { self.ask(spender, watch) }
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        self.state.as_ref()?.model.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::data::Dataset;
+    use crate::model::Model;
+    use crate::privacy::Target;
+    use crate::trial::{RehearsalNoise, Trial, Tried};
+    use crate::{Series, Value, example};
+
+    const ROUNDS: usize = 10;
+
+    fn rehearse(
+        public: &Dataset,
+        private: &Dataset,
+        noise: RehearsalNoise,
+        neighbours: &str,
+    ) -> Tried {
+        let settings =
+            BTreeMap::from([("neighbours".to_owned(), Value::Text(neighbours.to_owned()))]);
+        let method = if public.classes.is_some() { "public_shape_classes" } else { "public_shape" };
+        Trial { settings, ..Trial::new(method, public, private, noise, 3) }.run().unwrap()
+    }
+
+    fn loss(rehearsed: &Tried) -> f64 {
+        rehearsed.series(Series::PrivateLoss).last().unwrap().1
+    }
+
+    #[test]
+    fn at_a_large_epsilon_the_loss_is_that_of_no_noise_and_far_below_the_public_one() {
+        let target = Target { epsilon: 100.0, delta: 1e-6 };
+        let (_, public, private) = example::shifted(6, 1500, 3000, 2);
+        let (_, open, closed) = example::two_classes(6, 1500, 3000, 2);
+        for (public, private) in [(&public, &private), (&open, &closed)] {
+            let exact = rehearse(public, private, RehearsalNoise::None(target), "replace_one");
+            assert_eq!(exact.series(Series::PrivateLoss).len(), ROUNDS);
+            for neighbours in ["replace_one", "zero_out"] {
+                let noisy = rehearse(public, private, RehearsalNoise::For(target), neighbours);
+                let (noisy, exact) = (loss(&noisy), loss(&exact));
+                // The classes are nearly separable, so five rounds do not reach the least loss.
+                let near = if public.classes.is_some() { 0.03 } else { 0.01 };
+                assert!((noisy / exact - 1.0).abs() < near, "{neighbours}: {noisy} {exact}");
+            }
+            let Model::Shape(mut plain) = exact.model.clone() else { panic!("another model") };
+            plain.correction.fill(0.0);
+            let labels = super::Labels::of(private).unwrap();
+            let public = labels.mean_loss(&plain.answers(&private.features));
+            assert!(loss(&exact) < 0.9 * public, "{} {public}", loss(&exact));
+        }
+    }
+
+    #[test]
+    fn less_noise_is_needed_where_a_record_may_only_be_missing() {
+        let target = Target { epsilon: 1.0, delta: 1e-6 };
+        let (_, public, private) = example::shifted(3, 200, 500, 4);
+        let scale = |neighbours: &str| {
+            let rehearsed = rehearse(&public, &private, RehearsalNoise::For(target), neighbours);
+            assert!(rehearsed.calibrated.guarantee().epsilon <= 1.0);
+            rehearsed.calibrated.events()[0].mechanism.noise.scale
+        };
+        assert!(scale("zero_out") < 0.7 * scale("replace_one"));
+    }
+}

@@ -1,0 +1,439 @@
+//! From released statistics to the correction, shrunk according to the known noise.
+//!
+//! Near the model of round i the slope is b(d) ≈ bᵢ + C(dᵢ − d): so every round, at any model,
+//! gives b̄ = C·d plus noise. A tier's numbers are assumed to come from a normal distribution of
+//! one variance, chosen to maximise the likelihood of the released values (empirical Bayes). Where
+//! there is nothing but noise, the variance goes to zero, and so does the tier.
+
+use nalgebra::{Cholesky, Dyn};
+
+use super::features::Tier;
+use crate::numeric::positive::cholesky;
+use crate::numeric::symmetric::eigen;
+use crate::numeric::{Matrix, Vector};
+
+/// The release of one round, for one or several scores.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// b: one column per score.
+    pub slope: Matrix,
+    /// The correction at which it was queried, likewise.
+    pub at: Matrix,
+    /// Standard deviation of the noise in each number of b.
+    pub noise: f64,
+}
+
+/// The input for computing a correction.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    pub rounds: &'a [Round],
+    /// C, by [`curvature`].
+    pub curvature: &'a Matrix,
+    /// The factor of the curvature of each score.
+    pub factors: &'a [f64],
+    /// Standard deviation of the noise in the diagonal of C.
+    pub curvature_noise: f64,
+    /// Variance of one record's residual in units of the curvature, over the number of private
+    /// records.
+    pub sampling: f64,
+    pub tiers: &'a [Tier],
+    /// The unit of the tiers' expected parts: the base's mean squared residual.
+    pub unit: f64,
+    /// The public second moment, for the size of a tier's features.
+    pub moment: &'a Matrix,
+}
+
+/// The multiples of the expected part that are tried; 0 leaves the tier out.
+const GRID: [f64; 9] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
+/// The prior uncertainty of the logarithm of a part.
+const DOUBT: f64 = 1.0;
+const SWEEPS: usize = 3;
+/// Slopes contradict the curvature if they are this many standard deviations from it.
+const SURE: f64 = 3.0;
+/// An excess nearly perpendicular to the step says little about the curvature along it.
+const STEEPEST: f64 = 0.2;
+
+/// The private second moment, as far as noise allows to distinguish it from the public one: for
+/// each pair of tiers, the difference is shrunk by the part that must be noise (σ on the diagonal,
+/// σ/√2 off it). It is not shrunk more: if the private moment is larger than assumed, steps
+/// overshoot.
+pub fn curvature(released: &Matrix, public: &Matrix, tiers: &[Tier], noise: f64) -> Matrix {
+    let mut moment = public.clone();
+    for one in tiers {
+        for other in tiers {
+            let at = (one.first, other.first);
+            let size = (one.count, other.count);
+            let difference = released.view(at, size) - public.view(at, size);
+            let numbers = one.count as f64 * other.count as f64;
+            let same = one.first == other.first;
+            let variances = if same { 0.5 * (numbers + one.count as f64) } else { 0.5 * numbers };
+            let energy = difference.norm_squared();
+            let kept = if energy > 0.0 {
+                (1.0 - variances * noise.powi(2) / energy).max(0.0)
+            } else {
+                0.0
+            };
+            let mut block = moment.view_mut(at, size);
+            block += kept * difference;
+        }
+    }
+    positive(&moment)
+}
+
+/// The curvature, raised where slopes fell from one round to the next by more than it predicts. For
+/// features that are rare in public records and common in private ones, the moment is assumed too
+/// small, and steps would overshoot further each time. Changes that noise explains raise nothing.
+pub fn raised(mut moment: Matrix, rounds: &[Round], factors: &[f64]) -> Matrix {
+    for pair in rounds.windows(2) {
+        let (before, after) = (&pair[0], &pair[1]);
+        let variance = before.noise.powi(2) + after.noise.powi(2);
+        for (output, factor) in factors.iter().enumerate() {
+            let step = after.at.column(output) - before.at.column(output);
+            let fall = before.slope.column(output) - after.slope.column(output);
+            let excess = fall - *factor * &moment * &step;
+            let numbers = excess.len() as f64;
+            let (energy, along) = (excess.norm_squared(), excess.dot(&step));
+            let by_chance = variance * (numbers + SURE * (2.0 * numbers).sqrt());
+            if energy > by_chance && along > SURE * (variance * step.norm_squared()).sqrt() {
+                let kept = 1.0 - variance * numbers / energy;
+                let along = along.max(STEEPEST * excess.norm() * step.norm());
+                moment += kept / (along * factor) * &excess * excess.transpose();
+            }
+        }
+    }
+    moment
+}
+
+/// The matrix with its eigenvalues cut at almost 0.
+fn positive(matrix: &Matrix) -> Matrix {
+    let Some((values, axes)) = eigen(matrix) else { return matrix.clone() };
+    let least = 1e-9 * values.amax();
+    let mut scaled = axes.clone();
+    for (mut axis, value) in scaled.column_iter_mut().zip(&values) {
+        axis *= value.max(least);
+    }
+    let product = scaled * axes.transpose();
+    0.5 * (&product + product.transpose())
+}
+
+impl Evidence<'_> {
+    fn outputs(&self) -> usize {
+        self.factors.len()
+    }
+
+    /// b̄ of one score, and the variance of its noise.
+    fn pooled(&self, output: usize) -> (Vector, f64) {
+        let last = &self.rounds[self.rounds.len() - 1].at;
+        let (mut sum, mut weights) = (Vector::zeros(self.curvature.nrows()), 0.0);
+        for round in self.rounds {
+            // An error in C counts in proportion to the distance of the round.
+            let away = (round.at.column(output) - last.column(output)).norm_squared();
+            let factor = self.factors[output];
+            let variance = round.noise.powi(2) + (factor * self.curvature_noise).powi(2) * away;
+            let weight = 1.0 / variance.max(1e-30);
+            let here =
+                round.slope.column(output) + factor * self.curvature * round.at.column(output);
+            sum += weight * here;
+            weights += weight;
+        }
+        (sum / weights, 1.0 / weights)
+    }
+
+    /// The variance of each tier's numbers if its part is as expected.
+    fn sizes(&self) -> Vec<f64> {
+        let size = |tier: &Tier| {
+            let trace: f64 =
+                (tier.first..tier.first + tier.count).map(|k| self.moment[(k, k)]).sum();
+            if trace > 0.0 { self.unit * tier.expected / trace } else { 0.0 }
+        };
+        self.tiers.iter().map(size).collect()
+    }
+
+    /// The likeliest correction, one column per score.
+    pub fn correction(&self) -> Matrix {
+        let scores: Vec<ScoreSlopes> =
+            (0..self.outputs()).map(|output| self.score(output)).collect();
+        let sizes = self.sizes();
+        let mut parts = vec![1.0; self.tiers.len()];
+        let mut best = surprise(&scores, &parts);
+        for _ in 0..SWEEPS {
+            let before = parts.clone();
+            for tier in (0..parts.len()).filter(|tier| sizes[*tier] > 0.0) {
+                for part in GRID {
+                    let mut tried = parts.clone();
+                    tried[tier] = part;
+                    let found = surprise(&scores, &tried);
+                    if found < best {
+                        (best, parts) = (found, tried);
+                    }
+                }
+            }
+            if parts == before {
+                break;
+            }
+        }
+        let mut weights = Matrix::zeros(self.curvature.nrows(), self.outputs());
+        for (output, score) in scores.iter().enumerate() {
+            if let Some(solved) = score.solve(&parts) {
+                weights.set_column(output, &self.weights(output, &solved, &parts));
+            }
+        }
+        weights
+    }
+
+    /// The slopes of one score, and their spread for given parts.
+    fn score(&self, output: usize) -> ScoreSlopes {
+        let (slope, noise) = self.pooled(output);
+        let factor = self.factors[output];
+        let mut fixed = self.sampling * factor * self.curvature;
+        for k in 0..fixed.nrows() {
+            fixed[(k, k)] += noise;
+        }
+        let spread = |(tier, size): (&Tier, f64)| {
+            let columns = self.curvature.columns(tier.first, tier.count);
+            size * factor.powi(2) * columns * columns.transpose()
+        };
+        let spreads = self.tiers.iter().zip(self.sizes()).map(spread).collect();
+        ScoreSlopes { slope, fixed, spreads }
+    }
+
+    /// d = T·C·M⁻¹·b̄, given M⁻¹·b̄.
+    fn weights(&self, output: usize, solved: &Vector, parts: &[f64]) -> Vector {
+        let mut weights = self.factors[output] * self.curvature * solved;
+        for ((tier, size), part) in self.tiers.iter().zip(self.sizes()).zip(parts) {
+            let mut rows = weights.rows_mut(tier.first, tier.count);
+            rows *= size * part;
+        }
+        weights
+    }
+}
+
+/// The slopes of one score: b̄, and their covariance M = noise + Σ part·C·T_tier·C.
+struct ScoreSlopes {
+    slope: Vector,
+    fixed: Matrix,
+    spreads: Vec<Matrix>,
+}
+
+impl ScoreSlopes {
+    fn factored(&self, parts: &[f64]) -> Option<Cholesky<f64, Dyn>> {
+        let mut total = self.fixed.clone();
+        for (spread, part) in self.spreads.iter().zip(parts) {
+            for (sum, entry) in total.as_mut_slice().iter_mut().zip(spread.as_slice()) {
+                *sum += part * entry;
+            }
+        }
+        cholesky(total)
+    }
+
+    /// M⁻¹·b̄
+    fn solve(&self, parts: &[f64]) -> Option<Vector> {
+        self.factored(parts).map(|factored| factored.solve(&self.slope))
+    }
+
+    /// ½ln|M| + ½b̄ᵀM⁻¹b̄
+    fn surprise(&self, parts: &[f64]) -> f64 {
+        let Some(factored) = self.factored(parts) else { return f64::INFINITY };
+        let triangle = factored.l_dirty();
+        let logarithm: f64 = triangle.diagonal().iter().map(|x| x.ln()).sum();
+        let mut image = self.slope.clone();
+        if !triangle.solve_lower_triangular_mut(&mut image) {
+            return f64::INFINITY;
+        }
+        logarithm + 0.5 * image.norm_squared()
+    }
+}
+
+/// Minus the log-likelihood of the slopes and the parts together.
+fn surprise(scores: &[ScoreSlopes], parts: &[f64]) -> f64 {
+    let prior: f64 = parts.iter().map(|part| 0.5 * (part.ln() / DOUBT).powi(2)).sum();
+    prior + scores.iter().map(|score| score.surprise(parts)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Series;
+    use crate::example::{generator, normals};
+    use halflight_testing as golden;
+
+    fn tiers(counts: &[usize]) -> Vec<Tier> {
+        let mut first = 0;
+        let tier = |count: &usize| {
+            first += count;
+            let series = Series::LevelCorrection;
+            Tier { series, first: first - count, count: *count, expected: 0.1 }
+        };
+        counts.iter().map(tier).collect()
+    }
+
+    #[test]
+    fn the_second_moment_is_shrunk_as_in_the_reference() {
+        let golden = golden::correction();
+        let of = |name: &str| golden.rows(&format!("regression.one_round.{name}"));
+        let noise = golden.number("regression.one_round.sG");
+        let found = curvature(&of("G"), &of("C_pub"), &tiers(&[1, 1, 1, 2, 2, 4]), noise);
+        golden::assert_close(&found, &of("C"), 1e-6);
+    }
+
+    #[test]
+    fn the_correction_is_near_the_reference() {
+        let golden = golden::correction();
+        let of = |name: &str| golden.rows(&format!("regression.one_round.{name}"));
+        let slope = golden.vector("regression.one_round.b");
+        let rounds = [Round {
+            slope: Matrix::from_column_slice(11, 1, slope.as_slice()),
+            at: Matrix::zeros(11, 1),
+            noise: golden.number("regression.one_round.sb"),
+        }];
+        let (curvature, moment) = (of("C"), of("C_pub"));
+        let unit = golden.number("regression.s2");
+        let tiers = tiers(&[1, 1, 1, 2, 2, 4]);
+        let evidence = Evidence {
+            rounds: &rounds,
+            curvature: &curvature,
+            factors: &[1.0],
+            curvature_noise: 0.0,
+            sampling: unit / 16.0,
+            tiers: &tiers,
+            unit,
+            moment: &moment,
+        };
+        // With the parts found by the reference.
+        let taus = golden.value("regression.one_round.tau");
+        let parts: Vec<f64> =
+            (0..6).map(|tier| taus[tier.to_string()].as_f64().unwrap() / 0.1).collect();
+        let solved = evidence.score(0).solve(&parts).unwrap();
+        let found = evidence.weights(0, &solved, &parts);
+        // The reference is a prototype: it agrees to half a percent of the largest number.
+        let wanted = golden.vector("regression.one_round.delta_scaled");
+        golden::assert_near(&found, &wanted, 0.006 * wanted.amax());
+    }
+
+    /// The result for this correction and noise.
+    fn found(truth: &Vector, noise: f64, seed: u64) -> Vector {
+        let features = truth.len();
+        let curvature = Matrix::identity(features, features) * 0.2;
+        let slope = &curvature * truth + noise * normals(&mut generator(seed), features);
+        let rounds = [Round {
+            slope: Matrix::from_column_slice(features, 1, slope.as_slice()),
+            at: Matrix::zeros(features, 1),
+            noise: noise.max(1e-9),
+        }];
+        let evidence = Evidence {
+            rounds: &rounds,
+            curvature: &curvature,
+            factors: &[1.0],
+            curvature_noise: 0.0,
+            sampling: 0.0,
+            tiers: &tiers(&[1, features - 1]),
+            unit: 1.0,
+            moment: &curvature,
+        };
+        evidence.correction().column(0).into_owned()
+    }
+
+    #[test]
+    fn without_noise_the_truth_comes_out_and_without_signal_next_to_nothing() {
+        let truth = Vector::from_fn(12, |k, _| if k == 0 { 1.0 } else { 0.2 * (k as f64).sin() });
+        assert!((found(&truth, 0.0, 1) - &truth).norm() < 1e-3 * truth.norm());
+        let nothing = Vector::zeros(12);
+        for seed in 0..20 {
+            // Without a prior, noise alone would be taken for a signal of 5 times its size.
+            let noise = 1.0;
+            let plain = 5.0 * noise * 12_f64.sqrt();
+            assert!(found(&nothing, noise, seed).norm() < 0.1 * plain);
+        }
+    }
+
+    /// How far from the truth ten rounds end, if the second feature's curvature is assumed to be a
+    /// hundredth of its true value.
+    fn after_ten_rounds(believes_slopes: bool) -> f64 {
+        let truth = Vector::from_vec(vec![0.5, -0.3]);
+        let curvature = Matrix::from_diagonal(&Vector::from_vec(vec![0.3, 0.2]));
+        let believed = Matrix::from_diagonal(&Vector::from_vec(vec![0.3, 0.002]));
+        let (mut rounds, mut at) = (Vec::new(), Matrix::zeros(2, 1));
+        for seed in 0..10 {
+            let noise = 1e-3;
+            let slope =
+                &curvature * (&truth - at.column(0)) + noise * normals(&mut generator(seed), 2);
+            rounds.push(Round {
+                slope: Matrix::from_column_slice(2, 1, slope.as_slice()),
+                at,
+                noise,
+            });
+            let moment = if believes_slopes {
+                raised(believed.clone(), &rounds, &[1.0])
+            } else {
+                believed.clone()
+            };
+            let evidence = Evidence {
+                rounds: &rounds,
+                curvature: &moment,
+                factors: &[1.0],
+                curvature_noise: 0.0,
+                sampling: 0.0,
+                tiers: &tiers(&[1, 1]),
+                unit: 1.0,
+                moment: &believed,
+            };
+            at = evidence.correction();
+        }
+        (at.column(0) - truth).norm()
+    }
+
+    #[test]
+    fn a_curvature_that_is_believed_too_small_does_not_lead_away() {
+        let (with, without) = (after_ten_rounds(true), after_ten_rounds(false));
+        assert!(with < 0.05, "{with}");
+        assert!(without > 10.0, "{without}");
+    }
+
+    #[test]
+    fn noise_raises_no_curvature() {
+        for seed in 0..50 {
+            let features = 40;
+            let curvature = Matrix::identity(features, features) * 0.2;
+            let draw = &mut generator(seed);
+            let (truth, elsewhere) = (normals(draw, features), normals(draw, features));
+            let round = |at: Vector, noise: Vector| Round {
+                slope: Matrix::from_column_slice(
+                    features,
+                    1,
+                    (&curvature * (&truth - &at) + 0.5 * noise).as_slice(),
+                ),
+                at: Matrix::from_column_slice(features, 1, at.as_slice()),
+                noise: 0.5,
+            };
+            let noises = (normals(draw, features), normals(draw, features));
+            let rounds = [round(Vector::zeros(features), noises.0), round(elsewhere, noises.1)];
+            assert_eq!(raised(curvature.clone(), &rounds, &[1.0]), curvature, "{seed}");
+        }
+    }
+
+    #[test]
+    fn rounds_asked_elsewhere_say_the_same_of_the_truth() {
+        let truth = Vector::from_vec(vec![0.5, -0.3]);
+        let curvature = Matrix::from_row_slice(2, 2, &[0.3, 0.1, 0.1, 0.2]);
+        let round = |at: Vector| Round {
+            slope: Matrix::from_column_slice(2, 1, (&curvature * (&truth - &at)).as_slice()),
+            at: Matrix::from_column_slice(2, 1, at.as_slice()),
+            noise: 1e-4,
+        };
+        let rounds = [round(Vector::zeros(2)), round(Vector::from_vec(vec![3.0, 1.0]))];
+        let evidence = Evidence {
+            rounds: &rounds,
+            curvature: &curvature,
+            factors: &[1.0],
+            curvature_noise: 0.1,
+            sampling: 0.0,
+            tiers: &tiers(&[2]),
+            unit: 1.0,
+            moment: &curvature,
+        };
+        let (slope, _) = evidence.pooled(0);
+        golden::assert_near(&slope, &(&curvature * &truth), 1e-12);
+        let found = evidence.correction().column(0).into_owned();
+        golden::assert_near(&found, &truth, 1e-3);
+    }
+}

@@ -1,0 +1,280 @@
+//! The objectives of CnvxAdap and NCnvxAdap over a model and a weight for every record.
+//!
+//! Record i has the loss aᵢ = ℓᵢ(w) + d̂·\[public\] and weighs qᵢ = 1/uᵢ ≤ cᵢ, where cᵢ is
+//! α/m for public and (1−α)/n for private records. With the rescaled vᵢ = cᵢuᵢ ≥ 1,
+//!
+//! > F(w, u) = Σ qᵢaᵢ + κ₁Σ cᵢ(vᵢ − 1) + κ₂‖q‖₂ + κ_∞ max qᵢ   (convex for squared loss)
+//! > J(w, u) = Σ qᵢaᵢ + λ₁Σ (cᵢ − qᵢ) + λ₂‖q‖₂ + (λ_∞/μ) log Σ exp(μqᵢ)   (smooth)
+//!
+//! In u itself slopes are of the size of c², so a point looks "stationary" before anything has
+//! moved. So everything here is in v, where slopes are 1/cᵢ times those in u.
+//!
+//! Only aᵢ depends on data. The rest is a function of the weights, hence public or
+//! released wherever the weights are.
+
+use crate::numeric::Vector;
+use crate::sources::WeightedSource;
+
+/// What pulls the weights to their largest values and to one another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pulls {
+    /// κ₁, κ₂ and κ_∞ of F.
+    Convex { total: f64, square: f64, largest: f64 },
+    /// λ₁, λ₂, λ_∞ and μ of J.
+    Smooth { total: f64, square: f64, largest: f64, sharpness: f64 },
+}
+
+/// The largest weight of one record on either side, and the numbers of records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Caps {
+    pub public: f64,
+    pub private: f64,
+    pub public_records: usize,
+    pub private_records: usize,
+}
+
+impl Caps {
+    pub fn new(alpha: f64, public_records: usize, private_records: usize) -> Self {
+        Self {
+            public: alpha / public_records as f64,
+            private: (1.0 - alpha) / private_records as f64,
+            public_records,
+            private_records,
+        }
+    }
+
+    fn of(&self, index: usize) -> f64 {
+        if index < self.public_records { self.public } else { self.private }
+    }
+
+    /// The largest sum of all private weights.
+    pub fn private_total(&self) -> f64 {
+        self.private * self.private_records as f64
+    }
+
+    pub fn records(&self) -> usize {
+        self.public_records + self.private_records
+    }
+}
+
+/// v, public records first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    pub caps: Caps,
+    pub v: Vector,
+}
+
+impl Weights {
+    /// Every record at its largest weight.
+    pub fn largest(caps: Caps) -> Self {
+        Self { caps, v: Vector::from_element(caps.records(), 1.0) }
+    }
+
+    /// Every record at its largest weight, but given weights of public datasets are as given.
+    pub fn of_sources(caps: Caps, sources: &[WeightedSource]) -> Self {
+        let mut weights = Self::largest(caps);
+        for source in sources {
+            for member in &source.members {
+                weights.v[*member] = 1.0 / source.given.unwrap_or(1.0);
+            }
+        }
+        weights
+    }
+
+    /// qᵢ
+    pub fn of(&self, index: usize) -> f64 {
+        self.caps.of(index) / self.v[index]
+    }
+
+    /// −∂qᵢ/∂vᵢ = qᵢ/vᵢ: how fast vᵢ lowers the weight.
+    pub fn rate(&self, index: usize) -> f64 {
+        self.of(index) / self.v[index]
+    }
+
+    pub fn public(&self) -> impl Iterator<Item = f64> {
+        (0..self.caps.public_records).map(|index| self.of(index))
+    }
+
+    pub fn private(&self) -> impl Iterator<Item = f64> {
+        (self.caps.public_records..self.caps.records()).map(|index| self.of(index))
+    }
+
+    fn all(&self) -> impl Iterator<Item = f64> {
+        (0..self.caps.records()).map(|index| self.of(index))
+    }
+
+    fn norm(&self) -> f64 {
+        self.all().map(|q| q * q).sum::<f64>().sqrt()
+    }
+
+    fn heaviest(&self) -> (usize, f64) {
+        self.all().enumerate().fold(
+            (0, 0.0),
+            |best, (index, q)| {
+                if q > best.1 { (index, q) } else { best }
+            },
+        )
+    }
+}
+
+impl Pulls {
+    /// The objective without the losses.
+    pub fn value(self, weights: &Weights) -> f64 {
+        let (square, rest) = match self {
+            Self::Convex { total, square, largest } => {
+                let spare = (0..weights.caps.records())
+                    .map(|index| weights.caps.of(index) * (weights.v[index] - 1.0));
+                (square, total * spare.sum::<f64>() + largest * weights.heaviest().1)
+            }
+            Self::Smooth { total, square, largest, sharpness } => {
+                let spare = (0..weights.caps.records())
+                    .map(|index| weights.caps.of(index) - weights.of(index));
+                // Shifted by the largest exponent, nothing overflows.
+                let (_, top) = weights.heaviest();
+                let sum: f64 = weights.all().map(|q| (sharpness * (q - top)).exp()).sum();
+                (square, total * spare.sum::<f64>() + largest * (top + sum.ln() / sharpness))
+            }
+        };
+        square * weights.norm() + rest
+    }
+
+    /// ∂/∂v of [`Self::value`].
+    pub fn slope(self, weights: &Weights) -> Vector {
+        let norm = weights.norm();
+        let (heaviest, top) = weights.heaviest();
+        let records = weights.caps.records();
+        match self {
+            Self::Convex { total, square, largest } => Vector::from_fn(records, |index, _| {
+                let q = weights.of(index);
+                let price = square * q / norm + if index == heaviest { largest } else { 0.0 };
+                total * weights.caps.of(index) - weights.rate(index) * price
+            }),
+            Self::Smooth { total, square, largest, sharpness } => {
+                let sum: f64 = weights.all().map(|q| (sharpness * (q - top)).exp()).sum();
+                Vector::from_fn(records, |index, _| {
+                    let q = weights.of(index);
+                    let share = (sharpness * (q - top)).exp() / sum;
+                    weights.rate(index) * (total - square * q / norm - largest * share)
+                })
+            }
+        }
+    }
+
+    /// The sum of the three strengths: it bounds how fast a weight's price can be.
+    pub fn strength(self) -> f64 {
+        match self {
+            Self::Convex { total, square, largest }
+            | Self::Smooth { total, square, largest, .. } => total + square + largest,
+        }
+    }
+}
+
+/// The nearest point with ‖w‖ ≤ `radius`.
+pub fn into_ball(w: &mut Vector, radius: f64) {
+    *w *= crate::numeric::projection::shrink_factor(w.norm(), radius);
+}
+
+/// Makes every entry at least `floor`; NaN becomes the floor.
+pub fn above(v: &mut Vector, floor: f64) {
+    v.apply(|v| *v = if *v >= floor { *v } else { floor });
+}
+
+/// β(z − Proj(z − ∇/β)), the projection being `project`: zero exactly at stationary points.
+pub fn gradient_mapping(
+    point: &Vector,
+    gradient: &Vector,
+    beta: f64,
+    project: impl Fn(&mut Vector),
+) -> Vector {
+    let mut moved = point - gradient / beta;
+    project(&mut moved);
+    beta * (point - moved)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use halflight_testing as golden;
+
+    fn reference(u: &str) -> Weights {
+        let golden = golden::adaptation();
+        let caps = Caps::new(golden.number("common.alpha"), 3, 2);
+        let u = golden.vector(u);
+        let v = Vector::from_fn(5, |i, _| caps.of(i) * u[i]);
+        Weights { caps, v }
+    }
+
+    #[test]
+    fn projection_and_gradient_mapping_agree_with_the_reference() {
+        let golden = golden::adaptation();
+        let radius = golden.number("projection.Lambda");
+        let mut w = golden.vector("projection.w");
+        into_ball(&mut w, radius);
+        golden::assert_near(&w, &golden.vector("projection.w_proj"), 1e-12);
+        let caps = reference("projection.u").caps;
+        let lower = golden.vector("common.u_lower");
+        let mut u = golden.vector("projection.u");
+        let floor = |u: &mut Vector| {
+            for i in 0..5 {
+                let mut one = Vector::from_element(1, u[i]);
+                above(&mut one, 1.0 / caps.of(i));
+                u[i] = one[0];
+            }
+        };
+        floor(&mut u);
+        golden::assert_near(&u, &golden.vector("projection.u_proj"), 1e-10);
+        golden::assert_near(&Vector::from_fn(5, |i, _| 1.0 / caps.of(i)), &lower, 1e-10);
+        for (case, beta) in
+            [("gradient_mapping_beta_0.25", 0.25), ("gradient_mapping_beta_2.0", 2.0)]
+        {
+            let case = golden::Golden(golden.0.get(case).unwrap().clone());
+            let w =
+                gradient_mapping(&golden.vector("common.w"), &case.vector("grad_w"), beta, |w| {
+                    into_ball(w, radius);
+                });
+            golden::assert_near(&w, &case.vector("map_w"), 1e-10);
+            let u =
+                gradient_mapping(&golden.vector("common.u"), &case.vector("grad_u"), beta, floor);
+            golden::assert_near(&u, &case.vector("map_u"), 1e-10);
+            let norm = w.norm().hypot(u.norm());
+            assert!((norm - case.number("norm")).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn no_exponent_overflows() {
+        let weights = Weights::largest(Caps::new(0.5, 2, 2));
+        let pulls = Pulls::Smooth { total: 0.1, square: 0.2, largest: 1.0, sharpness: 1e6 };
+        assert!(pulls.value(&weights).is_finite());
+        assert!(pulls.slope(&weights).iter().all(|slope| slope.is_finite()));
+    }
+
+    proptest! {
+        #[test]
+        fn the_slope_is_the_slope_of_the_value(
+            v in proptest::collection::vec(1.01..5.0_f64, 5),
+            kinds in (0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64, 0.5..8.0_f64),
+        ) {
+            let (total, square, largest, sharpness) = kinds;
+            let weights = Weights { v: Vector::from_vec(v), ..reference("common.u") };
+            for pulls in [
+                Pulls::Convex { total, square, largest },
+                Pulls::Smooth { total, square, largest, sharpness },
+            ] {
+                let slope = pulls.slope(&weights);
+                for index in 0..5 {
+                    let tiny = 1e-6;
+                    let shifted = |by: f64| {
+                        let mut other = weights.clone();
+                        other.v[index] += by;
+                        pulls.value(&other)
+                    };
+                    let rise = (shifted(tiny) - shifted(-tiny)) / (2.0 * tiny);
+                    prop_assert!((rise - slope[index]).abs() < 1e-6);
+                }
+            }
+        }
+    }
+}

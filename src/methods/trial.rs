@@ -1,0 +1,333 @@
+//! One method on public data, with seeded noise or without noise.
+//!
+//! The run is the same as on private data: the same plan, calibration, steps and mechanisms. Only
+//! the generator of the noise is seeded.
+
+use crate::privacy::openings::{OpenSpender, OpenWatch};
+use std::collections::BTreeMap;
+
+use crate::data::{Bounded, Dataset, PublicRecords};
+use crate::error::{Error, Result};
+use crate::evaluation::{Measured, Scoring};
+use crate::model::Model;
+use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
+use crate::{MeasureStanding, Prepared, Problem, ProblemShape, Series, Step, Value};
+
+/// A method and the data on which it is tried.
+#[derive(Debug, Clone)]
+pub struct Trial<'a> {
+    /// Id of the method, such as `moment_release`.
+    pub method: &'a str,
+    /// The settings that differ from its defaults.
+    pub settings: BTreeMap<String, Value>,
+    pub public: PublicRecords,
+    /// Public data in the private role. A method that needs no private labels does not
+    /// get them.
+    pub private: &'a Dataset,
+    pub noise: RehearsalNoise,
+    /// A score that the run pays for, which leaves less to train with.
+    pub paid: Option<&'a Scoring>,
+    /// The seed of the noise.
+    pub seed: u64,
+    /// The seed of everything random that is not noise; the same in trials that share predictors
+    /// trained on public records.
+    pub public_seed: u64,
+}
+
+/// How much noise a rehearsal gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RehearsalNoise {
+    /// The noise for this target; for releases with a paper's printed scale, that noise.
+    For(Target),
+    /// No noise, as if privacy cost nothing. The target stays, because a plan may depend on it (for
+    /// example in the number of steps).
+    None(Target),
+}
+
+/// The result of a trial.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    pub model: Model,
+    /// The final weights of the public records, if the method weights them.
+    pub weights: Option<Vec<f64>>,
+    /// The measures of every step.
+    pub steps: Vec<BTreeMap<Series, f64>>,
+    /// The noise scales and the guarantee that the accountant proves for them.
+    pub calibrated: Calibrated,
+}
+
+impl RehearsalNoise {
+    fn target(self) -> Target {
+        match self {
+            Self::For(target) | Self::None(target) => target,
+        }
+    }
+}
+
+impl<'a> Trial<'a> {
+    /// A method with its default settings.
+    pub fn new(
+        method: &'a str,
+        public: &'a Dataset,
+        private: &'a Dataset,
+        noise: RehearsalNoise,
+        seed: u64,
+    ) -> Self {
+        let (settings, public) = (BTreeMap::new(), public.clone().into());
+        Self { method, settings, public, private, noise, paid: None, seed, public_seed: seed }
+    }
+
+    /// The noise of the run and its guarantee, without the run.
+    pub fn calibrate(&self) -> Result<Calibrated> {
+        self.noise_of(&self.prepare()?)
+    }
+
+    fn prepare(&self) -> Result<Prepared> {
+        let method = crate::method(self.method)?;
+        let settings = method.spec().check(&self.settings)?;
+        let (shape, public) = (self.shape(), self.public.clone());
+        let problem = Problem { shape, public, seed: self.public_seed };
+        method.prepare(&settings, problem, self.noise.target())
+    }
+
+    fn noise_of(&self, prepared: &Prepared) -> Result<Calibrated> {
+        match self.noise {
+            RehearsalNoise::For(target) => match self.paid {
+                Some(scoring) => scoring.calibrate(&prepared.plan().releases, target),
+                None => prepared.plan().calibrate(target),
+            },
+            RehearsalNoise::None(target) => {
+                Ok(Calibrated::noiseless(&prepared.plan().releases, target.delta))
+            }
+        }
+    }
+
+    /// Runs the method to its end.
+    pub fn run(&self) -> Result<Tried> {
+        self.run_under(&Watch::open())
+    }
+
+    /// Runs without the exact measures of every step, which can cost more than the steps.
+    pub fn run_sealed(&self) -> Result<Tried> {
+        self.run_under(&Watch::sealed())
+    }
+
+    fn run_under(&self, watch: &Watch) -> Result<Tried> {
+        let prepared = self.prepare()?;
+        let calibrated = self.noise_of(&prepared)?;
+        let mut private = self.private.clone();
+        if !self.shape().private_labels {
+            private.target = None;
+            private.classes = None;
+        }
+        let private = Private::new(Bounded::within(private, self.public.bounds));
+        let mut spender = Spender::rehearsal(&calibrated, self.seed);
+        let mut run = prepared.start(private, &calibrated)?;
+        let mut steps = Vec::new();
+        run.drive(&mut spender, watch, |_, _, step| {
+            steps.push(readings(&step, watch));
+            Ok(())
+        })?;
+        let weights = run.weights().map(|weights| weights.get().clone());
+        let model = run.finish()?.into_inner();
+        Ok(Tried { model, weights, steps, calibrated })
+    }
+
+    fn shape(&self) -> ProblemShape {
+        let needed =
+            crate::method(self.method).is_ok_and(|method| method.spec().needs_private_labels);
+        let labelled = self.private.target.is_some() || self.private.classes.is_some();
+        ProblemShape {
+            private_records: self.private.protected(),
+            most_records: self.private.most_records(),
+            public_records: self.public.len(),
+            dimension: self.public.dimension(),
+            bounds: self.public.bounds,
+            private_labels: needed && labelled,
+            classes: self.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
+            start: None,
+        }
+    }
+}
+
+impl Tried {
+    /// The weights, or an error for a method that has none.
+    pub fn weights(&self) -> Result<&[f64]> {
+        self.weights
+            .as_deref()
+            .ok_or_else(|| Error::failed("this method tells no weights of the public records"))
+    }
+
+    /// Scores of the model on records with classes.
+    pub fn measured(&self, test: &Dataset) -> Result<Measured> {
+        Measured::of_model(&self.model, test, |raw| raw)
+            .filter(|measured| measured.further.balanced_accuracy.is_some())
+            .ok_or_else(|| Error::failed("the model tells no classes"))
+    }
+
+    /// One series over the steps that have it, as (step, value), counting from 1.
+    pub fn series(&self, series: Series) -> Vec<(f64, f64)> {
+        let steps = (1..).zip(&self.steps);
+        steps
+            .filter_map(|(index, step): (u32, _)| Some((f64::from(index), *step.get(&series)?)))
+            .collect()
+    }
+}
+
+fn readings(step: &Step, watch: &Watch) -> BTreeMap<Series, f64> {
+    let reading = |standing: &MeasureStanding| match standing {
+        MeasureStanding::Curator(value) => value.reveal(watch).copied(),
+        open => open.open(),
+    };
+    let measures = step.measures.iter();
+    measures.filter_map(|measure| Some((measure.series, reading(&measure.value)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
+    use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
+
+    const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
+
+    fn data(seed: u64) -> (Dataset, Dataset) {
+        let part = |part, rows| synthetic::dataset(part, rows, 4, DEFAULT_MIXTURE, seed).unwrap();
+        (part(SyntheticPart::Source, 60), part(SyntheticPart::Target, 400))
+    }
+
+    fn rehearse(method: &str, noise: RehearsalNoise, seed: u64) -> Tried {
+        let (public, private) = data(7);
+        let settings = BTreeMap::new();
+        let (public, private) = (&public, &private);
+        Trial { settings, ..Trial::new(method, public, private, noise, seed) }.run().unwrap()
+    }
+
+    #[test]
+    fn a_seed_fixes_everything_and_another_seed_draws_other_noise() {
+        for method in ["moment_release", "profiled_cnvx_adap"] {
+            let one = rehearse(method, RehearsalNoise::For(TARGET), 1);
+            let again = rehearse(method, RehearsalNoise::For(TARGET), 1);
+            assert_eq!((&one.model, &one.steps), (&again.model, &again.steps));
+            let other = rehearse(method, RehearsalNoise::For(TARGET), 2);
+            assert_ne!(one.model, other.model);
+            assert!(one.calibrated.guarantee().epsilon <= TARGET.epsilon);
+            assert!(one.calibrated.guarantee().epsilon > 0.999 * TARGET.epsilon);
+        }
+    }
+
+    #[test]
+    fn every_method_gives_the_same_with_public_records_on_the_disk() {
+        use crate::data::{PublicData, Task};
+        use crate::example;
+        use crate::numeric::doubles::{Doubles, DoublesOnDisk};
+        use halflight_base::files::scratch::Scratch;
+
+        let folder = tempfile::tempdir().unwrap();
+        let space = Scratch::create_in(folder.path()).unwrap();
+        // Enough records for several stretches.
+        let numbers = example::shifted(6, 6000, 300, 3);
+        let classes = example::two_classes(6, 6000, 300, 3);
+        for method in crate::methods() {
+            let spec = method.spec();
+            let (_, public, private) =
+                if spec.task == Task::Regression { &numbers } else { &classes };
+            let mut on_disk = DoublesOnDisk::beside(&space, 6).unwrap();
+            on_disk.append(&public.features).unwrap();
+            let on_disk: PublicData = public.clone().with_features(Doubles::Disk(on_disk));
+            let quick = [("steps", 3.0), ("rounds", 2.0), ("iterations", 20.0), ("epochs", 1.0)];
+            let known = quick.into_iter().filter(|(name, _)| spec.field(name).is_some());
+            let settings = known.map(|(name, x)| (name.to_owned(), Value::Number(x))).collect();
+            let noise = RehearsalNoise::For(TARGET);
+            let trial = Trial { settings, ..Trial::new(spec.id, public, private, noise, 1) };
+            let other = Trial { public: on_disk.into(), ..trial.clone() };
+            let told = |tried: Tried| {
+                let Tried { model, weights, steps, calibrated } = tried;
+                format!("{model:?} {weights:?} {steps:?} {calibrated:?}")
+            };
+            let (one, other) = (told(trial.run().unwrap()), told(other.run().unwrap()));
+            assert!(one == other, "{}: {one}\n{other}", spec.id);
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_paid_for_leaves_less_to_train_with() {
+        use crate::data::{DatasetDefinition, Role, Source};
+        use crate::evaluation::{Evaluation, Pay};
+        let (public, private) = data(7);
+        let mut definition =
+            DatasetDefinition::new("ours", Role::Private, Source::File("ours.csv".into()));
+        definition.label = Some("y".into());
+        let scale = |method: &str, pay: Option<Pay>| {
+            let asked = |pay| Evaluation { pay, largest_error: Some(1.0), ..Evaluation::default() };
+            let scoring =
+                pay.map(|pay| Scoring::of(asked(pay), &definition, 100, 0, true).unwrap());
+            let trial = Trial {
+                paid: scoring.as_ref(),
+                ..Trial::new(method, &public, &private, RehearsalNoise::For(TARGET), 1)
+            };
+            let calibrated = trial.calibrate().unwrap();
+            assert!(calibrated.guarantee().epsilon <= TARGET.epsilon);
+            calibrated.events()[0].mechanism.noise.scale
+        };
+        // Selections cover nothing, so the score's part is missing.
+        let whole = scale("frank_wolfe", None);
+        for pay in [Pay::Share(0.5), Pay::Epsilon(2.0)] {
+            let rest = scale("frank_wolfe", Some(pay));
+            assert!(rest > 1.1 * whole && rest < 4.0 * whole, "{pay:?}: {rest} {whole}");
+        }
+        // Noise on a gradient of all records covers a score with Gaussian noise.
+        let covered = scale("profiled_cnvx_adap", Some(Pay::Share(0.5)));
+        assert_eq!(covered, scale("profiled_cnvx_adap", None));
+    }
+
+    #[test]
+    fn without_noise_the_seed_does_not_matter_and_nothing_is_guaranteed() {
+        let one = rehearse("moment_release", RehearsalNoise::None(TARGET), 1);
+        let other = rehearse("moment_release", RehearsalNoise::None(TARGET), 2);
+        assert_eq!(one.model, other.model);
+        assert_eq!(one.calibrated.guarantee().epsilon, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_last_step_describes_the_returned_weights() {
+        let (public, private) = data(7);
+        let rehearsed = rehearse("moment_release", RehearsalNoise::For(TARGET), 3);
+        let weights = rehearsed.weights().unwrap();
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        let private = Bounded::from(private).doubles();
+        let uniform = vec![1.0 / private.len() as f64; private.len()];
+        let moment = |data: &Dataset, weights: &[f64]| weighted_outer_sum(&data.features, weights);
+        let norm = spectral_norm(&(moment(&private, &uniform) - moment(&public, weights)));
+        let told = rehearsed.series(Series::ExactMomentDiscrepancy);
+        assert!((told.last().unwrap().1 - norm).abs() < 1e-12);
+        assert_eq!(told.len(), rehearsed.steps.len());
+    }
+
+    #[test]
+    fn a_sealed_rehearsal_ends_at_the_same_model_without_exact_measures() {
+        let (public, private) = data(7);
+        let noise = RehearsalNoise::For(TARGET);
+        let (public, private, settings) = (&public, &private, BTreeMap::new());
+        let method = "moment_release";
+        let rehearsal = Trial { settings, ..Trial::new(method, public, private, noise, 3) };
+        let (open, sealed) = (rehearsal.run().unwrap(), rehearsal.run_sealed().unwrap());
+        assert_eq!((&open.model, &open.weights), (&sealed.model, &sealed.weights));
+        assert!(!open.series(Series::ExactMomentDiscrepancy).is_empty());
+        assert!(sealed.series(Series::ExactMomentDiscrepancy).is_empty());
+    }
+
+    #[test]
+    fn unknown_methods_and_settings_are_refused() {
+        let (public, private) = data(7);
+        let noise = RehearsalNoise::For(TARGET);
+        let given = |method, key: &str| {
+            let settings = BTreeMap::from([(key.to_owned(), Value::Number(1.0))]);
+            let (public, private) = (&public, &private);
+            Trial { settings, ..Trial::new(method, public, private, noise, 0) }.run()
+        };
+        assert!(given("alchemy", "lambda").unwrap_err().to_string().contains("alchemy"));
+        assert!(given("moment_release", "gold").unwrap_err().to_string().contains("gold"));
+        given("moment_release", "lambda").unwrap();
+    }
+}
