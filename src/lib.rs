@@ -25,21 +25,16 @@
 // The texts of public modules link to their private submodules.
 #![allow(rustdoc::private_intra_doc_links)]
 
-pub mod audit;
-pub mod bibliography;
 pub mod cli;
 pub mod engine;
-pub mod glossary;
 pub mod guide;
-pub mod rank;
-pub mod rehearsal;
 pub mod session;
 pub mod study;
 pub mod tui;
-pub mod verdict;
 
 pub use error::{Error, Result};
-pub use halflight_base::{clock, error, faults, files, memory, signals};
+pub use halflight_advice::{audit, glossary, rank, rehearsal, verdict};
+pub use halflight_base::{bibliography, clock, error, faults, files, memory, signals};
 pub use halflight_data as data;
 pub use halflight_evaluation as evaluation;
 pub use halflight_methods as methods;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::grid::{Grid, GridTask, Harvest};
-use super::labelled::LabelledProblem;
+use super::labelled::{LabelledProblem, SplitModels};
 use super::shown::{SplitScores, beside};
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::{PublicRecords, Task};

@@ -487,15 +487,36 @@ impl LabelledProblem {
     }
 }
 
-impl Split {
-    pub(super) fn measured(&self, model: &Model) -> Result<Measured> {
+/// Models of the records of a split without any noise, and their scores.
+pub(super) trait SplitModels {
+    /// The errors of `model` on the judges.
+    fn measured(&self, model: &Model) -> Result<Measured>;
+
+    /// The model of `data` without any noise.
+    fn exact<F: ExampleColumns>(task: Task, data: &Dataset<F>) -> Result<Model>;
+
+    /// The places of some public records. They are spread over all, because neighbours in a file are
+    /// similar.
+    fn matched(&self) -> Vec<usize>;
+
+    /// The weights of these public records by kernel mean matching.
+    fn kernel_means(&self, at: &[usize]) -> Vec<f64>;
+
+    /// The weights of least discrepancy of these public records.
+    fn least_discrepancy(&self, at: &[usize]) -> Result<Vec<f64>>;
+
+    /// The model of the public records at these places, with these shares of the weight.
+    fn weighted(&self, task: Task, at: &[usize], shares: &[f64]) -> Result<Model>;
+}
+
+impl SplitModels for Split {
+    fn measured(&self, model: &Model) -> Result<Measured> {
         let label = |raw| self.preparation.label_from_prediction(raw);
         Measured::of_model(model, &self.judges, label)
             .ok_or_else(|| Error::failed("the model and the labels do not match"))
     }
 
-    /// Without any noise.
-    pub(super) fn exact<F: ExampleColumns>(task: Task, data: &Dataset<F>) -> Result<Model> {
+    fn exact<F: ExampleColumns>(task: Task, data: &Dataset<F>) -> Result<Model> {
         match task {
             Task::Regression => source_only(data, DEFAULT_RIDGE).map(Model::from),
             Task::Classification => {
@@ -505,17 +526,12 @@ impl Split {
             }
         }
     }
-}
 
-impl Split {
-    /// The places of some public records. They are spread over all, because neighbours in a file are
-    /// similar.
     fn matched(&self) -> Vec<usize> {
         let stride = self.public.len().div_ceil(MATCHED_RECORDS).max(1);
         (0..self.public.len()).step_by(stride).collect()
     }
 
-    /// Their weights by kernel mean matching.
     fn kernel_means(&self, at: &[usize]) -> Vec<f64> {
         let features = self.public.select(at).features.doubles(0..at.len());
         let problem = KernelMeans::new(&features, &self.private.features, KERNEL_GAMMA);
@@ -524,7 +540,6 @@ impl Split {
         beta.iter().map(|b| b / beta.sum()).collect()
     }
 
-    /// Their weights of least discrepancy.
     fn least_discrepancy(&self, at: &[usize]) -> Result<Vec<f64>> {
         let principal = Principal::of(&self.public.features, MATCHED_DIRECTIONS)
             .ok_or_else(|| Error::failed("the public records have no principal directions"))?;
@@ -536,7 +551,6 @@ impl Split {
         Ok(minimum_discrepancy(public, &moment, within)?.weights.iter().copied().collect())
     }
 
-    /// The model of the public records at these places, with these shares of the weight.
     fn weighted(&self, task: Task, at: &[usize], shares: &[f64]) -> Result<Model> {
         if task == Task::Classification {
             let copies = copies(shares, COPIES);

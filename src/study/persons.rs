@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::grid::{Grid, GridTask, Harvest};
-use super::labelled::LabelledProblem;
+use super::labelled::{LabelledProblem, SplitModels};
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::persons::{WithoutUnit, by_person};
 use crate::data::table::{seeded, shuffled};

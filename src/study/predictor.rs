@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use super::grid::{Grid, GridTask, Harvest};
-use super::labelled::LabelledProblem;
+use super::labelled::{LabelledProblem, SplitModels};
 use super::shown::{SplitScores, beside};
 use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::{Preparation, PreparationSettings, PublicRecords, Task};

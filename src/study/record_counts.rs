@@ -8,7 +8,7 @@
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{
     ALMOST_PUBLIC, CNVX_ADAP, CNVX_ADAP_PRINTED, LabelledProblem, LabelledRow, NCNVX_ADAP,
-    NCNVX_ADAP_PRINTED, NOISY_TARGET, PROFILED, method,
+    NCNVX_ADAP_PRINTED, NOISY_TARGET, PROFILED, SplitModels, method,
 };
 use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::Task;

@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{
     CNVX_ADAP, CNVX_ADAP_PRINTED, LEAST_DISCREPANCY, LabelledProblem, LabelledRow, PROFILED,
-    REVIEW_SCORES, method,
+    REVIEW_SCORES, SplitModels, method,
 };
 use super::table::{SeedValues, StudyTable};
 use crate::data::column::Column;

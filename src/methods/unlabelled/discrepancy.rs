@@ -1,6 +1,6 @@
 //! The discrepancy between a private moment and re-weighted public records,
 //! of Bassily, Mohri and Suresh,
-//! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
+//! [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION).
 //!
 //! With M(q) = M₀ − Σ qᵢxᵢxᵢᵀ, no linear model in the ball of radius Λ has squared losses
 //! on the two that differ by more than dis(q) = 4Λ²‖M(q)‖₂. The norm is smoothed to

@@ -1,6 +1,6 @@
 //! Private Frank–Wolfe on the weights of public records: algorithms 1 (single-stage, the model
 //! moves along) and 2 (two-stage, the model is fitted afterwards) of Bassily, Mohri and Suresh,
-//! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
+//! [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION).
 //!
 //! In every round one public record is chosen to receive weight; the more it lowers the objective,
 //! the likelier it is chosen: q ← (1 − η)q + η·e_vertex. The model's step sees public data only.

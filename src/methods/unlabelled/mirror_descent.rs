@@ -1,6 +1,6 @@
 //! Private mirror descent on the weights of public records, then weighted least squares:
 //! algorithm 3 of Bassily, Mohri and Suresh,
-//! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
+//! [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION).
 //!
 //! *Rigorous.* The gradient −xᵢᵀExᵢ has m entries but only d(d + 1)/2 independent numbers, so E is
 //! released instead, as a packed symmetric matrix with Gaussian noise. The step is the Bregman step

@@ -365,12 +365,12 @@ mod tests {
         let (count, k) = (150, 9);
         let train = pictures(
             "train2k-images-idx3-ubyte",
-            include_bytes!("../../assets/fashion_mnist/train2k-images-idx3-ubyte.gz"),
+            include_bytes!("../../../assets/fashion_mnist/train2k-images-idx3-ubyte.gz"),
             count,
         );
         let test = pictures(
             "t1k-images-idx3-ubyte",
-            include_bytes!("../../assets/fashion_mnist/t1k-images-idx3-ubyte.gz"),
+            include_bytes!("../../../assets/fashion_mnist/t1k-images-idx3-ubyte.gz"),
             count,
         );
         let mut generator = ChaCha20Rng::seed_from_u64(2);

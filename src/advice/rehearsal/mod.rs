@@ -15,9 +15,9 @@
 //! accepts:
 //!
 //! ```compile_fail,E0308
-//! use halflight::data::{DatasetDefinition, Table};
-//! use halflight::privacy::Private;
-//! use halflight::rehearsal::{Declared, RunTerms, Stage};
+//! use halflight_data::{DatasetDefinition, Table};
+//! use halflight_privacy_inside::Private;
+//! use halflight_advice::rehearsal::{Declared, RunTerms, Stage};
 //!
 //! fn stage(rows: Private<Table>, of: DatasetDefinition, declared: Declared, terms: RunTerms) {
 //!     let _ = Stage::with_scenes(rows, of, declared, terms, Vec::new());

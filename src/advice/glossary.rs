@@ -566,7 +566,7 @@ mod tests {
 
     #[test]
     fn the_guide_lists_exactly_these_words() {
-        let page = include_str!("../assets/guide/words.md");
+        let page = include_str!("../../assets/guide/words.md");
         let (_, rest) = page.split_once("<!-- words -->\n").expect("the mark before the words");
         let (words, _) = rest.split_once("<!-- end of words -->").expect("the mark behind them");
         let also = |word: &Word| match word.also {

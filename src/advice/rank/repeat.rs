@@ -24,7 +24,7 @@ pub struct Repeat {
 
 impl Repeat {
     /// The private half of a repeat: exact.
-    pub(crate) fn of(round: &PublicRepeat, data: &Supply, batch: usize) -> Result<Self> {
+    pub fn of(round: &PublicRepeat, data: &Supply, batch: usize) -> Result<Self> {
         let chosen = round.conditions.private_batch(data.len(), 2 * batch);
         let (first, second) = chosen.split_at(chosen.len() / 2);
         let (found, sharp) = Self::scored::<f32>(round, data, first, second)?;

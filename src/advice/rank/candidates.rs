@@ -188,7 +188,7 @@ impl Lineup {
     }
 
     /// With a given k, even if it cuts an eigenspace; for studies.
-    pub(crate) fn with_directions(self, directions: usize) -> Self {
+    pub fn with_directions(self, directions: usize) -> Self {
         let ranks = vec![directions; self.candidates.len()];
         Self { directions, ranks, ..self }
     }
@@ -324,7 +324,7 @@ impl Conditions {
     }
 
     /// The model, to give it other weights, such as trained ones; for studies.
-    pub(crate) fn model_mut(&mut self) -> &mut Classifier {
+    pub fn model_mut(&mut self) -> &mut Classifier {
         &mut self.model
     }
 
