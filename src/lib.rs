@@ -28,7 +28,6 @@
 pub mod cli;
 pub mod engine;
 pub mod guide;
-pub mod session;
 pub mod study;
 pub mod tui;
 
@@ -42,4 +41,5 @@ pub use halflight_model as model;
 pub use halflight_numeric as numeric;
 pub use halflight_plot as plot;
 pub use halflight_privacy_inside as privacy;
+pub use halflight_session as session;
 pub use halflight_verify as verify;

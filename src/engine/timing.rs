@@ -413,7 +413,7 @@ mod tests {
     use crate::data::Task;
     use crate::methods::{ProblemShape, example};
     use crate::privacy::openings::OpenPrivate;
-    use crate::session::model_file::tests::preparation;
+    use crate::session::example::preparation;
 
     fn plan(method: &str) -> PlanDefinition {
         let text = format!(

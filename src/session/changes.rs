@@ -68,8 +68,8 @@ fn named<T: PartialEq>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::demo;
     use crate::privacy::ledger::Budget;
-    use crate::session::demo;
 
     #[test]
     fn what_was_added_removed_and_changed_is_named() {

@@ -187,7 +187,7 @@ impl Loaded {
 
     /// What a planted fault takes from its private rows: how many are unusable. Without the fault,
     /// and in every other build, it is 0.
-    pub(crate) fn stolen(&self, fault: Fault) -> usize {
+    pub fn stolen(&self, fault: Fault) -> usize {
         match &self.records {
             LoadedRecords::Private(table) if planted(fault) => {
                 table.stolen(|table| table.unusable.map_or(0, |(rows, _)| rows))
@@ -197,7 +197,7 @@ impl Loaded {
     }
 
     /// What a planted fault tells of its private rows: their digest, or how many are unusable.
-    pub(crate) fn leaked(&self, fault: Fault) -> Option<String> {
+    pub fn leaked(&self, fault: Fault) -> Option<String> {
         let table = self.private().ok().filter(|_| planted(fault))?;
         table.stolen(|table| match (fault, table.unusable) {
             (Fault::PlainDigest, _) => Some(table.view.to_string()),

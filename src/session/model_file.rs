@@ -314,19 +314,9 @@ fn same(one: &BTreeMap<String, TensorFile>, other: &BTreeMap<String, TensorFile>
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::data::{DatasetDefinition, PreparationSettings, Role, Source, Task, csv};
+    use crate::data::{Task, csv};
+    use crate::example::preparation;
     use crate::model::LinearModel;
-
-    /// A fitted preparation of two features, an intercept and the label `y`.
-    pub(crate) fn preparation(task: Task) -> Preparation {
-        let public = "x,z,y\n1,4,0\n2,9,1\n3,1,0\n4,2,1\n";
-        let public = csv::read_bytes("public.csv", public.as_bytes()).ok().unwrap();
-        let source = Source::File("public.csv".into());
-        let mut definition = DatasetDefinition::new("public", Role::Public, source);
-        definition.label = Some("y".into());
-        definition.task = task;
-        Preparation::fit(&public, &definition, &PreparationSettings::default()).unwrap()
-    }
 
     /// Writes a model with these weights, as a run would.
     pub(crate) fn saved(directory: &Path, weights: &[f64], task: Task) {

@@ -45,7 +45,7 @@ pub fn follow(before: &Session, now: &mut Session) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::demo;
+    use crate::demo;
 
     #[test]
     fn a_name_follows_the_data_until_the_user_gives_one() {

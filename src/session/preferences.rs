@@ -67,6 +67,17 @@ pub struct UserDirectories {
     pub state: PathBuf,
 }
 
+/// Whether this program holds unit tests of one of our crates: cargo builds them in a folder called
+/// `deps`, and gives them the name of the crate.
+fn is_of_unit_tests() -> bool {
+    cfg!(debug_assertions)
+        && std::env::current_exe().is_ok_and(|program| {
+            let name = program.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("halflight")
+                && program.parent().is_some_and(|folder| folder.ends_with("deps"))
+        })
+}
+
 impl UserDirectories {
     /// From the values of `XDG_CONFIG_HOME`, `XDG_STATE_HOME` and `HOME`. By the
     /// specification a relative XDG path counts as unset.
@@ -82,7 +93,7 @@ impl UserDirectories {
 
     /// Unit tests have places of their own, so nobody's configuration is read or written.
     pub fn of_environment() -> Option<Self> {
-        if cfg!(test) {
+        if is_of_unit_tests() {
             let home = std::env::temp_dir().join("halflight-unit-tests");
             return Self::new(None, None, home.to_str());
         }

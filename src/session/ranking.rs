@@ -100,7 +100,7 @@ impl RankingDefinition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::demo;
+    use crate::demo;
 
     #[test]
     fn following_a_plan_takes_its_scaling_and_its_model() {

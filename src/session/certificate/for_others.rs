@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn accounts_of_one_copy_stay_equal_or_different() {
         let mut it = of("acc-00000000aa", 17);
-        let ancestor = |account: &str| crate::session::lineage::Ancestor {
+        let ancestor = |account: &str| crate::lineage::Ancestor {
             run: it.run.clone(),
             account: AccountId(account.into()),
             method: "dp_sgd".into(),
@@ -144,7 +144,7 @@ mod tests {
         };
         let runs = vec![ancestor("acc-00000000aa"), ancestor("acc-00000000bb")];
         it.also = vec!["9 records of account acc-00000000bb, in run".to_owned()];
-        it.start = Some(crate::session::Lineage { runs, declared_public: None });
+        it.start = Some(crate::Lineage { runs, declared_public: None });
         let copy = it.for_others().unwrap();
         let runs = &copy.start.as_ref().unwrap().runs;
         assert!(runs[0].account == copy.account && runs[1].account != copy.account);

@@ -895,7 +895,7 @@ pub(super) mod tests {
     }
 
     /// The certificate of a run with a known seed, as an earlier version wrote it.
-    pub(in crate::session) fn seeded() -> Certificate {
+    pub(crate) fn seeded() -> Certificate {
         let seeded = Facts { noise: NoiseSource::Seeded(7), ..facts(1.0, 1e-6) };
         Certificate { noise: NoiseSource::Secret, ..certified(seeded) }
     }

@@ -147,13 +147,13 @@ mod tests {
     use super::wire::tests::{Field, fields};
     use super::*;
     use crate::data::Task;
+    use crate::example::preparation;
     use crate::model::convolution::{Convolution, Pool};
     use crate::model::layer::{Dense, Layer};
     use crate::model::shape::{Block, BlockSource, Predictor, ScoreMeaning, Shape};
     use crate::model::trees::{Forest, LEAF, Tree};
     use crate::model::{Activation, Architecture, Classifier, LinearModel, Model, Network, Volume};
     use crate::numeric::Matrix;
-    use crate::session::model_file::tests::preparation;
 
     fn saved(model: Model, task: Task) -> SavedModel {
         let (path, rename) = ("model.ron".into(), [].into());

@@ -2,11 +2,11 @@
 //! utility at each ε.
 
 use super::{Report, Reported};
+use crate::archive::{self, last};
 use crate::data::Task;
 use crate::methods::Series as Measured;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
-use crate::session::archive::{self, last};
 
 /// More curves than this in one plot cannot be told apart.
 pub(super) const MOST_CURVES: usize = 7;

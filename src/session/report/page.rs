@@ -4,17 +4,17 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::MOST_CURVES;
 use super::{Report, Reported, Together, rankings, rehearsal};
+use crate::Certificate;
+use crate::archive::{self, cell, epsilon, last, last_further};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::evaluation::{Scored, measured, words};
 use crate::glossary;
 use crate::methods::{self, Series};
+use crate::plan_field::{differences, fields};
 use crate::plot::Figure;
 use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
-use crate::session::Certificate;
-use crate::session::archive::{self, cell, epsilon, last, last_further};
-use crate::session::plan_field::{differences, fields};
 use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");

@@ -10,7 +10,7 @@ use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::CandidateOrder;
 use crate::rank::candidate_line::Mean;
-use crate::session::ranking_record::{
+use crate::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
 };
 

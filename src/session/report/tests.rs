@@ -2,12 +2,12 @@ use crate::privacy::openings::OpenWatch;
 use std::fs;
 
 use super::*;
+use crate::certificate::{AccountStanding, Facts, TakenAsPublic};
+use crate::demo;
 use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
 use crate::privacy::ledger::AccountId;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{NoiseSource, Target};
-use crate::session::certificate::{AccountStanding, Facts, TakenAsPublic};
-use crate::session::demo;
 use halflight_testing::elements;
 
 const EXACT: &str = "7654.3";

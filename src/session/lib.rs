@@ -41,11 +41,23 @@
 //!
 //! Used by `engine`, `cli`; uses everything below.
 
+use halflight_advice::{glossary, rank, rehearsal, verdict};
+use halflight_base::{clock, error, faults, files};
+use halflight_data as data;
+use halflight_evaluation as evaluation;
+use halflight_methods as methods;
+use halflight_model as model;
+use halflight_numeric as numeric;
+use halflight_plot as plot;
+use halflight_privacy_inside as privacy;
+
 pub mod archive;
 pub mod certificate;
 pub mod changes;
 pub mod dataset;
 pub mod demo;
+#[cfg(any(test, feature = "testing"))]
+pub mod example;
 pub mod family;
 mod features;
 pub mod file;
