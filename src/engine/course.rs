@@ -26,6 +26,7 @@ use crate::session::{Loaded, RunDirectory, report};
 
 /// A run that may draw, and where it writes.
 pub(super) struct Opening<'a> {
+    /// The private dataset.
     pub own: &'a Loaded,
     pub spend: Spend,
     pub directory: RunDirectory,

@@ -40,10 +40,10 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let wish = job.session.budgets.get(&job.plan.private);
     let mut account = OpenAccount::open(own, &job.workspace, wish)?;
     let before = account.ledger.book()?;
-    let elsewhere =
-        before.account(&account.id).and_then(|it| ChargedElsewhere::note(&it.elsewhere));
+    let before = before.account(&account.id);
+    let elsewhere = before.and_then(|it| ChargedElsewhere::note(&it.elsewhere));
     if assembly.proposal.scoring.is_some() {
-        refuse_known_records(&assembly, &before, &account.id)?;
+        refuse_known_records(&assembly, &account.ledger.book()?, &account.id)?;
     }
     if let Some(test) = &assembly.proposal.test {
         test.admit(&Examinee {
