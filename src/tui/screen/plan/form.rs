@@ -26,8 +26,27 @@ pub enum FieldChange {
     Choose(Vec<String>),
 }
 
-impl PlanField {
-    pub fn help(self) -> String {
+/// A field of a plan as a form shows and changes it.
+pub trait FormField {
+    fn help(self) -> String;
+
+    fn way(self, session: &Session) -> FieldChange;
+
+    /// Whether the field has its value of a new plan.
+    fn is_default(self, plan: &PlanDefinition) -> bool;
+
+    /// Whether the method chooses the field's number.
+    fn is_automatic(self, plan: &PlanDefinition) -> bool;
+
+    /// Resets the field to its value in a new plan; false if there is none.
+    fn reset(self, plan: &mut PlanDefinition) -> bool;
+
+    /// Sets the field from text; the error names the allowed values.
+    fn set(self, plan: &mut PlanDefinition, text: &str) -> Result<()>;
+}
+
+impl FormField for PlanField {
+    fn help(self) -> String {
         match self {
             Self::Name => "name of this plan in the session".to_owned(),
             Self::Method => "how the model is adapted; Enter shows what fits your data".to_owned(),
@@ -79,7 +98,7 @@ impl PlanField {
         }
     }
 
-    pub fn way(self, session: &Session) -> FieldChange {
+    fn way(self, session: &Session) -> FieldChange {
         let names = |role: Role| {
             let named = session.datasets.iter().filter(|dataset| dataset.role == role);
             named.map(|dataset| dataset.name.clone()).collect::<Vec<_>>()
@@ -112,8 +131,7 @@ impl PlanField {
         }
     }
 
-    /// Whether the field has its value of a new plan.
-    pub fn is_default(self, plan: &PlanDefinition) -> bool {
+    fn is_default(self, plan: &PlanDefinition) -> bool {
         let usual = PreparationSettings::default();
         match self {
             Self::Setting(field) => !plan.settings.contains_key(field.key),
@@ -133,14 +151,12 @@ impl PlanField {
         }
     }
 
-    /// Whether the method chooses the field's number.
-    pub fn is_automatic(self, plan: &PlanDefinition) -> bool {
+    fn is_automatic(self, plan: &PlanDefinition) -> bool {
         matches!(self, Self::Setting(Field { kind: FieldKind::Automatic { .. }, key, .. })
             if !plan.settings.contains_key(*key))
     }
 
-    /// Resets the field to its value in a new plan; false if there is none.
-    pub fn reset(self, plan: &mut PlanDefinition) -> bool {
+    fn reset(self, plan: &mut PlanDefinition) -> bool {
         let usual = PreparationSettings::default();
         match self {
             Self::Setting(field) => drop(plan.settings.remove(field.key)),
@@ -162,8 +178,7 @@ impl PlanField {
         true
     }
 
-    /// Sets the field from text; the error names the allowed values.
-    pub fn set(self, plan: &mut PlanDefinition, text: &str) -> Result<()> {
+    fn set(self, plan: &mut PlanDefinition, text: &str) -> Result<()> {
         let text = text.trim();
         let wrong = |range: &str| {
             Error::usage(format!("'{text}' does not fit")).cure(format!("give {range}"))

@@ -15,7 +15,7 @@ use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::notice::one_line;
 use crate::tui::tab::Pane;
-use form::PlanField;
+use form::{FormField, PlanField};
 use state::COST;
 pub use state::{FIELDS, PlanScreen, QUEUE};
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::form::{PlanField, fields};
+use super::form::{FormField, PlanField, fields};
 use crate::session::PlanDefinition;
 use crate::tui::context::Context;
 use crate::tui::tab::Pane;

@@ -1,6 +1,6 @@
 //! The keys of the Plan screen.
 
-use super::form::{FieldChange, PRESETS, PlanField};
+use super::form::{FieldChange, FormField, PRESETS, PlanField};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};

@@ -4,7 +4,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::expect::expectations;
-use super::form::{FieldChange, PlanField};
+use super::form::{FieldChange, FormField, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
 use crate::data::preparation::FeatureScaling;
 use crate::engine::desk::Preview;
