@@ -26,7 +26,6 @@
 #![allow(rustdoc::private_intra_doc_links)]
 
 pub mod cli;
-pub mod engine;
 pub mod guide;
 pub mod study;
 pub mod tui;
@@ -35,6 +34,7 @@ pub use error::{Error, Result};
 pub use halflight_advice::{audit, glossary, rank, rehearsal, verdict};
 pub use halflight_base::{bibliography, clock, error, faults, files, memory, signals};
 pub use halflight_data as data;
+pub use halflight_engine as engine;
 pub use halflight_evaluation as evaluation;
 pub use halflight_methods as methods;
 pub use halflight_model as model;

@@ -825,7 +825,7 @@ mod tests {
 
     #[test]
     fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stays() {
-        use crate::engine::judge::Judge;
+        use crate::judge::Judge;
         use crate::privacy::Watch;
         let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
         let watch = Watch::open();
@@ -835,8 +835,7 @@ mod tests {
             private: found.private_holdout.as_ref(),
             watch: &watch,
         };
-        let alone =
-            crate::engine::public_alone::public_alone(&found.proposal.problem, "pretraining");
+        let alone = crate::public_alone::public_alone(&found.proposal.problem, "pretraining");
         let baselines =
             judge.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
         let scores = judge.scores(None, &baselines);

@@ -477,7 +477,7 @@ mod tests {
         let file = directory.path().join("certificate.json");
         let check = |text: &str| {
             std::fs::write(&file, text).unwrap();
-            crate::verify::verify(&file).unwrap()
+            halflight_verify::verify(&file).unwrap()
         };
         let report = check(&text);
         assert!(report.holds() && report.claims.len() == 2, "{}", report.text());

@@ -191,10 +191,10 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assembly::assemble;
     use crate::data::Task;
-    use crate::engine::assembly::assemble;
-    use crate::engine::prepared::PreparedStore;
     use crate::methods;
+    use crate::prepared::PreparedStore;
     use crate::privacy::Spender;
     use crate::privacy::openings::{OpenSpender, OpenWatch};
     use crate::session::{PlanDefinition, dataset};

@@ -23,7 +23,7 @@ use crate::session::{Loaded, RunDirectory};
 /// The stated duration of a step: a clock would differ every time.
 const EACH: Duration = Duration::from_millis(4);
 
-pub(crate) fn run_for_pictures(
+pub fn run_for_pictures(
     job: &Job,
     run: &RunId,
     seed: u64,

@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use super::{Decision, Judging, Kept, Placed};
 use crate::data::HeldOut;
-use crate::engine::public_alone::public_alone;
 use crate::error::Result;
 use crate::evaluation::law::Law;
 use crate::evaluation::scoring::{Judges, Scoring, ScoringNeeds};
@@ -23,6 +22,7 @@ use crate::evaluation::{Evaluation, Loss, Score, interval};
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender};
+use crate::public_alone::public_alone;
 
 const LABEL: &str = "choice";
 

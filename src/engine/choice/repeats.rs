@@ -17,16 +17,16 @@
 
 use super::all::CLOSE;
 use super::{CandidateTraining, ChoiceJob, Decision, Judging, PUBLIC_ALONE, Placed, ReadyPlan};
-use crate::engine::assembly::assemble;
-use crate::engine::prepared::PreparedStore;
-use crate::engine::public_alone::public_alone;
+use crate::assembly::assemble;
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Scored, Tally};
 use crate::model::Model;
+use crate::prepared::PreparedStore;
 use crate::privacy::accountant::{Repeats, best_of};
 use crate::privacy::openings::{OpenReleased, OpenRepeats};
 use crate::privacy::{Calibrated, Event, Released, Spender, Target};
+use crate::public_alone::public_alone;
 use crate::session::Loaded;
 
 /// The probability that the best candidate is trained at all.

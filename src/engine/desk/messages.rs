@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
+use crate::choice::{ChoiceMoment, Chosen, Offer};
+use crate::control::Control;
 use crate::data::DatasetDefinition;
-use crate::engine::choice::{ChoiceMoment, Chosen, Offer};
-use crate::engine::control::Control;
-use crate::engine::job::{Moment, Summary};
-use crate::engine::lookup::{Digest, Listing, Rows, Schema, Wanted};
-use crate::engine::preview::Preview;
-use crate::engine::ranking::{Manner, RankingMoment, RankingSummary};
-use crate::engine::rehearse;
-use crate::engine::timing::RunTime;
 use crate::error::{Error, Result};
+use crate::job::{Moment, Summary};
+use crate::lookup::{Digest, Listing, Rows, Schema, Wanted};
+use crate::preview::Preview;
 use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
+use crate::ranking::{Manner, RankingMoment, RankingSummary};
+use crate::rehearse;
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
 use crate::session::steering::Wish;
 use crate::session::sweep::TaskState;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
+use crate::timing::RunTime;
 
 pub type JobId = u64;
 

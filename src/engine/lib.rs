@@ -32,6 +32,17 @@
 //!
 //! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
 
+use halflight_advice::{rank, rehearsal, verdict};
+use halflight_base::{clock, error, faults, files, memory};
+use halflight_data as data;
+use halflight_evaluation as evaluation;
+use halflight_methods as methods;
+use halflight_model as model;
+use halflight_numeric as numeric;
+use halflight_plot as plot;
+use halflight_privacy_inside as privacy;
+use halflight_session as session;
+
 pub mod assembly;
 mod cautions;
 pub mod choice;
@@ -60,7 +71,7 @@ pub mod rehearse;
 mod resemblance;
 pub mod resume;
 pub mod score;
-pub(crate) mod seeded_run;
+pub mod seeded_run;
 mod spend;
 mod steps;
 mod steward;
