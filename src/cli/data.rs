@@ -2,7 +2,6 @@
 //!
 //! `schemas.json` describes the output of `--json`.
 
-use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -18,11 +17,11 @@ use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::{Assembly, assemble};
 use crate::engine::count::{Counted, count};
-use crate::engine::look;
+use crate::engine::{inspect, look};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::{CuratorOnly, Watch};
-use crate::session::{Loaded, LoadedRecords, Session, Workspace, dataset, file};
+use crate::privacy::CuratorOnly;
+use crate::session::{Loaded, Session, Workspace, dataset, file};
 
 /// The most columns of one file that are listed one by one.
 const MOST_COLUMNS: usize = 500;
@@ -217,7 +216,7 @@ impl Inspect {
                 // Also of files that are said to be public: the ledger may know better.
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, LOOKED)?;
             }
-            let inspection = self.look(&table, role)?;
+            let inspection = inspect::table(&table, role, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let source = Source::File(path.display().to_string());
             let mut definition = inspection.definition(&name, source);
@@ -242,7 +241,7 @@ impl Inspect {
         let session = Session::open(path)?;
         let workspace = Workspace::of_session(path)?;
         // The user of this command is at the keyboard.
-        let watch = Watch::open();
+        let watch = look::view(false);
         let mut report = DataReport::default();
         let mut all = Vec::new();
         for definition in &session.datasets {
@@ -250,7 +249,7 @@ impl Inspect {
             if self.show_values {
                 look::note(&loaded, &workspace, LOOKED)?;
             }
-            let mut inspection = self.inspect(&loaded, &watch)?;
+            let mut inspection = inspect::loaded(&loaded, self.show_values, &watch)?;
             if definition.role == Role::Private
                 && let Some(what) = first_unread(&definition.source, &workspace)
             {
@@ -273,47 +272,12 @@ impl Inspect {
             let outcome = assembled.map(|Assembly { proposal, private, .. }| Clipped {
                 public: proposal.problem.public.clipped,
                 of_public: proposal.problem.public.len(),
-                private: private.curator(&watch, |private| private.clipped),
+                private: inspect::clipped(&private, &watch),
                 of_private: proposal.problem.shape.private_records,
             });
             report.plans.push(PlanReport { name: plan.name.clone(), outcome });
         }
         Ok(report)
-    }
-
-    /// Whether the names of columns may be the values of a private record, and so are not shown
-    /// unless the user asks for values.
-    fn hides_names(&self, table: &Table, role: Option<Role>) -> bool {
-        !self.show_values && role != Some(Role::Public) && table.names_seem_a_record()
-    }
-
-    /// What is in a table.
-    fn look(&self, table: &Table, role: Option<Role>) -> Result<Inspection> {
-        if !self.hides_names(table, role) {
-            return Inspection::of(table, self.show_values);
-        }
-        let mut inspection = Inspection::of(&table.with_numbered_columns(), false)?;
-        // A session could not name them.
-        inspection.label_candidates.clear();
-        inspection.note(
-            "some columns have numbers for names: if the file has no header line, name its \
-             columns in a session: delimited(file: …, names: […]). The names are not shown here, \
-             as they may be a private record: --show-values shows them, and so does --public for a \
-             public file"
-                .to_owned(),
-        );
-        Ok(inspection)
-    }
-
-    fn inspect(&self, loaded: &Loaded, watch: &Watch) -> Result<Inspection> {
-        match &loaded.records {
-            LoadedRecords::Public(table) => self.look(table, Some(Role::Public)),
-            LoadedRecords::Private(table) => {
-                let exact = table.curator(watch, |table| self.look(table, Some(Role::Private)));
-                let shown = exact.as_ref().and_then(|exact| exact.reveal(watch));
-                shown.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
-            }
-        }
     }
 }
 
@@ -456,7 +420,7 @@ impl std::fmt::Display for Clipped {
         };
         let public = share(self.public, self.of_public);
         write!(f, "{public} public training records")?;
-        let private = self.private.as_ref().and_then(|count| count.reveal(&Watch::open()));
+        let private = self.private.as_ref().and_then(|count| count.reveal(&look::view(false)));
         if let Some(&count) = private {
             write!(f, " and ◆ {} private ones", share(count, self.of_private))?;
         }

@@ -1,6 +1,5 @@
 //! `halflight predict MODEL DATA`: a model's predictions for raw rows.
 
-use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,13 +10,13 @@ use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{further_json, messages, print_json, print_line, print_text};
 use crate::data::read::{self, Format, Overflow, Reading, TableReader};
-use crate::data::{Column, Missing, Source, Table, write};
-use crate::engine::look::Look;
+use crate::data::{Column, Missing, Source, write};
+use crate::engine::look::{self, Look};
+use crate::engine::predict::{WantedPredictions, WrittenPredictions};
 use crate::error::{Error, Result};
-use crate::privacy::Watch;
 use crate::session::model_file::KNOWN_NOISE;
-use crate::session::prediction::{PredictionScore, predict};
-use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace, dataset, outbox};
+use crate::session::prediction::PredictionScore;
+use crate::session::{Predictions, SavedModel, Session, Workspace, dataset, outbox};
 
 /// Predict the rows of a file with the model of a run.
 ///
@@ -102,19 +101,6 @@ fn pair(text: &str) -> std::result::Result<(String, String), String> {
     Ok((file.to_owned(), model.to_owned()))
 }
 
-/// The predictions to write, and facts about them.
-#[derive(Clone)]
-struct WrittenPredictions {
-    origin: String,
-    columns: Vec<(String, Column)>,
-    predictions: Predictions,
-    score: Option<PredictionScore>,
-    /// Whether everybody may see counts and scores.
-    public: bool,
-    /// Whether the rows belong to persons, of whom nobody may know how many rows they have.
-    of_persons: bool,
-}
-
 impl Predict {
     pub fn execute(&self) -> Result<()> {
         let format = self.format()?;
@@ -150,7 +136,7 @@ impl Predict {
             if outcome.of_persons { " ◆" } else { "" },
             self.output.display()
         ))?;
-        outcome.score.iter().try_for_each(|score| print_line(&outcome.words(score)))
+        outcome.score.iter().try_for_each(|score| print_line(&words(&outcome, score)))
     }
 
     /// `None` for standard output. Refuses an existing file before anything is read.
@@ -199,7 +185,11 @@ impl Predict {
             look.at_file(&self.data, source)?;
             look.write()?;
         }
-        self.of_table(model, table, self.public)
+        let mut progress = ProgressLine::new("rows", table.rows());
+        let mut tell = |done| progress.tell(done);
+        let predictions = self.wanted().of_table(model, table, self.public, &mut tell);
+        progress.end();
+        predictions
     }
 
     /// The look that an exact score is.
@@ -234,59 +224,20 @@ impl Predict {
             look.at(&loaded, &workspace)?;
             look.write()?;
         }
-        match loaded.records {
-            LoadedRecords::Public(table) => self.of_table(model, *table, true),
-            LoadedRecords::Private(private) => {
-                let watch = Watch::open();
-                let seen =
-                    private.curator(&watch, |table| self.of_table(model, table.clone(), false));
-                let seen = seen.as_ref().and_then(|seen| seen.reveal(&watch));
-                seen.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
-            }
-        }
+        let mut progress = ProgressLine::new("rows", loaded.rows);
+        let view = look::view(false);
+        let mut tell = |done| progress.tell(done);
+        let predictions = self.wanted().of_loaded(model, loaded, &view, &mut tell);
+        progress.end();
+        predictions
     }
 
-    fn of_table(
-        &self,
-        model: &SavedModel,
-        table: Table,
-        public: bool,
-    ) -> Result<WrittenPredictions> {
-        let origin = table.origin.clone();
-        let of_persons = table.persons.is_some() && !public;
-        let rename: BTreeMap<_, _> = self.rename.iter().cloned().collect();
-        let table = model.under_its_names(table, &rename)?;
-        let mut progress = ProgressLine::new("rows", table.rows());
-        let predictions = predict(model, &table, &mut |done| progress.tell(done));
-        progress.end();
-        let predictions = predictions.map_err(|error| match error.cure_text() {
-            Some(cure) if cure.starts_with("rename the columns") => error.cure(
-                "give the columns the model's names with --rename IN_FILE=IN_MODEL, or use data \
-                 of the same kind",
-            ),
-            Some(cure) if cure.starts_with("correct the cell") => error.cure(
-                "correct the cell; where values are missing, add --missing drop or --missing \
-                 public-mean",
-            ),
-            _ => error,
-        })?;
-        let score = if self.score { Some(predictions.score(model, &table)?) } else { None };
-        let mut columns: Vec<(String, Column)> = Vec::new();
-        for name in &self.keep {
-            if columns.iter().all(|(kept, _)| kept != name) {
-                // A column may be named as in the file or as in the model.
-                let column = table.column(rename.get(name).unwrap_or(name))?;
-                columns.push((name.clone(), column.clone()));
-            }
+    fn wanted(&self) -> WantedPredictions {
+        WantedPredictions {
+            keep: self.keep.clone(),
+            rename: self.rename.iter().cloned().collect(),
+            score: self.score,
         }
-        for (name, column) in predictions.columns() {
-            if columns.iter().any(|(kept, _)| *kept == name) {
-                return Err(Error::usage(format!("a kept column is called '{name}', too"))
-                    .cure("leave it out of --keep, or give it another name with --rename"));
-            }
-            columns.push((name, column));
-        }
-        Ok(WrittenPredictions { origin, columns, predictions, score, public, of_persons })
     }
 
     /// Prints what a reader of the predictions should know.
@@ -330,7 +281,7 @@ impl Predict {
         }
         let csv = write::bytes(write::WriteFormat::Csv, &outcome.columns)?;
         print_text(&csv)?;
-        outcome.score.iter().for_each(|score| messages::tell(outcome.words(score)));
+        outcome.score.iter().for_each(|score| messages::tell(words(outcome, score)));
         Ok(())
     }
 
@@ -367,9 +318,9 @@ impl Predict {
     }
 }
 
-impl WrittenPredictions {
-    fn words(&self, score: &PredictionScore) -> String {
-        let mark = if self.public {
+/// A score of the predictions, with its mark.
+fn words(outcome: &WrittenPredictions, score: &PredictionScore) -> String {
+        let mark = if outcome.public {
             ""
         } else {
             " ◆ (exact: if these rows are private, so is this number)"
@@ -381,5 +332,4 @@ impl WrittenPredictions {
             crate::plot::number::compact(score.value),
             score.further.words()
         )
-    }
 }

@@ -1,6 +1,5 @@
 //! `halflight rank SESSION`: which public data can stand in for the private data.
 
-use crate::privacy::openings::OpenWatch;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals, workspace_for};
+use crate::engine::look;
 use crate::engine::Control;
 use crate::engine::PreparedStore;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
@@ -121,7 +121,7 @@ impl Rank {
         let control = Control::default();
         let stopped = control.clone();
         let interrupted = signals::on_first(move || stopped.end())?;
-        let watch = if manner == Manner::Curator { Watch::open() } else { Watch::sealed() };
+        let watch = look::view(manner != Manner::Curator);
         let (allow_large_delta, prepared) = (self.allow_large_delta, PreparedStore::default());
         let job = RankingJob {
             session,

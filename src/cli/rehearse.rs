@@ -1,6 +1,5 @@
 //! `halflight rehearse SESSION`: what to do, and what to expect, before anything is spent.
 
-use crate::privacy::openings::OpenWatch;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,11 +11,11 @@ use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
+use crate::engine::look;
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::privacy::Watch;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, odds};
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
@@ -134,7 +133,7 @@ impl Rehearse {
             methods: self.methods.clone(),
             repetitions: self.repetitions,
             part: self.part.unwrap_or(rehearse::WHOLE),
-            exact: self.include_curator.then(Watch::open),
+            exact: self.include_curator.then(|| look::view(false)),
             stop,
         };
         let mut progress = None;

@@ -1,6 +1,5 @@
 //! `halflight report RUN...`: one HTML file to be passed on.
 
-use crate::privacy::openings::OpenWatch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,10 +8,10 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{further_json, messages, print_json, print_line, print_text};
+use crate::engine::look;
 use crate::error::{Error, Result};
 use crate::files::{self, words::harmless};
 use crate::methods::Series;
-use crate::privacy::Watch;
 use crate::session::archive::{last, last_further};
 use crate::session::ranking_record::ArchivedFindings;
 use crate::session::report::{Report, Reported, directories};
@@ -75,7 +74,7 @@ impl ReportCommand {
                 }
             }
         }
-        let watch = if self.include_curator { Watch::open() } else { Watch::sealed() };
+        let watch = look::view(!self.include_curator);
         let report = Report::read(&runs, watch)?;
         for reported in &report.runs {
             messages::detail(format_args!(

@@ -1,6 +1,5 @@
 //! `halflight run SESSION`: a session's plans without the interface.
 
-use crate::privacy::openings::OpenWatch;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use serde_json::{Value, json};
 use super::reading::Watched;
 use super::steps::StepPrinter;
 use super::{further_json, messages, print_json, print_line, signals, workspace_for};
+use crate::engine::look;
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
 use crate::engine::preview::{Preview, preview, timed_preview};
@@ -178,7 +178,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
     let interrupted = signals::on_first(move || stopped.end())?;
     let mut results = Vec::new();
     for plan in plans {
-        let watch = if options.sealed { Watch::sealed() } else { Watch::open() };
+        let watch = look::view(options.sealed);
         let job = Job {
             session: session.clone(),
             plan: plan.clone(),

@@ -1,6 +1,5 @@
 //! `halflight sweep`: one plan for many values, here, on a cluster, or as a list.
 
-use crate::privacy::openings::OpenWatch;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use super::job_array::{JobArray, On, check_sbatch, program, quoted};
 use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
+use crate::engine::look;
 use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::engine::sweep::{self, Planned, SweepOrder};
 use crate::engine::{Control, PreparedStore, Summary};
@@ -287,7 +287,7 @@ impl Sweep {
             }))?;
         } else {
             print_line(&format!("{} of {} tasks are done", tally.done, states.len()))?;
-            let watch = if self.sealed { Watch::sealed() } else { Watch::open() };
+            let watch = look::view(self.sealed);
             for (index, state) in states.iter().enumerate() {
                 let why = match state {
                     TaskState::Ended(result)

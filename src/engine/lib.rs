@@ -6,7 +6,7 @@
 //! | `cautions` | warnings about the private records of a run, for the curator |
 //! | `comparisons` | the models that a run is compared with |
 //! | [`prepared`] | records that were prepared once, for previews and runs |
-//! | `predict` | a run's model, applied to the rows of a file |
+//! | [`predict`] | a run's model, applied to the rows of a file |
 //! | [`preview`] | what a plan would cost |
 //! | [`job`] | a run to be made, its events and its outcome |
 //! | [`launch`] | the start of a run, on the calling thread |
@@ -25,9 +25,10 @@
 //! | [`claim`] | charges another trainer's stated draws |
 //! | [`count`] | releases the number of private records |
 //! | [`look`] | records looks at exact numbers in the ledger |
+//! | [`inspect`] | what a table holds, for the user at the keyboard |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
-//! | `pictured` | a run on built-in data with seeded noise, for pictures |
+//! | [`seeded_run`] | a run on built-in data with seeded noise, for pictures |
 //! | [`lookup`] | what an interface reads before the user decides: directories, first rows, what still fits |
 //!
 //! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
@@ -54,6 +55,7 @@ mod course;
 pub mod desk;
 pub mod detach;
 pub mod ending;
+pub mod inspect;
 pub mod job;
 pub mod judge;
 pub mod launch;
@@ -62,7 +64,7 @@ pub mod lookup;
 #[cfg(test)]
 mod null_records;
 pub mod overlap;
-mod predict;
+pub mod predict;
 pub mod prepared;
 pub mod preview;
 mod public_alone;

@@ -10,6 +10,8 @@ use std::path::Path;
 use crate::data::{DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, Book, DatasetRecord, RunId, elsewhere};
+use crate::privacy::Watch;
+use crate::privacy::openings::OpenWatch;
 use crate::session::certificate::Certificate;
 use crate::session::preferences::UserDirectories;
 use crate::session::{Loaded, Workspace, dataset, secret};
@@ -50,6 +52,16 @@ pub fn note_file(
     let mut look = Look::new(what, &[workspace])?;
     look.at_file(path, source)?;
     look.write()
+}
+
+/// The view of the user at the keyboard: open, unless the user asked for a sealed one.
+pub fn view(sealed: bool) -> Watch {
+    if sealed { Watch::sealed() } else { Watch::open() }
+}
+
+/// Seals a view, or opens it again.
+pub fn seal(view: &Watch, sealed: bool) {
+    view.seal(sealed);
 }
 
 impl<'a> Look<'a> {

@@ -500,6 +500,25 @@ impl<T> CuratorOnly<T> {
     pub fn reveal(&self, watch: &Watch) -> Option<&T> {
         (!watch.is_sealed()).then_some(&self.0)
     }
+
+    /// Computes from the exact number, for the curator as well. A `fn` pointer captures nothing.
+    pub fn transform<U>(self, transform: fn(T) -> U) -> CuratorOnly<U> {
+        CuratorOnly(transform(self.0))
+    }
+
+    /// Like [`Self::transform`], with something that is not exact.
+    pub fn transform_with<A: Copy + 'static, U>(
+        self,
+        given: A,
+        transform: fn(T, A) -> U,
+    ) -> CuratorOnly<U> {
+        CuratorOnly(transform(self.0, given))
+    }
+
+    /// Two exact numbers as one.
+    pub fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)> {
+        CuratorOnly((self.0, other.0))
+    }
 }
 
 /// Openings of [`CuratorOnly`]: exact numbers made from exact numbers.
@@ -507,8 +526,6 @@ pub trait OpenCuratorOnly<T>: Sized {
     /// Computes from the exact number, for the curator as well.
     fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U>;
 
-    /// Two exact numbers as one.
-    fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)>;
 }
 
 impl<T> OpenCuratorOnly<T> for CuratorOnly<T> {
@@ -516,9 +533,6 @@ impl<T> OpenCuratorOnly<T> for CuratorOnly<T> {
         CuratorOnly(transform(self.0))
     }
 
-    fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)> {
-        CuratorOnly((self.0, other.0))
-    }
 }
 
 /// The opening of an exact number that may be missing.

@@ -1,5 +1,6 @@
 //! Turns a definition into records. Private records are wrapped as they are read.
 
+use crate::privacy::Watch;
 use crate::privacy::openings::OpenPrivate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::data::fingerprint::InOrder;
 use crate::data::overlap::Sketch;
 use crate::data::persons;
 use crate::data::read::{self, Overflow, Reading, ReadingProgress, Unwatched, parts};
-use crate::data::table::seeded;
+use crate::data::table::{FileEnding, seeded};
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
 use crate::data::{Missing, RowChoice, Sample, SecretOrder, missing};
 use crate::error::{Error, Result};
@@ -111,6 +112,19 @@ impl std::fmt::Debug for LoadedRecords {
 }
 
 impl Loaded {
+    /// How a private file ends, for who may see it.
+    pub fn exact_ending(&self, watch: &Watch) -> Option<FileEnding> {
+        let ending = self.private().ok()?.curator(watch, |table| table.ending)?;
+        ending.reveal(watch).copied()
+    }
+
+    /// The number of unusable rows of a private file and the place of the first, for who may see
+    /// them.
+    pub fn exact_unusable(&self, watch: &Watch) -> Option<(usize, u64)> {
+        let unusable = self.private().ok()?.curator(watch, |table| table.unusable)?;
+        *unusable.reveal(watch)?
+    }
+
     /// The account of a private dataset in the ledger, opened if there is none.
     pub fn register(&self, ledger: &mut Ledger) -> Result<AccountId> {
         self.parts.iter().try_for_each(|part| ledger.register(part).map(|_| ()))?;

@@ -6,15 +6,15 @@ use super::context::{Effect, OpenPopup};
 use super::notice::Level;
 use super::popup::export_form::ExportForm;
 use super::text_table::Sheet;
+use crate::engine::look;
 use crate::privacy::Watch;
-use crate::privacy::openings::OpenWatch;
 
 /// Terminals drop longer texts.
 const CLIPBOARD: usize = 70_000;
 
 /// The watch that decides which numbers an export may contain.
 pub fn eyes(app: &App, exact: bool) -> Watch {
-    if exact && !app.context.watch.is_sealed() { Watch::open() } else { Watch::sealed() }
+    look::view(!exact || app.context.watch.is_sealed())
 }
 
 /// The table of the current screen; `None` if there is none.

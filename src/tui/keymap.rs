@@ -1,7 +1,6 @@
 //! Every key of the interface: those of the screens and those that work everywhere. Dispatch, the
 //! hint bar, the help, the palette and the guide read these tables.
 
-use crate::privacy::openings::OpenWatch;
 use crossterm::event::KeyEvent;
 
 use super::app::{App, Screens, TAB_KEYS};
@@ -14,6 +13,7 @@ use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
 use super::tab::Tab;
 use super::widgets::text_field::TextField;
+use crate::engine::look;
 use crate::engine::Request;
 use crate::glossary::{Explained, WORDS};
 
@@ -91,7 +91,7 @@ fn restore(app: &mut App, restore: fn(&mut Context) -> bool) {
 
 fn seal(app: &mut App) {
     let sealed = !app.context.watch.is_sealed();
-    app.context.watch.seal(sealed);
+    look::seal(&app.context.watch, sealed);
     let text = if sealed {
         "sealed: no exact number is computed or shown; ε does not cover choices by those that you \
          have seen"

@@ -1,10 +1,9 @@
 //! A run of another process, which the interface follows by its files.
 
-use crate::privacy::openings::{OpenCuratorOnly, OpenMissing};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use super::live_run::{Ended, LiveCurve, LiveRun, always_log};
+use super::live_run::{Ended, LiveCurve, LiveRun, smoothed};
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::SmoothedTrack;
@@ -16,7 +15,7 @@ use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, GrownRun};
 use crate::session::follow::unread_words;
-use crate::session::run_steps::{Curves, RunGrowth};
+use crate::session::run_steps::{Curves, RunGrowth, by_series};
 
 impl LiveRun {
     /// A run of another process.
@@ -158,42 +157,13 @@ impl LiveRun {
                 }
             }
         }
-        // The names of series reveal nothing; their numbers stay protected.
-        let Some(exact) = exact else { return };
-        let mut names = Vec::new();
-        let exact = exact.map(|curves| {
-            names.extend(curves.keys().copied());
-            curves
-        });
-        for series in names {
-            let points = exact.clone().map(|mut curves| curves.remove(&series));
-            let Some(points) = points.transpose() else { continue };
-            let grown = match self.curves.remove(&series) {
-                Some(LiveCurve::Exact(curve)) => curve.zip(points),
-                Some(open @ LiveCurve::Open(_)) => {
-                    self.curves.insert(series, open);
-                    continue;
-                }
-                None => {
-                    let fresh = self.fresh(series);
-                    points.map(|points| (fresh, points))
-                }
-            };
-            let grown = grown.map(|(mut curve, points)| {
-                for point in points {
-                    curve.push(point);
-                }
-                curve
-            });
-            self.curves.insert(series, LiveCurve::Exact(grown));
+        for (series, points) in exact.map(by_series).unwrap_or_default() {
+            self.add_exact(series, points);
         }
     }
 
     fn fresh(&self, series: Series) -> SmoothedTrack {
-        let (weight, log) = self.smoothing;
-        let mut points = SmoothedTrack::default();
-        points.set(weight, log || always_log(series));
-        points
+        smoothed(SmoothedTrack::default(), self.smoothing_of(series))
     }
 }
 

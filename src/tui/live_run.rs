@@ -1,6 +1,5 @@
 //! A run that the interface follows.
 
-use crate::privacy::openings::OpenCuratorOnly;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,13 +43,21 @@ impl LiveCurve {
         match self {
             Self::Open(points) => points.set(weight, log),
             Self::Exact(points) => {
-                *points = points.clone().map(|mut points| {
-                    points.set(weight, log);
-                    points
-                });
+                *points = points.clone().transform_with((weight, log), smoothed);
             }
         }
     }
+}
+
+/// Averages a curve with a weight, in logarithms or not.
+pub(super) fn smoothed(mut points: SmoothedTrack, (weight, log): (f64, bool)) -> SmoothedTrack {
+    points.set(weight, log);
+    points
+}
+
+/// The points of a curve before a step.
+fn before(track: &Track, step: f64) -> Vec<PlotPoint> {
+    track.view().iter().copied().filter(|(x, _)| *x < step).collect()
 }
 
 /// A stationarity gap falls over decades, so its axis is always logarithmic.
@@ -283,7 +290,7 @@ impl LiveRun {
                     all => all.join("; "),
                 };
                 self.cautions.clone_from(&cautions);
-                self.log.extend(cautions.map(|cautions| Logged::Exact(cautions.map(line))));
+                self.log.extend(cautions.map(|cautions| Logged::Exact(cautions.transform(line))));
                 self.run = Some(run);
                 self.total = steps;
                 None
@@ -360,16 +367,13 @@ impl LiveRun {
 
     /// A resumed run may take again a step whose values were lost.
     fn forget_from(&mut self, step: f64) {
-        let before = |track: &Track| -> Vec<PlotPoint> {
-            track.view().iter().copied().filter(|(x, _)| *x < step).collect()
-        };
-        self.epsilon = before(&self.epsilon).into_iter().collect();
+        self.epsilon = before(&self.epsilon, step).into_iter().collect();
         self.taken_before = self.taken_before.min((step as u64).saturating_sub(1));
         for curve in self.curves.values_mut() {
-            let cut = |track: SmoothedTrack| before(track.raw()).into_iter().collect();
+            let cut = |track: SmoothedTrack, step| before(track.raw(), step).into_iter().collect();
             *curve = match curve.clone() {
-                LiveCurve::Open(track) => LiveCurve::Open(cut(track)),
-                LiveCurve::Exact(track) => LiveCurve::Exact(track.map(cut)),
+                LiveCurve::Open(track) => LiveCurve::Open(cut(track, step)),
+                LiveCurve::Exact(track) => LiveCurve::Exact(track.transform_with(step, cut)),
             };
         }
         let (weight, log) = self.smoothing;
@@ -377,36 +381,47 @@ impl LiveRun {
     }
 
     fn add(&mut self, series: Series, x: f64, value: MeasureStanding) {
-        let (weight, log) = self.smoothing;
-        let fresh = || {
-            let mut points = SmoothedTrack::default();
-            points.set(weight, log || always_log(series));
-            points
-        };
+        let smoothing = self.smoothing_of(series);
         match value {
             MeasureStanding::Public { .. } | MeasureStanding::Released(_) => {
                 let Some(y) = value.open() else { return };
-                let curve = self.curves.entry(series).or_insert_with(|| LiveCurve::Open(fresh()));
+                let fresh = || LiveCurve::Open(smoothed(SmoothedTrack::default(), smoothing));
+                let curve = self.curves.entry(series).or_insert_with(fresh);
                 if let LiveCurve::Open(points) = curve {
                     points.push((x, y));
                 }
             }
             MeasureStanding::Curator(y) => {
-                let grown = match self.curves.remove(&series) {
-                    Some(LiveCurve::Exact(points)) => points.zip(y),
-                    Some(open @ LiveCurve::Open(_)) => {
-                        self.curves.insert(series, open);
-                        return;
-                    }
-                    None => y.map(|y| (fresh(), y)),
-                };
-                let grown = grown.map(|(mut points, y)| {
-                    points.push((x, y));
-                    points
-                });
-                self.curves.insert(series, LiveCurve::Exact(grown));
+                self.add_exact(series, y.transform_with(x, |y, x| vec![(x, y)]));
             }
         }
+    }
+
+    /// Adds exact points, which stay in their wrapper. A curve that is open stays as it is.
+    pub(super) fn add_exact(&mut self, series: Series, points: CuratorOnly<Vec<PlotPoint>>) {
+        let grown = match self.curves.remove(&series) {
+            Some(LiveCurve::Exact(curve)) => curve.zip(points),
+            Some(open @ LiveCurve::Open(_)) => {
+                self.curves.insert(series, open);
+                return;
+            }
+            None => points.transform_with(self.smoothing_of(series), |points, smoothing| {
+                (smoothed(SmoothedTrack::default(), smoothing), points)
+            }),
+        };
+        let grown = grown.transform(|(mut curve, points)| {
+            for point in points {
+                curve.push(point);
+            }
+            curve
+        });
+        self.curves.insert(series, LiveCurve::Exact(grown));
+    }
+
+    /// The weight of averages of a curve, and whether they are of logarithms.
+    pub(super) fn smoothing_of(&self, series: Series) -> (f64, bool) {
+        let (weight, log) = self.smoothing;
+        (weight, log || always_log(series))
     }
 
     /// Averages every curve with this weight, in logarithms where its axis is

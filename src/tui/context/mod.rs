@@ -26,7 +26,6 @@ mod reports;
 mod session;
 mod split;
 
-use crate::privacy::openings::OpenWatch;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,7 +39,7 @@ use super::popup;
 use super::popup::question::{Prompt, QuestionPopup};
 use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
-use crate::engine::Request;
+use crate::engine::{Request, look};
 use crate::engine::desk::{JobId, Preview};
 use crate::engine::lookup::{Digest, Rows};
 use crate::engine::timing::RunTime;
@@ -217,7 +216,7 @@ impl Context {
             archive: None,
             book: None,
             digests: Vec::new(),
-            watch: Watch::open(),
+            watch: look::view(false),
             state: ProgramState::default(),
             tab: Tab::ALL[0],
             attention: Default::default(),

@@ -1,6 +1,5 @@
 //! The picture of the Data screen.
 
-use crate::privacy::openings::OpenPrivate;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
@@ -87,7 +86,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         let dataset = &context.session.datasets[visible[place]];
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
-                let (state, style) = match unusable_of(context, loaded) {
+                let (state, style) = match loaded.exact_unusable(&context.watch) {
                     None => ("ready".to_owned(), theme.good),
                     Some(_) => (format!("check {}", glyphs.curator), theme.curator),
                 };
@@ -208,7 +207,7 @@ fn details(
                                         carries noise and is entered in the ledger.",
                         theme.muted,
                     ));
-                    let unusable = unusable_of(context, loaded).map(|(rows, line)| {
+                    let unusable = loaded.exact_unusable(&context.watch).map(|(rows, line)| {
                         let words = if rows == 1 { "row has" } else { "rows have" };
                         format!(
                             "{rows} {words} no usable cell, the first in line {line}. Such rows \
@@ -257,8 +256,7 @@ fn names_classes(context: &Context, definition: &DatasetDefinition) -> bool {
 
 /// A remark about the end of a private file, if it may be seen.
 fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
-    let ending = loaded.private().ok()?.curator(&context.watch, |table| table.ending)?;
-    match ending.reveal(&context.watch)? {
+    match loaded.exact_ending(&context.watch)? {
         FileEnding::Whole => None,
         FileEnding::Line => Some(
             "The file does not end with a line end. If it was cut off, its last record is wrong.",
@@ -268,12 +266,6 @@ fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
              off?",
         ),
     }
-}
-
-/// The number of unusable rows of a private file and the place of the first, if they may be seen.
-fn unusable_of(context: &Context, loaded: &Loaded) -> Option<(usize, u64)> {
-    let unusable = loaded.private().ok()?.curator(&context.watch, |table| table.unusable)?;
-    *unusable.reveal(&context.watch)?
 }
 
 fn progress_bar(glyphs: &Glyphs, share: f64) -> String {
