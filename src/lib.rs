@@ -26,9 +26,7 @@
 #![allow(rustdoc::private_intra_doc_links)]
 
 pub mod cli;
-pub mod guide;
 pub mod study;
-pub mod tui;
 
 pub use error::{Error, Result};
 pub use halflight_advice::{audit, glossary, rank, rehearsal, verdict};
@@ -42,4 +40,5 @@ pub use halflight_numeric as numeric;
 pub use halflight_plot as plot;
 pub use halflight_privacy_inside as privacy;
 pub use halflight_session as session;
+pub use halflight_tui::{self as tui, guide};
 pub use halflight_verify as verify;

@@ -19,8 +19,8 @@ use crate::engine::assembly::{Assembly, assemble};
 use crate::engine::count::{Counted, count};
 use crate::engine::{inspect, look};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::round_up;
 use crate::privacy::CuratorOnly;
+use crate::privacy::accountant::round_up;
 use crate::session::{Loaded, Session, Workspace, dataset, file};
 
 /// The most columns of one file that are listed one by one.

@@ -320,16 +320,16 @@ impl Predict {
 
 /// A score of the predictions, with its mark.
 fn words(outcome: &WrittenPredictions, score: &PredictionScore) -> String {
-        let mark = if outcome.public {
-            ""
-        } else {
-            " ◆ (exact: if these rows are private, so is this number)"
-        };
-        format!(
-            "{} on {} rows: {}, {}{mark}",
-            score.words(),
-            score.rows,
-            crate::plot::number::compact(score.value),
-            score.further.words()
-        )
+    let mark = if outcome.public {
+        ""
+    } else {
+        " ◆ (exact: if these rows are private, so is this number)"
+    };
+    format!(
+        "{} on {} rows: {}, {}{mark}",
+        score.words(),
+        score.rows,
+        crate::plot::number::compact(score.value),
+        score.further.words()
+    )
 }

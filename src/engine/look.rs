@@ -9,8 +9,8 @@ use std::path::Path;
 
 use crate::data::{DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{AccountId, Book, DatasetRecord, RunId, elsewhere};
 use crate::privacy::Watch;
+use crate::privacy::ledger::{AccountId, Book, DatasetRecord, RunId, elsewhere};
 use crate::privacy::openings::OpenWatch;
 use crate::session::certificate::Certificate;
 use crate::session::preferences::UserDirectories;

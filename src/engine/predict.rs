@@ -88,7 +88,8 @@ impl WantedPredictions {
         let origin = table.origin.clone();
         let of_persons = table.persons.is_some() && !public;
         let table = model.under_its_names(table, &self.rename)?;
-        let predictions = predict(model, &table, tell).map_err(|error| match error.cure_text() {
+        let predictions = predict(model, &table, tell).map_err(|error| {
+            match error.cure_text() {
             Some(cure) if cure.starts_with("rename the columns") => error.cure(
                 "give the columns the model's names with --rename IN_FILE=IN_MODEL, or use data \
                  of the same kind",
@@ -98,6 +99,7 @@ impl WantedPredictions {
                  public-mean",
             ),
             _ => error,
+        }
         })?;
         let score = if self.score { Some(predictions.score(model, &table)?) } else { None };
         let mut columns: Vec<(String, Column)> = Vec::new();

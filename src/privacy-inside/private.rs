@@ -47,153 +47,7 @@
 //! * Whether a run failed, how long it took and how much memory it used depend on private data.
 //! * `unsafe` code of other crates, a debugger, another program of the same user.
 //!
-//! # What does not compile
-//!
-//! Printing private data,
-//!
-//! ```compile_fail,E0277
-//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
-//! println!("{:?}", ages);
-//! ```
-//!
-//! serialising them,
-//!
-//! ```compile_fail,E0277
-//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
-//! serde_json::to_string(&ages);
-//! ```
-//!
-//! comparing them,
-//!
-//! ```compile_fail,E0369
-//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
-//! let same = ages == ages;
-//! ```
-//!
-//! making up a released number,
-//!
-//! ```compile_fail,E0624
-//! let fake = halflight_privacy_inside::Released::new(61.0);
-//! ```
-//!
-//! opening one's own watch,
-//!
-//! ```compile_fail,E0624
-//! let watch = halflight_privacy_inside::Watch::open();
-//! ```
-//!
-//! or unsealing one,
-//!
-//! ```compile_fail,E0624
-//! let watch = halflight_privacy_inside::Watch::sealed();
-//! watch.seal(false);
-//! ```
-//!
-//! looking without an open watch,
-//!
-//! ```compile_fail,E0624
-//! # use halflight_privacy_inside::{Private, Watch};
-//! let ages = Private::new(vec![61.0, 47.0]);
-//! let exact = ages.curator(&Watch::sealed(), Clone::clone);
-//! ```
-//!
-//! carrying something out of a transformation,
-//!
-//! ```compile_fail,E0308
-//! let out = std::sync::Mutex::new(0.0);
-//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
-//! ages.transform(|ages| *out.lock().unwrap() = ages[0]);
-//! ```
-//!
-//! or through the closures that the library itself uses,
-//!
-//! ```compile_fail,E0624
-//! let out = std::sync::Mutex::new(0.0);
-//! let ages = halflight_privacy_inside::Private::new(vec![61.0, 47.0]);
-//! ages.map_unseen(|ages| *out.lock().unwrap() = ages[0]);
-//! ```
-//!
-//! putting it into an error,
-//!
-//! ```compile_fail,E0308
-//! # use halflight_base::Error;
-//! # use halflight_privacy_inside::Private;
-//! let ages = Private::new(vec![61.0, 47.0]);
-//! let told = ages.try_transform(|ages| -> Result<(), Error> {
-//!     Err(Error::failed(format!("{}", ages[0])))
-//! });
-//! ```
-//!
-//! even as the words of a fault,
-//!
-//! ```compile_fail
-//! # use halflight_privacy_inside::{PrivateFault, Private};
-//! let ages = Private::new(vec![61.0, 47.0]);
-//! let told = ages.try_transform(|ages| -> Result<(), PrivateFault> {
-//!     let words = format!("{}", ages[0]);
-//!     Err(PrivateFault::new(&words, "none"))
-//! });
-//! ```
-//!
-//! passing an exact number off as released,
-//!
-//! ```compile_fail,E0308
-//! # fn noisy() -> halflight_privacy_inside::Released<f64> { loop {} }
-//! let exact = 61.0;
-//! let laundered = noisy().transform(|_| exact);
-//! ```
-//!
-//! ```compile_fail,E0624
-//! # fn noisy() -> halflight_privacy_inside::Released<f64> { loop {} }
-//! let laundered = noisy().map(|_| 61.0);
-//! ```
-//!
-//! reporting a number as a released or public measure,
-//!
-//! ```compile_fail,E0308
-//! use halflight::methods::{Measure, Series};
-//! let fake = Measure::released(Series::Objective, 61.0);
-//! ```
-//!
-//! ```compile_fail,E0603
-//! use halflight::methods::MeasureStanding;
-//! let fake = MeasureStanding::Public(61.0);
-//! ```
-//!
-//! drawing with made-up noise,
-//!
-//! ```compile_fail,E0624
-//! # use halflight_privacy_inside::{Calibrated, Spender, Transcript};
-//! # fn given() -> (Calibrated, Transcript) { loop {} }
-//! # use halflight_privacy_inside::mechanism::NoiseGenerator;
-//! let (noise, transcript) = given();
-//! let spender = Spender::carried(&noise, transcript, NoiseGenerator::from_os().unwrap());
-//! ```
-//!
-//! ```compile_fail,E0616
-//! # fn given() -> halflight_privacy_inside::Calibrated { loop {} }
-//! let mut noise = given();
-//! noise.events.clear();
-//! ```
-//!
-//! or giving a method records that nobody clipped:
-//!
-//! ```compile_fail,E0423
-//! # fn records() -> halflight::data::Dataset { loop {} }
-//! let wild = halflight::data::Bounded(records());
-//! ```
-//!
-//! Transforming them does:
-//!
-//! ```
-//! use halflight_privacy_inside::{PrivateFault, Private};
-//! let ages = Private::new(vec![61.0, 47.0]);
-//! let decades = ages.transform(|ages| ages.iter().map(|age| age / 10.0).collect::<Vec<f64>>());
-//! let first = decades.try_transform(|decades| {
-//!     decades.first().copied().ok_or(PrivateFault::new("there is no record", "add records"))
-//! });
-//! assert!(first.is_ok());
-//! ```
+//! What does not compile without these openings is in `halflight_privacy`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -525,14 +379,12 @@ impl<T> CuratorOnly<T> {
 pub trait OpenCuratorOnly<T>: Sized {
     /// Computes from the exact number, for the curator as well.
     fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U>;
-
 }
 
 impl<T> OpenCuratorOnly<T> for CuratorOnly<T> {
     fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U> {
         CuratorOnly(transform(self.0))
     }
-
 }
 
 /// The opening of an exact number that may be missing.

@@ -1,7 +1,7 @@
 //! The interface set up for tests: every screen in its main states, without a
 //! thread, a file or a clock.
 
-use crate::privacy::openings::{OpenPrivate, OpenWatch};
+use halflight_privacy_inside::openings::{OpenPrivate, OpenWatch};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

@@ -13,8 +13,8 @@ use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
 use super::tab::Tab;
 use super::widgets::text_field::TextField;
-use crate::engine::look;
 use crate::engine::Request;
+use crate::engine::look;
 use crate::glossary::{Explained, WORDS};
 
 type Bindings = &'static [Binding<fn(&mut App)>];
@@ -186,7 +186,7 @@ mod tests {
     use crossterm::event::{KeyCode, KeyModifiers};
 
     use super::*;
-    use crate::tui::keys::shown;
+    use crate::keys::shown;
 
     /// The table of the guide, in Markdown.
     fn markdown() -> String {

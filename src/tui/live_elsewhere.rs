@@ -175,10 +175,10 @@ mod tests {
 
     use crate::engine::desk::News;
     use crate::engine::job::Progress;
+    use crate::fixtures::archived;
     use crate::methods::example::made_up_step;
     use crate::privacy::Watch;
-    use crate::privacy::openings::OpenWatch;
-    use crate::tui::fixtures::archived;
+    use halflight_privacy_inside::openings::OpenWatch;
 
     #[test]
     fn a_run_elsewhere_grows_pauses_dies_and_keeps_its_exact_numbers_under_seal() {

@@ -13,7 +13,7 @@ use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::style::{Color, Modifier};
 
 use crate::plot::svg::escaped;
-use crate::tui::theme::indexed_rgb;
+use crate::theme::indexed_rgb;
 
 // Sizes are sums of powers of two, so that every coordinate is exact and short.
 /// Size of a cell in user units, in the proportion of common terminal fonts.

@@ -249,7 +249,7 @@ fn is_reported(context: &Context) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::fixtures;
+    use crate::fixtures;
 
     fn step(tutorial: &Tutorial) -> &'static str {
         STEPS.get(tutorial.done).map_or("end", |step| step.name)
@@ -262,7 +262,7 @@ mod tests {
                 for tab in Tab::ALL {
                     app.context.tab = *tab;
                     let text = Tutorial { done }.text(&app.context);
-                    let lines = usize::from(crate::tui::canvas::wrapped_lines(text, 78));
+                    let lines = usize::from(crate::canvas::wrapped_lines(text, 78));
                     assert!(lines < usize::from(ROWS), "{name}: {text}");
                 }
             }

@@ -4,12 +4,12 @@ use super::{Change, Context};
 use crate::engine::Request;
 use crate::engine::choice::{Offer, PUBLIC_ALONE};
 use crate::error::Action;
+use crate::live_run::LiveRun;
+use crate::notice::{ErrorTopic, Level};
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
 use crate::session::PlanDefinition;
-use crate::tui::live_run::LiveRun;
-use crate::tui::notice::{ErrorTopic, Level};
-use crate::tui::tab::Tab;
+use crate::tab::Tab;
 
 impl Context {
     /// Asks for the cost of letting private records choose among these plans.

@@ -3,11 +3,11 @@
 use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::Request;
+use crate::notice::{ErrorTopic, Level, one_line};
+use crate::popup::dataset_form::DatasetForm;
 use crate::session::Loaded;
 use crate::session::dataset::ColumnKind;
 use crate::session::family;
-use crate::tui::notice::{ErrorTopic, Level, one_line};
-use crate::tui::popup::dataset_form::DatasetForm;
 
 impl Context {
     pub fn names_with(&self, role: Role) -> Vec<String> {

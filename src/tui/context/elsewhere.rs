@@ -2,14 +2,14 @@
 
 use super::{Change, Context};
 use crate::engine::desk::TrainerSteps;
+use crate::live_run::LiveRun;
+use crate::notice::Level;
 use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
 use crate::session::archive::{DIED, GIVEN_UP, MISSING, NOT_BEGUN};
 use crate::session::follow::RunNews;
 use crate::session::run_directory::Process;
-use crate::tui::live_run::LiveRun;
-use crate::tui::notice::Level;
-use crate::tui::tab::Tab;
+use crate::tab::Tab;
 
 impl Context {
     /// Every run was read again.

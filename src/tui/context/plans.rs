@@ -12,18 +12,18 @@ use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
 use crate::evaluation::Evaluation;
 use crate::evaluation::definition::FEWEST;
+use crate::live_rehearsal::{LiveRehearsal, RehearsalWork};
+use crate::live_run::LiveRun;
 use crate::methods;
+use crate::notice::{ErrorTopic, Level, one_line};
+use crate::popup::question::Prompt;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::Advice;
 use crate::session::fit::PlanData;
 use crate::session::{ArchivedRun, PlanDefinition, Session, plan_name};
-use crate::tui::live_rehearsal::{LiveRehearsal, RehearsalWork};
-use crate::tui::live_run::LiveRun;
-use crate::tui::notice::{ErrorTopic, Level, one_line};
-use crate::tui::popup::question::Prompt;
-use crate::tui::tab::Tab;
+use crate::tab::Tab;
 
 /// The target of a new plan.
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
@@ -347,7 +347,7 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::fixtures;
+    use crate::fixtures;
 
     #[test]
     fn the_first_plan_has_a_method_for_what_the_labels_are() {

@@ -2,8 +2,8 @@
 
 use super::{Change, Context};
 use crate::engine::desk::JobId;
+use crate::notice::Level;
 use crate::session::PlanDefinition;
-use crate::tui::notice::Level;
 
 impl Context {
     pub fn enqueue(&mut self, plans: Vec<PlanDefinition>) {

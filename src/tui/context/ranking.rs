@@ -3,8 +3,8 @@
 use super::{Change, Context};
 use crate::engine::ranking::Manner;
 use crate::engine::{Control, Request};
-use crate::tui::live_ranking::RankingWork;
-use crate::tui::notice::Level;
+use crate::live_ranking::RankingWork;
+use crate::notice::Level;
 
 impl Context {
     /// Starts a ranking, unless one is under way or there is nothing to rank.

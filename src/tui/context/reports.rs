@@ -8,13 +8,13 @@ use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan}
 use crate::engine::desk::{JobId, News, SoughtSweep, SweepStanding};
 use crate::engine::lookup::Wanted;
 use crate::engine::{DeskReport, Request};
+use crate::history::History;
+use crate::live_ranking::LiveRanking;
+use crate::live_rehearsal::LiveRehearsal;
+use crate::notice::{ErrorTopic, Level};
+use crate::popup::file_browser::FileBrowser;
+use crate::popup::question::Prompt;
 use crate::session::Session;
-use crate::tui::history::History;
-use crate::tui::live_ranking::LiveRanking;
-use crate::tui::live_rehearsal::LiveRehearsal;
-use crate::tui::notice::{ErrorTopic, Level};
-use crate::tui::popup::file_browser::FileBrowser;
-use crate::tui::popup::question::Prompt;
 
 /// During a run of this length the user probably looks elsewhere.
 const LONG: Duration = Duration::from_secs(20);

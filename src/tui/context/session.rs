@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
+use crate::live_run::LiveRun;
+use crate::notice::Level;
+use crate::popup::Then;
+use crate::popup::picker::{Item, Picker};
+use crate::popup::question::{Prompt, QuestionPopup};
 use crate::session::{Session, WhenClosed, plan_name};
-use crate::tui::live_run::LiveRun;
-use crate::tui::notice::Level;
-use crate::tui::popup::Then;
-use crate::tui::popup::picker::{Item, Picker};
-use crate::tui::popup::question::{Prompt, QuestionPopup};
 
 impl Context {
     /// Makes the requests needed when the interface opens or another session is loaded.

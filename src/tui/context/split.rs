@@ -4,11 +4,11 @@ use super::{Change, Context, OpenPopup};
 use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::desk::Dividers;
+use crate::notice::Level;
+use crate::popup::Then;
+use crate::popup::picker::{Item, Picker};
+use crate::popup::question::Prompt;
 use crate::session::family::{self, By, Divider, TablePart};
-use crate::tui::notice::Level;
-use crate::tui::popup::Then;
-use crate::tui::popup::picker::{Item, Picker};
-use crate::tui::popup::question::Prompt;
 
 impl Context {
     /// Offers the columns by which a dataset can be split.

@@ -4,12 +4,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
+use crate::canvas::{Canvas, bold};
 use crate::data::names::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit, WithoutUnit};
 use crate::error::{Error, Result};
-use crate::tui::canvas::{Canvas, bold};
-use crate::tui::notice::one_line;
-use crate::tui::widgets::text_field::{TextField, TextFieldView};
+use crate::notice::one_line;
+use crate::widgets::text_field::{TextField, TextFieldView};
 
 /// A line of the form.
 pub struct FormLine {

@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::tui::canvas::{Canvas, bold};
-use crate::tui::widgets::text_field::{TextField, TextFieldView};
+use crate::canvas::{Canvas, bold};
+use crate::widgets::text_field::{TextField, TextFieldView};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {

@@ -7,12 +7,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
+use crate::canvas::Canvas;
 use crate::engine::lookup::{FirstCells, Listing, Schema, Wanted};
 use crate::error::Result;
+use crate::notice::one_line;
 use crate::privacy::Watch;
-use crate::tui::canvas::Canvas;
-use crate::tui::notice::one_line;
-use crate::tui::widgets::shortened;
+use crate::widgets::shortened;
 
 /// An item of a directory, by its name.
 #[derive(Debug, Clone)]

@@ -5,10 +5,10 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::tui::canvas::{Canvas, bold, broken};
-use crate::tui::fuzzy;
-use crate::tui::keys::Key;
-use crate::tui::widgets::text_field::{TextField, TextFieldView};
+use crate::canvas::{Canvas, bold, broken};
+use crate::fuzzy;
+use crate::keys::Key;
+use crate::widgets::text_field::{TextField, TextFieldView};
 
 const WIDTH: u16 = 78;
 

@@ -4,9 +4,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 
-use crate::tui::canvas::Canvas;
-use crate::tui::fuzzy;
-use crate::tui::widgets::text_field::{TextField, TextFieldView};
+use crate::canvas::Canvas;
+use crate::fuzzy;
+use crate::widgets::text_field::{TextField, TextFieldView};
 
 #[derive(Debug, Clone)]
 pub struct Item<T> {

@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::tui::canvas::{Canvas, wrapped_lines};
-use crate::tui::widgets::text_field::{TextField, TextFieldView};
+use crate::canvas::{Canvas, wrapped_lines};
+use crate::widgets::text_field::{TextField, TextFieldView};
 
 const WIDTH: u16 = 64;
 

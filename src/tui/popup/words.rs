@@ -4,8 +4,8 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 
 use super::picker::{Item, Picker};
+use crate::canvas::{Canvas, bold};
 use crate::glossary::Explained;
-use crate::tui::canvas::{Canvas, bold};
 
 #[derive(Debug)]
 pub struct Words {

@@ -1,10 +1,10 @@
 //! Zoom, pan, cursor, axis and smoothing: the same on every screen with charts.
 
 use super::Screen;
+use crate::context::Context;
 use crate::engine::Request;
-use crate::tui::context::Context;
-use crate::tui::notice::Level;
-use crate::tui::widgets::viewport::Viewport;
+use crate::notice::Level;
+use crate::widgets::viewport::Viewport;
 
 fn look<S: Screen>(
     screen: &mut S,

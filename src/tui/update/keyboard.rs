@@ -3,9 +3,9 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::popups;
-use crate::tui::app::App;
-use crate::tui::context::Effect;
-use crate::tui::keymap;
+use crate::app::App;
+use crate::context::Effect;
+use crate::keymap;
 
 pub(super) fn on_key(app: &mut App, key: KeyEvent) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);

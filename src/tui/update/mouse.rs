@@ -5,12 +5,12 @@ use ratatui::layout::Position;
 
 use super::keyboard::on_key;
 use super::popups;
-use crate::tui::app::App;
-use crate::tui::canvas::{Hits, Plot};
-use crate::tui::context::OpenPopup;
-use crate::tui::keymap;
-use crate::tui::tab::CHARTS;
-use crate::tui::widgets::viewport::Viewport;
+use crate::app::App;
+use crate::canvas::{Hits, Plot};
+use crate::context::OpenPopup;
+use crate::keymap;
+use crate::tab::CHARTS;
+use crate::widgets::viewport::Viewport;
 
 pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) {
     let at = Position::new(mouse.column, mouse.row);

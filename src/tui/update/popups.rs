@@ -6,19 +6,19 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
+use crate::app::App;
+use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::error::{Error, Result};
-use crate::tui::app::App;
-use crate::tui::context::{Context, OpenPopup};
-use crate::tui::notice::Level;
-use crate::tui::popup::export_form::{ExportForm, ExportFormat};
-use crate::tui::popup::file_browser::{BrowserItem, FileBrowser};
-use crate::tui::popup::question::Prompt;
-use crate::tui::screenshot::{TerminalColours, svg};
-use crate::tui::theme::ThemeBackground;
-use crate::tui::view::view;
-use crate::tui::{export, keymap};
+use crate::notice::Level;
+use crate::popup::export_form::{ExportForm, ExportFormat};
+use crate::popup::file_browser::{BrowserItem, FileBrowser};
+use crate::popup::question::Prompt;
+use crate::screenshot::{TerminalColours, svg};
+use crate::theme::ThemeBackground;
+use crate::view::view;
+use crate::{export, keymap};
 
 pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
     // Esc leaves every window.

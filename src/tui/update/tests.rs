@@ -1,6 +1,6 @@
 //! Tests that `update` is total, and of the actions of keys.
 
-use crate::privacy::openings::OpenWatch;
+use halflight_privacy_inside::openings::OpenWatch;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
@@ -11,6 +11,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
+use crate::context::{DatasetStatus, OpenPopup};
 use crate::engine::choice::{ChoiceMoment, Offer};
 use crate::engine::desk::{News, RankNews, RehearsalNews};
 use crate::engine::lookup::Wanted;
@@ -18,17 +19,16 @@ use crate::engine::ranking::{Manner, RankingMoment};
 use crate::engine::{Moment, Request};
 use crate::error::{Action, Error};
 use crate::evaluation::Evaluation;
+use crate::fixtures::{self, archived};
+use crate::live_ranking::RankingSoFar;
+use crate::notice::Level;
 use crate::privacy::Watch;
 use crate::rank::RankStep;
+use crate::screen::run::LOG;
 use crate::session::Session;
 use crate::session::steering::Wish;
-use crate::tui::context::{DatasetStatus, OpenPopup};
-use crate::tui::fixtures::{self, archived};
-use crate::tui::live_ranking::RankingSoFar;
-use crate::tui::notice::Level;
-use crate::tui::screen::run::LOG;
-use crate::tui::tab::Tab;
-use crate::tui::view::view;
+use crate::tab::Tab;
+use crate::view::view;
 
 fn press(app: &mut App, keys: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -52,7 +52,7 @@ fn asked(effects: &[Effect], wanted: impl Fn(&Request) -> bool) -> bool {
 }
 
 /// The rows of the Rank screen.
-fn ranked(app: &App) -> Vec<crate::tui::screen::rank::CandidateRow> {
+fn ranked(app: &App) -> Vec<crate::screen::rank::CandidateRow> {
     app.screens.rank.rows(&app.context.ranking, &app.context.watch)
 }
 
@@ -687,7 +687,7 @@ fn one_key_gives_any_part_the_whole_screen_and_esc_takes_it_back() {
             assert!(app.maximised, "{name}");
             // Adjacent boxes would meet in such corners.
             let drawn = text(&app);
-            let charts = pane == crate::tui::tab::CHARTS;
+            let charts = pane == crate::tab::CHARTS;
             assert!(
                 charts || !drawn[1..20].iter().any(|line| line.contains("┐┌")),
                 "{name} {pane:?}:\n{}",

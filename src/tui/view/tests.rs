@@ -1,17 +1,17 @@
 //! Every screen in its main states: its text and its style.
 
-use crate::privacy::openings::OpenWatch;
+use halflight_privacy_inside::openings::OpenWatch;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
 use super::*;
-use crate::tui::canvas::wrapped_lines;
-use crate::tui::context::Tutorial;
-use crate::tui::fixtures::{self, scenes};
-use crate::tui::screen::ledger::{ACCOUNTS, ENTRIES};
-use crate::tui::theme::{Glyphs, Theme};
+use crate::canvas::wrapped_lines;
+use crate::context::Tutorial;
+use crate::fixtures::{self, scenes};
+use crate::screen::ledger::{ACCOUNTS, ENTRIES};
+use crate::theme::{Glyphs, Theme};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
@@ -190,7 +190,7 @@ fn a_terminal_that_is_too_small_says_what_it_needs() {
 fn the_verdict_of_a_run_is_whole_in_a_small_terminal() {
     let app = fixtures::finished();
     let run = &app.context.runs[0];
-    let said = crate::tui::screen::run::result_in_words(run, &app.context.watch).unwrap();
+    let said = crate::screen::run::result_in_words(run, &app.context.watch).unwrap();
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = joined(&text_of(&buffer(&app, 80, 24)));
     for sentence in said.split_inclusive(". ") {

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::widgets::Widget;
 
 use super::{number, width, write};
-use crate::tui::theme::{Glyphs, Theme};
+use crate::theme::{Glyphs, Theme};
 
 /// From this share on a budget is called nearly spent.
 const NEARLY: f64 = 0.9;

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use ratatui::widgets::Widget;
 
 use super::write;
-use crate::tui::theme::{Glyphs, Theme};
+use crate::theme::{Glyphs, Theme};
 
 /// The text of a field and the position of its cursor.
 ///

@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::tui::theme::Glyphs;
+use crate::theme::Glyphs;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Whiskers {

@@ -7,18 +7,18 @@ mod view;
 use ratatui::layout::Rect;
 
 use super::{Keys, LONGEST_TEXT, Screen, explained, moved};
+use crate::canvas::Canvas;
+use crate::context::{Change, Context};
 use crate::engine::Request;
 use crate::glossary::Explained;
 use crate::privacy::Watch;
+use crate::run_column::{RunColumn, SortValue};
 use crate::session::ArchivedRun;
 use crate::session::archive::DIED;
 use crate::session::run_directory::Process;
-use crate::tui::canvas::Canvas;
-use crate::tui::context::{Change, Context};
-use crate::tui::run_column::{RunColumn, SortValue};
-use crate::tui::tab::{CHARTS, Pane};
-use crate::tui::text_table::Sheet;
-use crate::tui::widgets::viewport::Viewport;
+use crate::tab::{CHARTS, Pane};
+use crate::text_table::Sheet;
+use crate::widgets::viewport::Viewport;
 use state::DETAILS;
 pub use state::{ARCHIVE, CompareScreen, Quantity};
 

@@ -1,16 +1,16 @@
 //! Which runs are shown, in which order, and which of them are pinned.
 
 use crate::data::Task;
+use crate::fuzzy;
 use crate::methods::Series;
 use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
+use crate::run_column::{RunColumn, SortValue};
 use crate::session::archive::{curve, epsilon};
 use crate::session::{ArchivedRun, plan_field};
-use crate::tui::fuzzy;
-use crate::tui::run_column::{RunColumn, SortValue};
-use crate::tui::tab::Pane;
-use crate::tui::theme::SERIES;
-use crate::tui::widgets::viewport::Viewport;
+use crate::tab::Pane;
+use crate::theme::SERIES;
+use crate::widgets::viewport::Viewport;
 
 /// The width of the first column, until the user changes it.
 pub const USUAL_WIDTH: u16 = 24;
@@ -254,9 +254,9 @@ fn end_of(run: &ArchivedRun) -> String {
 mod tests {
     use super::*;
     use crate::data::Columns;
-    use crate::privacy::openings::OpenWatch;
+    use crate::fixtures::archived;
     use crate::session::demo;
-    use crate::tui::fixtures::archived;
+    use halflight_privacy_inside::openings::OpenWatch;
 
     fn runs() -> Vec<ArchivedRun> {
         vec![archived(1, 2.0, &[5.0, 3.0, 4.0]), archived(2, 0.5, &[9.0]), archived(3, 1.0, &[])]

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use super::state::CompareScreen;
+use crate::context::Context;
 use crate::engine::Request;
+use crate::keys::{also, show};
+use crate::live_run::LiveRun;
+use crate::notice::Level;
+use crate::popup::question::Prompt;
+use crate::run_column::RunColumn;
+use crate::screen::{Keys, charts};
 use crate::session::ArchivedRun;
 use crate::session::archive::DIED;
-use crate::tui::context::Context;
-use crate::tui::keys::{also, show};
-use crate::tui::live_run::LiveRun;
-use crate::tui::notice::Level;
-use crate::tui::popup::question::Prompt;
-use crate::tui::run_column::RunColumn;
-use crate::tui::screen::{Keys, charts};
-use crate::tui::tab::Tab;
+use crate::tab::Tab;
 
 /// The least and the largest width of the first column.
 const WIDTHS: [u16; 2] = [10, 60];

@@ -4,23 +4,23 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
+use crate::canvas::{Canvas, fitting, sort_mark};
+use crate::context::Context;
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
+use crate::run_column::RunColumn;
 use crate::session::ArchivedRun;
 use crate::session::archive::{
     DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
     state_words, tally,
 };
 use crate::session::follow::{unread_words, wrote_words};
-use crate::tui::canvas::{Canvas, fitting, sort_mark};
-use crate::tui::context::Context;
-use crate::tui::run_column::RunColumn;
-use crate::tui::tab::CHARTS;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::chart::{Chart, SeriesView};
-use crate::tui::widgets::smoothing::{PlotPoint, smooth};
-use crate::tui::widgets::track::TrackView;
+use crate::tab::CHARTS;
+use crate::theme::Theme;
 use crate::verdict::{Standing, Tone, error_cell};
+use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::smoothing::{PlotPoint, smooth};
+use crate::widgets::track::TrackView;
 
 pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(runs) = &context.archive else {

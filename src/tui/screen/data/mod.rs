@@ -7,11 +7,11 @@ mod view;
 use ratatui::layout::Rect;
 
 use super::{Keys, LONGEST_TEXT, Screen, explained, moved};
+use crate::canvas::Canvas;
+use crate::context::{Change, Context};
 use crate::data::Role;
 use crate::glossary::Explained;
-use crate::tui::canvas::Canvas;
-use crate::tui::context::{Change, Context};
-use crate::tui::tab::Pane;
+use crate::tab::Pane;
 pub use state::{DATASETS, DETAILS, DataScreen, ROWS};
 
 impl Screen for DataScreen {

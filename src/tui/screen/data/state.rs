@@ -1,11 +1,11 @@
 //! Which dataset is selected, and the scroll position of its rows.
 
+use crate::context::Context;
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::lookup::Rows;
+use crate::fuzzy;
 use crate::session::Loaded;
-use crate::tui::context::Context;
-use crate::tui::fuzzy;
-use crate::tui::tab::Pane;
+use crate::tab::Pane;
 
 pub const DATASETS: Pane = Pane::list("datasets");
 /// Rows of the selected dataset.

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::state::{DATASETS, DataScreen, ROWS};
+use crate::context::{Context, OpenPopup};
 use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
-use crate::tui::context::{Context, OpenPopup};
-use crate::tui::keys::{also, show};
-use crate::tui::notice::Level;
-use crate::tui::popup::dataset_form::DatasetForm;
-use crate::tui::screen::Keys;
+use crate::keys::{also, show};
+use crate::notice::Level;
+use crate::popup::dataset_form::DatasetForm;
+use crate::screen::Keys;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<DataScreen> = &[

@@ -4,13 +4,13 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
+use crate::canvas::{Canvas, ListHit, wrapped_lines};
+use crate::context::{Context, DatasetStatus};
 use crate::data::table::FileEnding;
 use crate::data::{Columns, DatasetDefinition, Role, Source, Task};
+use crate::notice::one_line;
 use crate::session::Loaded;
-use crate::tui::canvas::{Canvas, ListHit, wrapped_lines};
-use crate::tui::context::{Context, DatasetStatus};
-use crate::tui::notice::one_line;
-use crate::tui::theme::Glyphs;
+use crate::theme::Glyphs;
 
 /// The largest width of a column of the preview.
 const WIDEST: usize = 18;

@@ -7,14 +7,14 @@ mod view;
 use ratatui::layout::Rect;
 
 use super::{Keys, Screen, explained, moved_in};
+use crate::canvas::Canvas;
+use crate::context::{Change, Context};
 use crate::engine::Request;
 use crate::engine::lookup::RunLife;
 use crate::glossary::Explained;
 use crate::privacy::Watch;
-use crate::tui::canvas::Canvas;
-use crate::tui::context::{Change, Context};
-use crate::tui::tab::Pane;
-use crate::tui::text_table::Sheet;
+use crate::tab::Pane;
+use crate::text_table::Sheet;
 use state::ENTRY_HEADER;
 pub use state::{ACCOUNTS, ENTRIES, LedgerScreen};
 

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, RunLife};
+use crate::fuzzy;
 use crate::methods;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{Account, RunRecord, RunState};
-use crate::tui::context::Context;
-use crate::tui::fuzzy;
-use crate::tui::tab::Pane;
+use crate::tab::Pane;
 
 pub const ACCOUNTS: Pane = Pane::list("accounts");
 pub const ENTRIES: Pane = Pane::list("entries");
@@ -157,8 +157,8 @@ pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures;
     use crate::privacy::ledger::LedgerLine;
-    use crate::tui::fixtures;
 
     /// The account of the stage with a sweep of four runs after its own three.
     fn with_sweep() -> (LedgerScreen, Context) {

@@ -1,17 +1,17 @@
 //! The keys of the Ledger screen.
 
 use super::state::LedgerScreen;
+use crate::context::Context;
+use crate::context::budget::{ALLOW, parse_budget};
 use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::desk::SoughtSweep;
 use crate::engine::lookup::RunLife;
+use crate::keys::{also, show};
+use crate::notice::{Level, one_line};
+use crate::popup::question::Prompt;
 use crate::privacy::ledger::Gap;
-use crate::tui::context::Context;
-use crate::tui::context::budget::{ALLOW, parse_budget};
-use crate::tui::keys::{also, show};
-use crate::tui::notice::{Level, one_line};
-use crate::tui::popup::question::Prompt;
-use crate::tui::screen::Keys;
+use crate::screen::Keys;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<LedgerScreen> = &[

@@ -5,18 +5,18 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
+use crate::canvas::{Canvas, wrapped_lines};
+use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
 use crate::methods::Series;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
+use crate::run_column::RunColumn;
 use crate::session::archive::last_further;
-use crate::tui::canvas::{Canvas, wrapped_lines};
-use crate::tui::context::Context;
-use crate::tui::run_column::RunColumn;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::gauge::BudgetGauge;
-use crate::tui::widgets::number::compact;
+use crate::theme::Theme;
+use crate::widgets::gauge::BudgetGauge;
+use crate::widgets::number::compact;
 
 pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;

@@ -5,17 +5,17 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use crate::canvas::{Canvas, bold, wrapped_lines};
+use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine as Found};
-use crate::tui::canvas::{Canvas, bold, wrapped_lines};
-use crate::tui::context::Context;
-use crate::tui::screen::plan::state::COST;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::chart::{Chart, SeriesView};
-use crate::tui::widgets::number::compact;
-use crate::tui::widgets::smoothing::PlotPoint;
-use crate::tui::widgets::track::TrackView;
+use crate::screen::plan::state::COST;
+use crate::theme::Theme;
+use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::number::compact;
+use crate::widgets::smoothing::PlotPoint;
+use crate::widgets::track::TrackView;
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;

@@ -1,5 +1,6 @@
 //! How the fields of a plan are explained and changed, and presets for them.
 
+use crate::context::TARGET;
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::data::{PreparationSettings, Role};
 use crate::error::{Error, Result};
@@ -10,7 +11,6 @@ use crate::privacy::Target;
 use crate::session::plan_field::{NO_SCORE, count};
 pub use crate::session::plan_field::{PlanField, fields};
 use crate::session::{PlanDefinition, Session, plan_name};
-use crate::tui::context::TARGET;
 
 /// The value in a new plan.
 pub const HOLDOUT: f64 = 0.2;

@@ -10,11 +10,11 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
 use super::{Keys, LONGEST_TEXT, Screen, explained, moved_in};
+use crate::canvas::Canvas;
+use crate::context::{Change, Context};
 use crate::glossary::Explained;
-use crate::tui::canvas::Canvas;
-use crate::tui::context::{Change, Context};
-use crate::tui::notice::one_line;
-use crate::tui::tab::Pane;
+use crate::notice::one_line;
+use crate::tab::Pane;
 use form::{FormField, PlanField};
 use state::COST;
 pub use state::{FIELDS, PlanScreen, QUEUE};

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::form::{FormField, PlanField, fields};
+use crate::context::Context;
 use crate::session::PlanDefinition;
-use crate::tui::context::Context;
-use crate::tui::tab::Pane;
-use crate::tui::widgets::text_field::TextField;
+use crate::tab::Pane;
+use crate::widgets::text_field::TextField;
 
 pub const FIELDS: Pane = Pane::list("fields");
 pub const QUEUE: Pane = Pane::list("queue");

@@ -2,19 +2,19 @@
 
 use super::form::{FieldChange, FormField, PRESETS, PlanField};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
+use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
+use crate::keys::{also, show};
 use crate::methods;
+use crate::notice::{Level, one_line};
+use crate::popup::Then;
+use crate::popup::picker::{Item, Picker};
+use crate::popup::question::Prompt;
+use crate::screen::{Keys, Screen};
 use crate::session::plan_field::NO_SCORE;
 use crate::session::{ArchivedRun, PlanDefinition, plan_name};
-use crate::tui::context::{Context, OpenPopup};
-use crate::tui::keys::{also, show};
-use crate::tui::notice::{Level, one_line};
-use crate::tui::popup::Then;
-use crate::tui::popup::picker::{Item, Picker};
-use crate::tui::popup::question::Prompt;
-use crate::tui::screen::{Keys, Screen};
-use crate::tui::widgets::text_field::TextField;
+use crate::widgets::text_field::TextField;
 
 /// A longer sweep is usually a mistake.
 const MOST_VALUES: usize = 100;

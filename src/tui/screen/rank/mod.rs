@@ -7,13 +7,13 @@ mod view;
 use ratatui::layout::Rect;
 
 use super::{Keys, Screen, explained, moved_in};
+use crate::canvas::Canvas;
+use crate::context::{Change, Context};
 use crate::glossary::Explained;
 use crate::privacy::Watch;
 use crate::rank::candidate_line::Mean;
-use crate::tui::canvas::Canvas;
-use crate::tui::context::{Change, Context};
-use crate::tui::tab::Pane;
-use crate::tui::text_table::Sheet;
+use crate::tab::Pane;
+use crate::text_table::Sheet;
 pub use state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 
 impl Screen for RankScreen {

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
+use crate::context::Context;
+use crate::live_ranking::{LiveRanking, RankingSoFar};
 use crate::privacy::Watch;
 use crate::rank::candidate_line::{CandidateLine, Mean};
-use crate::tui::context::Context;
-use crate::tui::live_ranking::{LiveRanking, RankingSoFar};
-use crate::tui::tab::Pane;
+use crate::tab::Pane;
 
 /// Ranked datasets.
 pub const CANDIDATES: Pane = Pane::list("candidates");

@@ -1,16 +1,16 @@
 //! The keys of the Rank screen.
 
 use super::state::RankScreen;
+use crate::context::Context;
 use crate::data::Role;
 use crate::engine::ranking::Manner;
+use crate::keys::{also, show};
+use crate::notice::Level;
+use crate::popup::question::Prompt;
 use crate::privacy::Target;
 use crate::rank::Selector;
-use crate::tui::context::Context;
-use crate::tui::keys::{also, show};
-use crate::tui::notice::Level;
-use crate::tui::popup::question::Prompt;
-use crate::tui::screen::Keys;
-use crate::tui::tab::Tab;
+use crate::screen::Keys;
+use crate::tab::Tab;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RankScreen> = &[

@@ -4,20 +4,20 @@ use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
+use crate::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
+use crate::context::Context;
+use crate::live_ranking::RankingSoFar;
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::candidate_line::{Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, released};
-use crate::tui::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
-use crate::tui::context::Context;
-use crate::tui::live_ranking::RankingSoFar;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::chart::{Chart, SeriesView};
-use crate::tui::widgets::number::{compact, percent};
-use crate::tui::widgets::smoothing::PlotPoint;
-use crate::tui::widgets::track::TrackView;
-use crate::tui::widgets::whiskers::Whiskers;
+use crate::theme::Theme;
+use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::number::{compact, percent};
+use crate::widgets::smoothing::PlotPoint;
+use crate::widgets::track::TrackView;
+use crate::widgets::whiskers::Whiskers;
 
 pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;

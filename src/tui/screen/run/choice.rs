@@ -4,13 +4,13 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::canvas::{Canvas, bold};
 use crate::engine::choice::{Chosen, PUBLIC_ALONE};
 use crate::evaluation::words::RELEASED;
 use crate::glossary;
+use crate::live_run::{ChoiceCandidate, Ended, LiveChoice, LiveRun};
 use crate::privacy::accountant::round_up;
-use crate::tui::canvas::{Canvas, bold};
-use crate::tui::live_run::{ChoiceCandidate, Ended, LiveChoice, LiveRun};
-use crate::tui::theme::{Glyphs, Theme};
+use crate::theme::{Glyphs, Theme};
 
 /// Cells of a bar for the training progress of a candidate.
 const BAR: usize = 20;

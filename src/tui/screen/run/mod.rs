@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 use ratatui::layout::Rect;
 
 use super::{Keys, Screen, explained, moved_in};
+use crate::canvas::Canvas;
+use crate::context::{Change, Context};
 use crate::engine::Request;
 use crate::glossary::Explained;
 use crate::privacy::Watch;
 use crate::session::archive::DIED;
-use crate::tui::canvas::Canvas;
-use crate::tui::context::{Change, Context};
-use crate::tui::tab::{CHARTS, Pane};
-use crate::tui::text_table::Sheet;
-use crate::tui::widgets::viewport::Viewport;
+use crate::tab::{CHARTS, Pane};
+use crate::text_table::Sheet;
+use crate::widgets::viewport::Viewport;
 pub use state::{LOG, RUNS, RunScreen};
 pub use view::result_in_words;
 

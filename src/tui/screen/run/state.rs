@@ -1,10 +1,10 @@
 //! Which run is shown, and the view of its charts and log.
 
-use crate::tui::context::Context;
-use crate::tui::fuzzy;
-use crate::tui::live_run::LiveRun;
-use crate::tui::tab::Pane;
-use crate::tui::widgets::viewport::Viewport;
+use crate::context::Context;
+use crate::fuzzy;
+use crate::live_run::LiveRun;
+use crate::tab::Pane;
+use crate::widgets::viewport::Viewport;
 
 pub const RUNS: Pane = Pane::list("runs");
 pub const LOG: Pane = Pane::list("log");

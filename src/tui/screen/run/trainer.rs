@@ -3,12 +3,12 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::state::RunScreen;
+use crate::canvas::Canvas;
+use crate::context::Context;
+use crate::live_elsewhere::TrainerSteps;
 use crate::privacy::accountant::round_up;
-use crate::tui::canvas::Canvas;
-use crate::tui::context::Context;
-use crate::tui::live_elsewhere::TrainerSteps;
-use crate::tui::tab::CHARTS;
-use crate::tui::widgets::chart::{Chart, SeriesView};
+use crate::tab::CHARTS;
+use crate::widgets::chart::{Chart, SeriesView};
 
 /// The most charts; more would leave no room for any.
 const MOST: usize = 3;

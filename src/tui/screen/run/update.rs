@@ -1,14 +1,14 @@
 //! The keys of the Run screen.
 
 use super::state::{RUNS, RunScreen};
+use crate::context::Context;
 use crate::engine::Request;
+use crate::keys::{also, show};
+use crate::notice::Level;
+use crate::run_elsewhere::RunElsewhere;
+use crate::screen::{Keys, Screen, charts};
 use crate::session::archive::PAUSED;
 use crate::session::steering::Wish;
-use crate::tui::context::Context;
-use crate::tui::keys::{also, show};
-use crate::tui::notice::Level;
-use crate::tui::run_elsewhere::RunElsewhere;
-use crate::tui::screen::{Keys, Screen, charts};
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RunScreen> = &[

@@ -7,25 +7,25 @@ use ratatui::widgets::Paragraph;
 
 use super::state::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
+use crate::canvas::{Canvas, ListHit, bold, wrapped_lines};
+use crate::context::Context;
 use crate::data::Task;
 use crate::engine::Summary;
 use crate::evaluation::{FurtherScores, Measured};
 use crate::glossary;
+use crate::live_run::{Ended, LiveRun, Logged};
 use crate::methods::{self, Series, source_words};
+use crate::notice::one_line;
 use crate::privacy::accountant::round_up;
 use crate::privacy::{Target, Watch};
-use crate::tui::canvas::{Canvas, ListHit, bold, wrapped_lines};
-use crate::tui::context::Context;
-use crate::tui::live_run::{Ended, LiveRun, Logged};
-use crate::tui::notice::one_line;
-use crate::tui::tab::CHARTS;
-use crate::tui::widgets::chart::{Chart, SeriesView};
-use crate::tui::widgets::gauge::BudgetGauge;
-use crate::tui::widgets::large;
-use crate::tui::widgets::number::{compact, compact_up, duration, percent};
-use crate::tui::widgets::track::TrackView;
-use crate::tui::widgets::whiskers::Whiskers;
+use crate::tab::CHARTS;
 use crate::verdict::{Standing, Tone};
+use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::gauge::BudgetGauge;
+use crate::widgets::large;
+use crate::widgets::number::{compact, compact_up, duration, percent};
+use crate::widgets::track::TrackView;
+use crate::widgets::whiskers::Whiskers;
 
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;

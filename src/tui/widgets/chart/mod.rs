@@ -23,7 +23,7 @@ use super::series::{Bin, bins, extent};
 use super::track::TrackView;
 use super::width;
 use crate::plot::axis::{Axis, Scale};
-use crate::tui::theme::{Glyphs, Theme};
+use crate::theme::{Glyphs, Theme};
 
 mod draw;
 

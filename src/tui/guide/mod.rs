@@ -19,7 +19,7 @@ macro_rules! topics {
         &[$(Topic {
             name: $name,
             about: $about,
-            text: include_str!(concat!("../../assets/guide/", $name, ".md")),
+            text: include_str!(concat!("../../../assets/guide/", $name, ".md")),
         }),*]
     };
 }

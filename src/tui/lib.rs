@@ -22,6 +22,16 @@
 //! Each uses only those after it in this list: terminal and loop, `update` and `view`, `keymap`,
 //! `app`, `screen`, `context`, `popup`, `canvas`, widgets and theme.
 
+use halflight_advice::{glossary, rank, rehearsal, verdict};
+use halflight_base::{error, signals};
+use halflight_data as data;
+use halflight_engine as engine;
+use halflight_evaluation as evaluation;
+use halflight_methods as methods;
+use halflight_plot as plot;
+use halflight_privacy as privacy;
+use halflight_session as session;
+
 pub mod app;
 pub mod canvas;
 pub mod context;
@@ -29,6 +39,7 @@ pub mod export;
 #[cfg(test)]
 mod fixtures;
 pub mod fuzzy;
+pub mod guide;
 pub mod history;
 pub mod keymap;
 pub mod keys;
@@ -63,7 +74,6 @@ use crate::engine::{Desk, detach, ending};
 use crate::error::Result;
 use crate::privacy::ledger::RunId;
 use crate::session::Workspace;
-use crate::signals;
 use app::App;
 use canvas::Hits;
 use context::Effect;
