@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Algorithms 1 and 2 of Bassily, Mohri and Suresh on the data of their section 7, in numpy.
 
-Written from the paper alone: it shares no code with halflight, and `halflight reproduce discrepancy`
+Written from the paper alone: it shares no code with halflight, and `cargo run --release -p halflight-studies -- discrepancy`
 is held against it. Prints the distance of second moments and 10^4 times the squared error, means and
 standard deviations over seeds. Algorithm 1 twice: with the choices' noise in the gaps, as printed,
 and with noise of their own, as in halflight.

@@ -7,7 +7,6 @@
 //! | [`cli`] | argument parsing, headless commands, exit codes |
 //! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
 //! | [`engine`] | jobs in the background: events out, commands in |
-//! | [`study`] | methods tried on public data over many seeds; tables of mean ± sd |
 //! | [`rehearsal`] | public data in the private role: results to expect, before anything is spent |
 //! | [`audit`] | every release and its noise, measured and compared with the claims |
 //! | [`verify`] | certificates and ledgers, recomputed by independent code |
@@ -26,7 +25,6 @@
 #![allow(rustdoc::private_intra_doc_links)]
 
 pub mod cli;
-pub mod study;
 
 pub use error::{Error, Result};
 pub use halflight_advice::{audit, glossary, rank, rehearsal, verdict};

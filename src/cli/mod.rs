@@ -17,7 +17,6 @@
 //! | [`verify`] | `halflight verify FILE` |
 //! | [`rank`] | `halflight rank SESSION` |
 //! | [`audit`] | `halflight audit [SESSION]` |
-//! | [`reproduce`] | `halflight reproduce` |
 //! | [`predict`] | `halflight predict MODEL DATA` |
 //! | [`export`] | `halflight export MODEL` |
 //! | [`report`] | `halflight report RUN...` |
@@ -51,22 +50,21 @@ mod interface;
 mod job_array;
 mod ledger;
 mod man;
-mod messages;
+pub mod messages;
 mod methods;
 mod open;
 mod picture;
 mod predict;
-mod progress;
+pub mod progress;
 mod rank;
 mod reading;
 mod rehearse;
 mod report;
-mod reproduce;
 mod run;
 mod schema;
 mod score;
 mod share;
-mod signals;
+pub mod signals;
 mod steps;
 mod sweep;
 mod tidy;
@@ -162,8 +160,6 @@ enum Subcommands {
     Account(account::AccountCommand),
     Verify(verify::Verify),
     Audit(audit::Audit),
-    /// Repeat the papers' experiments on public data; nothing here is private.
-    Reproduce(reproduce::Reproduce),
     /// Write pictures of the screens (SVG) for the guide.
     Picture(picture::Picture),
     Completions(completions::Completions),
@@ -189,11 +185,11 @@ fn keep_memory_to_itself() {
 }
 
 /// More threads than any current machine has cores.
-const MOST_THREADS: i64 = 1024;
+pub const MOST_THREADS: i64 = 1024;
 
 /// Starts the number of threads from the command line, or else from the environment. Fails if the
 /// machine has no room for them.
-fn use_threads(given: Option<u16>) -> Result<()> {
+pub fn use_threads(given: Option<u16>) -> Result<()> {
     let named = std::env::var(THREADS).ok().filter(|text| given.is_none() && !text.is_empty());
     let named = named.map(|text| {
         let number = text.trim().parse().ok();
@@ -271,7 +267,6 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Account(account)) => account.execute(),
         Some(Subcommands::Verify(verify)) => verify.execute(),
         Some(Subcommands::Audit(audit)) => audit.execute(),
-        Some(Subcommands::Reproduce(reproduce)) => reproduce.execute(),
         Some(Subcommands::Picture(picture)) => picture.execute(),
         Some(Subcommands::Completions(completions)) => completions.execute(),
         Some(Subcommands::Man(man)) => man.execute(),
@@ -279,6 +274,11 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Doctor(doctor)) => doctor.execute(),
         Some(Subcommands::Tidy(tidy)) => tidy.execute(),
     });
+    finish(done)
+}
+
+/// Tells the error, if there is one, and gives the exit code.
+pub fn finish(done: Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -333,14 +333,14 @@ fn further_json(further: &FurtherScores) -> serde_json::Value {
 }
 
 /// Prints a JSON value on standard output.
-fn print_json(value: &serde_json::Value) -> Result<()> {
+pub fn print_json(value: &serde_json::Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
     print_line(&text)
 }
 
 /// Prints to standard output. A closed pipe does not crash the program.
-fn print_line(text: &str) -> Result<()> {
+pub fn print_line(text: &str) -> Result<()> {
     print_text(format!("{text}\n").as_bytes())
 }
 

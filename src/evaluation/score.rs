@@ -507,7 +507,7 @@ mod tests {
                     if auc && rows != 900 || laplace && rows == 900 && !auc {
                         continue;
                     }
-                    // `reproduce scores` has all of them.
+                    // `halflight-studies scores` has all of them.
                     let scale = if laplace == per_class { 0.4 } else { 6.0 };
                     let gaps = usable < rows;
                     let tally = classes((auc, per_class), rows, gaps, laplace);

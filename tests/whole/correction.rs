@@ -204,18 +204,3 @@ fn odd_public_tables_end_in_a_model_or_a_sentence() {
     let directory = workspace("public_shape_classes", about, &classes, &one);
     ends(directory.path(), None);
 }
-
-#[test]
-fn the_study_of_corrections_prints_its_table() {
-    let directory = tempfile::tempdir().unwrap();
-    let arguments =
-        ["reproduce", "correction", "--only", "german", "--quick", "--seeds", "1", "--json"];
-    let output = halflight(directory.path(), &arguments);
-    assert!(output.status.success(), "{}", text(&output));
-    let told = json(&output);
-    let rows = told["tables"][0]["rows"].as_array().unwrap();
-    let labels: Vec<_> = rows.iter().filter_map(|row| row["row"].as_str()).collect();
-    assert!(labels.contains(&"public trees") && labels.contains(&"public shape"), "{labels:?}");
-    let unknown = halflight(directory.path(), &["reproduce", "correction", "--only", "moon"]);
-    assert!(!unknown.status.success() && text(&unknown).contains("heart"), "{}", text(&unknown));
-}

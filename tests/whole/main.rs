@@ -45,7 +45,6 @@ mod predictor;
 mod public_only;
 mod python;
 mod ranking;
-mod reproduce;
 mod resume;
 mod scores;
 mod source_weights;

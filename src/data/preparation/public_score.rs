@@ -329,7 +329,7 @@ impl Preparation {
         let mut preparation = Self { score: None, ..self.clone() };
         // One deviation of the score is as long as the other features of a usual record together.
         // Of a quarter, a half, one and two times that, one had the least geometric mean of errors
-        // on wind, bikeshare, wine and german (`halflight reproduce predictor`).
+        // on wind, bikeshare, wine and german (`halflight-studies predictor`).
         match settings.features {
             FeatureScaling::Public => {
                 score.scale = self.unit;

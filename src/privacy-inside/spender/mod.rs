@@ -349,7 +349,7 @@ pub trait OpenSpender: Sized {
     /// Keeps released values, so that the run can be resumed.
     fn keeping(self, transcript: Transcript) -> Self;
 
-    /// For studies in which *public* data play the private role, such as `halflight reproduce`.
+    /// For studies in which *public* data play the private role, such as `halflight-studies`.
     /// Nothing is written to a ledger, the noise comes from a seed so that a table can be repeated,
     /// and there may be no noise at all ([`Calibrated::noiseless`]). The results are not private.
     fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self;

@@ -11,11 +11,11 @@ use rand::{RngExt, SeedableRng};
 use super::networks::{features, last_lineup};
 use super::{RankingStudy, kendall};
 use crate::error::{Error, Result};
+use crate::grid::{Grid, GridTask, Harvest};
 use crate::model::ExampleLabels;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::rank::{Lead, Subspace};
-use crate::study::grid::{Grid, GridTask, Harvest};
-use crate::study::table::{SeedValues, StudyTable, TableContent, TableRow};
+use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
 
 /// Records of a step, and its length.
 const BATCH: usize = 64;

@@ -27,7 +27,7 @@ use crate::model::LinearModel;
 use crate::numeric::Matrix;
 use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
 use crate::privacy::Target;
-use crate::rehearsal::RehearsalNoise;
+use halflight_advice::rehearsal::RehearsalNoise;
 
 pub use self::convergence::{Convergence, Course};
 
@@ -165,7 +165,7 @@ impl DiscrepancyStudy {
     pub fn header(&self) -> Vec<String> {
         vec![
             format!(
-                "halflight {} · reproduce discrepancy · synthetic source and target of Bassily, Mohri \
+                "halflight {} · halflight-studies discrepancy · synthetic source and target of Bassily, Mohri \
                  and Suresh, section 7",
                 env!("CARGO_PKG_VERSION")
             ),

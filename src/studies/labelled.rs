@@ -35,7 +35,7 @@ use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::principal::Principal;
 use crate::plot::{AxisSide, Figure, Mark, Panel};
 use crate::privacy::Target;
-use crate::rehearsal::{RehearsalNoise, Split, Trial};
+use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
 
 /// A very large ε, for the plan of a run without noise.
 const PLENTY: f64 = 100.0;

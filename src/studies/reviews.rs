@@ -17,7 +17,7 @@ use super::table::{SeedValues, StudyTable};
 use crate::data::column::Column;
 use crate::data::{Preparation, PreparationSettings, Table, Task};
 use crate::error::{Error, Result};
-use crate::rehearsal::Split;
+use halflight_advice::rehearsal::Split;
 
 const KINDS: [&str; 4] = ["books", "dvd", "electronics", "kitchen"];
 /// Public reviews of the other kind and of the private kind, and private ones.

@@ -1,4 +1,4 @@
-//! `halflight reproduce`: the papers' experiments on public data.
+//! The commands: one for each study.
 
 mod choose;
 mod kept;
@@ -10,31 +10,29 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use self::kept::Kept;
-use super::progress::ProgressLine;
-use super::{messages, print_json, print_line, signals};
+use crate::classification::{self, WhichStudy, material};
+use crate::correction;
 use crate::data;
 use crate::data::read::{Reading, Unwatched};
+use crate::discrepancy::{self, Convergence, DiscrepancyStudy};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEW_SCORES, REVIEWS};
 use crate::model::Activation;
 use crate::numeric::parallel;
+use crate::persons;
 use crate::plot::Figure;
+use crate::predictor;
 use crate::rank::ProbeModel;
+use crate::ranking::{self, training::TrainingStudy, utility::UtilityTrials};
+use crate::record_counts::RecordCountStudy;
+use crate::rehearsal;
+use crate::reviews::ReviewStudy;
+use crate::scores;
 use crate::session::demo;
-use crate::study::classification::{self, WhichStudy, material};
-use crate::study::correction;
-use crate::study::discrepancy::{self, Convergence, DiscrepancyStudy};
-use crate::study::labelled::{
-    self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEW_SCORES, REVIEWS,
-};
-use crate::study::persons;
-use crate::study::predictor;
-use crate::study::ranking::{self, training::TrainingStudy, utility::UtilityTrials};
-use crate::study::record_counts::RecordCountStudy;
-use crate::study::rehearsal;
-use crate::study::reviews::ReviewStudy;
-use crate::study::scores;
-use crate::study::{Grid, GridTask, Harvest, StudyTable};
+use crate::{Grid, GridTask, Harvest, StudyTable};
+use halflight::cli::progress::ProgressLine;
+use halflight::cli::{messages, print_json, print_line, signals};
 
 /// Repeat the papers' experiments on public data.
 ///
@@ -42,8 +40,8 @@ use crate::study::{Grid, GridTask, Harvest, StudyTable};
 /// their noise comes from seeds so that tables can be repeated: nothing here is private.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce discrepancy --quick")]
-pub struct Reproduce {
+  halflight-studies discrepancy --quick")]
+pub struct Studies {
     #[command(subcommand)]
     study: Which,
 }
@@ -73,7 +71,7 @@ enum Which {
     Gep(Classification),
 }
 
-impl Reproduce {
+impl Studies {
     pub fn execute(&self) -> Result<()> {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
@@ -205,7 +203,7 @@ impl StudyFindings {
 /// The tables of unlabelled adaptation, in the papers' synthetic setup.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce discrepancy --quick --out plots")]
+  halflight-studies discrepancy --quick --out plots")]
 struct Discrepancy {
     /// Features of the records; 10 in the papers' setup.
     #[arg(long, default_value_t = discrepancy::DIMENSION,
@@ -266,7 +264,7 @@ struct OnDatasets {
 /// The comparison of methods for labelled private data, on real datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce labelled --only wind,wine --data data")]
+  halflight-studies labelled --only wind,wine --data data")]
 struct Labelled {
     #[command(flatten)]
     on: OnDatasets,
@@ -275,7 +273,7 @@ struct Labelled {
 /// Public shapes with a private correction, on real datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce correction --only wind,wine --data data")]
+  halflight-studies correction --only wind,wine --data data")]
 struct CorrectionCommand {
     /// Other shifts of the same datasets, which no rule was tuned on.
     #[arg(long)]
@@ -311,7 +309,7 @@ impl CorrectionCommand {
 /// Methods with and without a public predictor, on real datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce predictor --only wind,wine --data data")]
+  halflight-studies predictor --only wind,wine --data data")]
 struct PredictorCommand {
     #[command(flatten)]
     on: OnDatasets,
@@ -335,7 +333,7 @@ impl PredictorCommand {
 /// Persons protected instead of records, on datasets that name somebody.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce persons --only bikeshare --quick")]
+  halflight-studies persons --only bikeshare --quick")]
 struct PersonsCommand {
     #[command(flatten)]
     on: OnDatasets,
@@ -358,7 +356,7 @@ impl PersonsCommand {
 /// What rehearsals advise, on real datasets with a shift.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce rehearsal --only wind,wine --data data --quick")]
+  halflight-studies rehearsal --only wind,wine --data data --quick")]
 struct Rehearsal {
     /// Only these methods, such as public_shape,target_only (default: all that fit).
     #[arg(long, value_delimiter = ',')]
@@ -485,7 +483,7 @@ fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
 /// Intervals of released scores, over the number of records, ε and the share of wrong answers.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight reproduce scores --quick")]
+  halflight-studies scores --quick")]
 struct ScoresCommand {
     #[command(flatten)]
     manner: StudyOptions,
@@ -505,8 +503,8 @@ impl ScoresCommand {
 /// Which image sets can stand in for half of Fashion-MNIST.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  halflight reproduce ranking --quick
-  halflight reproduce ranking --data ../shared/data --out tables")]
+  halflight-studies ranking --quick
+  halflight-studies ranking --data ../shared/data --out tables")]
 struct RankingCommand {
     /// Directory of datasets: fashion_mnist/, mnist/, optdigits/ and so on. Without it,
     /// those inside the program.
@@ -571,8 +569,8 @@ impl RankingCommand {
 /// Classification with public features or gradients, on images and features of images.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  halflight reproduce pillar --quick
-  halflight reproduce gep --only fashion --data ../shared/data")]
+  halflight-studies pillar --quick
+  halflight-studies gep --only fashion --data ../shared/data")]
 struct Classification {
     /// Directory of datasets: fashion_mnist, optdigits, features_cifar10_lite0, mnist. Without
     /// it, those inside the program.

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 use super::{CandidateScores, RankingStudy, spearman};
 use crate::error::{Error, Result};
+use crate::grid::{Grid, GridTask, Harvest};
 use crate::methods::Value;
 use crate::privacy::Target;
 use crate::rank::ProbeModel;
-use crate::rehearsal::{RehearsalNoise, Trial};
-use crate::study::grid::{Grid, GridTask, Harvest};
-use crate::study::table::{SeedValues, StudyTable, TableContent, TableRow};
+use halflight_advice::rehearsal::{RehearsalNoise, Trial};
+use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
 
 const TARGET: Target = Target { epsilon: 2.0, delta: 1e-5 };
 /// The basis of GEP: a k of the ranking.

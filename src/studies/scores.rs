@@ -3,7 +3,7 @@
 //! Everything but the records is as in a run: answers and losses are drawn from known laws,
 //! counted, released by the mechanism with the noise that its ε needs, and reported.
 
-use crate::privacy::openings::{OpenPrivate, OpenSpender};
+use halflight_privacy_inside::openings::{OpenPrivate, OpenSpender};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 

@@ -26,7 +26,7 @@ use crate::evaluation::{FurtherScores, Measured};
 use crate::methods::{ExplainedEnergy, Separation, Value};
 use crate::numeric::principal::Principal;
 use crate::privacy::Target;
-use crate::rehearsal::{RehearsalNoise, Trial};
+use halflight_advice::rehearsal::{RehearsalNoise, Trial};
 
 pub const DELTA: f64 = 1e-5;
 /// The number of directions where there are fewer records.

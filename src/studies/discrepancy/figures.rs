@@ -2,9 +2,9 @@
 
 use super::entries::{DiscrepancyRow, ENTRIES};
 use super::{DELTA, DiscrepancyResult, DiscrepancyStudy, PUBLIC_RECORDS};
+use crate::grid::Harvest;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
-use crate::study::grid::Harvest;
-use crate::study::table::{StudyTable, TableContent, TableRow};
+use crate::table::{StudyTable, TableContent, TableRow};
 
 impl DiscrepancyStudy {
     /// Discrepancy and error against ε, a panel for every n, with the names of their files.

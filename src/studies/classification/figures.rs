@@ -2,10 +2,10 @@
 
 use super::{ClassificationStudy, DELTA, RowGroup, WhichStudy, column};
 use crate::evaluation::Measured;
+use crate::grid::Harvest;
 use crate::methods::Value;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
-use crate::study::grid::Harvest;
-use crate::study::table::{SeedValues, StudyTable};
+use crate::table::{SeedValues, StudyTable};
 
 impl ClassificationStudy {
     /// The figures with the names of their files.

@@ -14,7 +14,7 @@ use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::Task;
 use crate::error::Result;
 use crate::plot::{AxisSide, Figure, Panel};
-use crate::rehearsal::Split;
+use halflight_advice::rehearsal::Split;
 
 /// The methods; a row is for one task. "Private DM" re-weights public records and sees no private
 /// label.
@@ -225,7 +225,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::study::labelled::CASES;
+    use crate::labelled::CASES;
 
     #[test]
     fn more_private_records_lower_the_error_and_the_tables_have_their_counts() {

@@ -1,4 +1,4 @@
-//! `halflight reproduce choose`: whether a choice among plans beats the default plan.
+//! `halflight-studies choose`: whether a choice among plans beats the default plan.
 //!
 //! It does what a user does: `rehearse --best` on the public records, then `choose`, and beside it
 //! `run` of the default plan with the same ε. Part of the target plays the private records; the
@@ -17,8 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::Args;
 
 use super::{OnDatasets, StudyFindings, conduct};
-use crate::cli::progress::ProgressLine;
-use crate::cli::signals;
 use crate::data::preparation::PreparationSettings;
 use crate::data::write::{self, WriteFormat};
 use crate::data::{DatasetDefinition, Role, Source, Table as Rows, Task};
@@ -31,17 +29,19 @@ use crate::engine::rehearse::{self, RehearsalJob};
 use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::files;
+use crate::labelled::{CASES, Case, FURTHER, HEART, LabelledProblem};
 use crate::model::{Model, Shape};
 use crate::numeric::parallel;
 use crate::privacy::ledger::Budget;
 use crate::privacy::{Target, Watch};
-use crate::rehearsal::Player;
-use crate::rehearsal::Prospect;
+use halflight_advice::rehearsal::Player;
+use halflight_advice::rehearsal::Prospect;
 use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
-use crate::study::labelled::{CASES, Case, FURTHER, HEART, LabelledProblem};
-use crate::study::{
+use crate::{
     ExpectedMean, Grid, GridTask, Harvest, SeedValues, StudyTable, TableContent, TableRow,
 };
+use halflight::cli::progress::ProgressLine;
+use halflight::cli::signals;
 
 /// The datasets on which a choice should win.
 const WANTED: [&str; 7] = ["wind", "bikeshare", "wine", "gas", "adult", "german", "heart"];
@@ -68,9 +68,9 @@ const STRENGTHS: [f64; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0];
 /// A private choice among the plans that rehearsals find worth it, against the default plan.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  halflight reproduce choose --only bikeshare --quick
-  halflight reproduce choose --data data --best 0
-  halflight reproduce choose --data data --seeds 4")]
+  halflight-studies choose --only bikeshare --quick
+  halflight-studies choose --data data --best 0
+  halflight-studies choose --data data --seeds 4")]
 pub(super) struct ChooseStudy {
     /// Other shifts of the same datasets, which no rule was tuned on.
     #[arg(long)]

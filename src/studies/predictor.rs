@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::methods::PublicPredictor;
 use crate::methods::public_predictor::{self, PublicRows};
 use crate::privacy::Target;
-use crate::rehearsal::{RehearsalNoise, Split};
+use halflight_advice::rehearsal::{RehearsalNoise, Split};
 
 const PREDICTORS: [PublicPredictor; 3] =
     [PublicPredictor::None, PublicPredictor::Linear, PublicPredictor::Trees];

@@ -1,17 +1,23 @@
-//! `halflight reproduce`, on a corner of its tables.
+//! `halflight-studies`, on a corner of its tables.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::AtomicBool;
 
-use halflight::study::discrepancy::DiscrepancyStudy;
-use halflight::study::{StudyTable, TableContent};
+use halflight_studies::discrepancy::DiscrepancyStudy;
+use halflight_studies::{StudyTable, TableContent};
 
-use crate::{program, schema};
+#[path = "../../../tests/support/schema.rs"]
+mod schema;
 
-fn halflight(directory: &Path, arguments: &[&str]) -> Output {
-    let mut command = program::halflight();
-    command.arg("reproduce").args(arguments).current_dir(directory).output().unwrap()
+fn studies() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_halflight-studies"))
+}
+
+fn run_study(directory: &Path, arguments: &[&str]) -> Output {
+    studies().args(arguments).current_dir(directory).output().unwrap()
 }
 
 fn tables(threads: usize) -> Vec<StudyTable> {
@@ -21,7 +27,7 @@ fn tables(threads: usize) -> Vec<StudyTable> {
         epsilons: vec![16.0],
         seeds: vec![0, 1],
     };
-    let task = |place: halflight::study::GridTask<'_>| study.measure(place);
+    let task = |place: halflight_studies::GridTask<'_>| study.measure(place);
     let harvest = study.grid().run(threads, &AtomicBool::new(false), &mut |_| {}, task).unwrap();
     study.tables(&harvest)
 }
@@ -60,13 +66,12 @@ fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
 fn the_command_prints_tables_and_writes_plots() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = ["discrepancy", "--quick", "--seeds", "1", "--json", "--out", "plots"];
-    let output = halflight(directory.path(), &arguments);
+    let output = run_study(directory.path(), &arguments);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{told}");
     assert!(told.contains("wrote plots/") && !told.contains('\u{1b}'), "{told}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let schema = program::halflight().args(["schema", "reproduce"]).output();
-    let schema = serde_json::from_slice(&schema.unwrap().stdout).unwrap();
+    let schema = serde_json::from_str(include_str!("../schema.json")).unwrap();
     assert_eq!(schema::flaw(&schema, &json), None);
     assert!(json["header"].to_string().contains("Nothing here is private"));
     let first = &json["tables"][0]["rows"][0];
@@ -82,8 +87,7 @@ fn the_command_prints_tables_and_writes_plots() {
 #[test]
 fn the_tables_of_the_other_papers_are_there_with_every_score() {
     let directory = tempfile::tempdir().unwrap();
-    let schema = program::halflight().args(["schema", "reproduce"]).output();
-    let schema = serde_json::from_slice(&schema.unwrap().stdout).unwrap();
+    let schema = serde_json::from_str(include_str!("../schema.json")).unwrap();
     for (study, only, parts) in [
         (
             "labelled",
@@ -97,7 +101,7 @@ fn the_tables_of_the_other_papers_are_there_with_every_score() {
         ),
     ] {
         let arguments = [study, "--only", only, "--quick", "--seeds", "1", "--json"];
-        let output = halflight(directory.path(), &arguments);
+        let output = run_study(directory.path(), &arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(schema::flaw(&schema, &json), None);
@@ -116,7 +120,7 @@ fn the_tables_of_the_other_papers_are_there_with_every_score() {
 #[test]
 fn a_study_without_seeds_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let output = halflight(directory.path(), &["discrepancy", "--seeds", "0"]);
+    let output = run_study(directory.path(), &["discrepancy", "--seeds", "0"]);
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -125,8 +129,8 @@ fn a_study_without_seeds_is_refused() {
 #[test]
 fn an_interrupted_study_tells_what_was_done() {
     let directory = tempfile::tempdir().unwrap();
-    let child = program::halflight()
-        .args(["reproduce", "discrepancy", "--seeds", "1000", "--threads", "1"])
+    let child = studies()
+        .args(["discrepancy", "--seeds", "1000", "--threads", "1"])
         .current_dir(directory.path())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -139,5 +143,27 @@ fn an_interrupted_study_tells_what_was_done() {
     assert_eq!(output.status.code(), Some(130));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("stopped by a signal after "), "{told}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("reproduce discrepancy"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("halflight-studies discrepancy"));
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn the_study_of_corrections_prints_its_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["correction", "--only", "german", "--quick", "--seeds", "1", "--json"];
+    let output = run_study(directory.path(), &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told = serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
+    let rows = told["tables"][0]["rows"].as_array().unwrap();
+    let labels: Vec<_> = rows.iter().filter_map(|row| row["row"].as_str()).collect();
+    assert!(labels.contains(&"public trees") && labels.contains(&"public shape"), "{labels:?}");
+    let unknown = run_study(directory.path(), &["correction", "--only", "moon"]);
+    assert!(
+        !unknown.status.success() && text(&unknown.stderr).contains("heart"),
+        "{}",
+        text(&unknown.stderr)
+    );
 }

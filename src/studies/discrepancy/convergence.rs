@@ -4,14 +4,14 @@
 use super::entries::{Arm, DiscrepancyRow, RowSetting};
 use super::{DELTA, PUBLIC_RECORDS, RepetitionData, moment_discrepancy, second_moment};
 use crate::error::Result;
+use crate::grid::{Grid, GridTask, Harvest};
 use crate::methods::Series as Stream;
 use crate::methods::baselines::minimum_discrepancy::MinimumDiscrepancy;
 use crate::methods::unlabelled::moment_release;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Target;
-use crate::rehearsal::RehearsalNoise;
-use crate::study::grid::{Grid, GridTask, Harvest};
-use crate::study::table::{ExpectedMean, StudyTable};
+use halflight_advice::rehearsal::RehearsalNoise;
+use crate::table::{ExpectedMean, StudyTable};
 
 /// n of these runs.
 const SIZE: usize = 8000;

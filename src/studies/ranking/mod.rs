@@ -18,7 +18,7 @@ pub mod networks;
 pub mod training;
 pub mod utility;
 
-use crate::privacy::openings::OpenSpender;
+use halflight_privacy_inside::openings::OpenSpender;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 

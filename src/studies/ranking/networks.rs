@@ -9,10 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use super::{CLASSES, CandidateScores, PIXELS, RankingStudy, kendall};
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::grid::Harvest;
 use crate::model::Activation;
 use crate::rank::{Lineup, ProbeModel, RankingSettings, Subspace};
-use crate::study::grid::Harvest;
-use crate::study::table::{SeedValues, StudyTable, TableContent, TableRow};
+use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
 
 /// The number of directions: a multiple of C − 1 near the paper's 16.
 const DIRECTIONS: usize = 18;

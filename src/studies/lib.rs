@@ -5,6 +5,7 @@
 //! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
 //! | [`classification`] | PILLAR and GEP on images and features |
+//! | [`commands`] | the command line |
 //! | [`correction`] | public shape, private correction, compared with the alternatives |
 //! | [`predictor`] | methods with and without a public predictor |
 //! | [`labelled`] | labelled adaptation on real datasets |
@@ -20,7 +21,20 @@
 //! "private" records are public ones. No ledger is involved. The caller handles files, signals and
 //! terminals.
 
+use halflight::engine;
+use halflight_advice::rank;
+use halflight_base::{error, files};
+use halflight_data as data;
+use halflight_evaluation as evaluation;
+use halflight_methods as methods;
+use halflight_model as model;
+use halflight_numeric as numeric;
+use halflight_plot as plot;
+use halflight_privacy as privacy;
+use halflight_session as session;
+
 pub mod classification;
+pub mod commands;
 pub mod correction;
 pub mod discrepancy;
 pub mod grid;

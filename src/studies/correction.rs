@@ -18,7 +18,7 @@ use crate::methods::Value;
 use crate::methods::labelled::public_shape::{self, Ground};
 use crate::model::{Model, Shape};
 use crate::privacy::Target;
-use crate::rehearsal::{RehearsalNoise, Split, Trial};
+use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
 
 /// The rows of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::methods::labelled::public_shape;
 use crate::model::Model;
 use crate::privacy::Target;
 use crate::privacy::accountant::gaussian;
-use crate::rehearsal::{RehearsalNoise, Split, Trial};
+use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
 
 /// A dataset's unit, and the most records of it that are used.
 struct UnitCase {

@@ -12,9 +12,9 @@ use crate::data::PreparationSettings;
 use crate::data::filter::Filter;
 use crate::error::Result;
 use crate::numeric::parallel;
-use crate::rehearsal::advice::{Advice, Results, TrialResult};
-use crate::rehearsal::scene::{Scene, SceneKind};
-use crate::rehearsal::{Declared, Player, RunTerms, Stage, player};
+use halflight_advice::rehearsal::advice::{Advice, Results, TrialResult};
+use halflight_advice::rehearsal::scene::{Scene, SceneKind};
+use halflight_advice::rehearsal::{Declared, Player, RunTerms, Stage, player};
 
 /// The goal for every cell of regrets, and for the error relative to public data alone.
 const WANTED_REGRET: f64 = 0.05;
