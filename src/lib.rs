@@ -36,7 +36,7 @@ pub use halflight_methods as methods;
 pub use halflight_model as model;
 pub use halflight_numeric as numeric;
 pub use halflight_plot as plot;
-pub use halflight_privacy_inside as privacy;
+pub use halflight_privacy as privacy;
 pub use halflight_session as session;
 pub use halflight_tui::{self as tui, guide};
 pub use halflight_verify as verify;

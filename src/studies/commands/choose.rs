@@ -34,14 +34,14 @@ use crate::model::{Model, Shape};
 use crate::numeric::parallel;
 use crate::privacy::ledger::Budget;
 use crate::privacy::{Target, Watch};
-use halflight_advice::rehearsal::Player;
-use halflight_advice::rehearsal::Prospect;
 use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use crate::{
     ExpectedMean, Grid, GridTask, Harvest, SeedValues, StudyTable, TableContent, TableRow,
 };
 use halflight::cli::progress::ProgressLine;
 use halflight::cli::signals;
+use halflight_advice::rehearsal::Player;
+use halflight_advice::rehearsal::Prospect;
 
 /// The datasets on which a choice should win.
 const WANTED: [&str; 7] = ["wind", "bikeshare", "wine", "gas", "adult", "german", "heart"];

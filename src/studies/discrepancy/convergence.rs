@@ -10,8 +10,8 @@ use crate::methods::baselines::minimum_discrepancy::MinimumDiscrepancy;
 use crate::methods::unlabelled::moment_release;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Target;
-use halflight_advice::rehearsal::RehearsalNoise;
 use crate::table::{ExpectedMean, StudyTable};
+use halflight_advice::rehearsal::RehearsalNoise;
 
 /// n of these runs.
 const SIZE: usize = 8000;

@@ -11,8 +11,8 @@ use crate::methods::baselines::minimum_discrepancy::minimum_discrepancy;
 use crate::methods::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::model::LinearModel;
 use crate::numeric::least_squares::NormalEquations;
-use halflight_advice::rehearsal::{RehearsalNoise, Trial};
 use crate::table::ExpectedMean;
+use halflight_advice::rehearsal::{RehearsalNoise, Trial};
 
 /// How far, relatively, a row may be from the independent program: both draw their own data.
 const ALIKE: f64 = 0.1;

@@ -14,8 +14,8 @@ use crate::grid::{Grid, GridTask, Harvest};
 use crate::methods::Value;
 use crate::privacy::Target;
 use crate::rank::ProbeModel;
-use halflight_advice::rehearsal::{RehearsalNoise, Trial};
 use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
+use halflight_advice::rehearsal::{RehearsalNoise, Trial};
 
 const TARGET: Target = Target { epsilon: 2.0, delta: 1e-5 };
 /// The basis of GEP: a k of the ranking.
