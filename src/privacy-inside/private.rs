@@ -356,17 +356,17 @@ impl<T> CuratorOnly<T> {
     }
 
     /// Computes from the exact number, for the curator as well. A `fn` pointer captures nothing.
-    pub fn transform<U>(self, transform: fn(T) -> U) -> CuratorOnly<U> {
-        CuratorOnly(transform(self.0))
+    pub fn compute<U>(self, compute: fn(T) -> U) -> CuratorOnly<U> {
+        CuratorOnly(compute(self.0))
     }
 
-    /// Like [`Self::transform`], with something that is not exact.
-    pub fn transform_with<A: Copy + 'static, U>(
+    /// Like [`Self::compute`], with something that is not exact.
+    pub fn compute_with<A: Copy + 'static, U>(
         self,
         given: A,
-        transform: fn(T, A) -> U,
+        compute: fn(T, A) -> U,
     ) -> CuratorOnly<U> {
-        CuratorOnly(transform(self.0, given))
+        CuratorOnly(compute(self.0, given))
     }
 
     /// Two exact numbers as one.

@@ -312,7 +312,7 @@ pub fn by_series(exact: CuratorOnly<Curves>) -> BTreeMap<Series, CuratorOnly<Vec
         curves
     });
     let take = |mut curves: Curves, series| curves.remove(&series).unwrap_or_default();
-    let of_name = |series| (series, exact.clone().transform_with(series, take));
+    let of_name = |series| (series, exact.clone().compute_with(series, take));
     names.into_iter().map(of_name).collect()
 }
 

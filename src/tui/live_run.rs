@@ -43,7 +43,7 @@ impl LiveCurve {
         match self {
             Self::Open(points) => points.set(weight, log),
             Self::Exact(points) => {
-                *points = points.clone().transform_with((weight, log), smoothed);
+                *points = points.clone().compute_with((weight, log), smoothed);
             }
         }
     }
@@ -290,7 +290,7 @@ impl LiveRun {
                     all => all.join("; "),
                 };
                 self.cautions.clone_from(&cautions);
-                self.log.extend(cautions.map(|cautions| Logged::Exact(cautions.transform(line))));
+                self.log.extend(cautions.map(|cautions| Logged::Exact(cautions.compute(line))));
                 self.run = Some(run);
                 self.total = steps;
                 None
@@ -373,7 +373,7 @@ impl LiveRun {
             let cut = |track: SmoothedTrack, step| before(track.raw(), step).into_iter().collect();
             *curve = match curve.clone() {
                 LiveCurve::Open(track) => LiveCurve::Open(cut(track, step)),
-                LiveCurve::Exact(track) => LiveCurve::Exact(track.transform_with(step, cut)),
+                LiveCurve::Exact(track) => LiveCurve::Exact(track.compute_with(step, cut)),
             };
         }
         let (weight, log) = self.smoothing;
@@ -392,7 +392,7 @@ impl LiveRun {
                 }
             }
             MeasureStanding::Curator(y) => {
-                self.add_exact(series, y.transform_with(x, |y, x| vec![(x, y)]));
+                self.add_exact(series, y.compute_with(x, |y, x| vec![(x, y)]));
             }
         }
     }
@@ -405,11 +405,11 @@ impl LiveRun {
                 self.curves.insert(series, open);
                 return;
             }
-            None => points.transform_with(self.smoothing_of(series), |points, smoothing| {
+            None => points.compute_with(self.smoothing_of(series), |points, smoothing| {
                 (smoothed(SmoothedTrack::default(), smoothing), points)
             }),
         };
-        let grown = grown.transform(|(mut curve, points)| {
+        let grown = grown.compute(|(mut curve, points)| {
             for point in points {
                 curve.push(point);
             }

@@ -1,7 +1,7 @@
 //! Random commands of the real program in one workspace, some of them stopped in the middle, and
 //! changes of the data between them.
 //!
-//! `src/privacy/spender/machine` does the same inside the library, against a model that knows what
+//! `src/privacy-inside/spender/machine` does the same inside the library, against a model that knows what
 //! must be charged to the last draw; here the whole program is between.
 
 use std::fs;

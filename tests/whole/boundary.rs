@@ -1,5 +1,5 @@
 //! What the types cannot rule out inside the crate: the layers that see private records have
-//! nowhere to put them. See "What remains" in `src/privacy/private.rs`. And every call that looks at
+//! nowhere to put them. See "What remains" in `src/privacy-inside/private.rs`. And every call that looks at
 //! private records outside a mechanism has a line in `assets/guide/looks.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,13 +35,13 @@ const HARMLESS: [&str; 4] = [
 
 /// Openings of the boundary, and how often code outside tests may use them where.
 const COUNTED: [(&str, &str, usize); 6] = [
-    ("Watch::open()", "src/privacy/private.rs", 0),
-    ("Released::new", "src/privacy/private.rs", 5),
-    ("Released::new", "src/adapt", 0),
-    // What public predictors lose on public records.
-    ("Measure::public(", "src/adapt", 1),
+    ("Watch::open()", "src/privacy-inside/private.rs", 0),
+    ("Released::new", "src/privacy-inside/private.rs", 5),
+    ("Released::new", "src/methods", 0),
+    // What public predictors lose on public records, and made-up numbers of examples for tests.
+    ("Measure::public(", "src/methods", 2),
     // What is noted of public records, by functions that capture nothing.
-    (".once(", "src/adapt", 7),
+    (".once(", "src/methods", 7),
     (".once(", "src/engine", 1),
 ];
 
@@ -75,12 +75,12 @@ fn code(file: &Path) -> String {
 fn layers_that_see_private_records_have_no_place_to_put_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    let layers = ["adapt", "rank", "model", "evaluation", "engine/choice/decision.rs"];
+    let layers = ["methods", "advice/rank", "model", "evaluation", "engine/choice/decision.rs"];
     for layer in layers {
         let layer = format!("src/{layer}");
         for file in files(&root.join(layer)) {
-            // Whole files that are tests; and the ranking of public data in the private role.
-            if ["example.rs", "papers_setup.rs"].iter().any(|name| file.ends_with(name)) {
+            // Whole files that are tests, and public data in the private role.
+            if ["example.rs", "papers_setup.rs", "trial.rs"].iter().any(|name| file.ends_with(name)) {
                 continue;
             }
             let mut code = code(&file);
@@ -103,17 +103,17 @@ fn the_openings_are_where_the_boundary_lists_them() {
     }
 }
 
-/// Code outside `src/adapt` that names methods: those that a study compares, an audit scores or a
+/// Code outside `src/methods` that names methods: those that a study compares, an audit scores or a
 /// picture shows, the second computation of a certificate's words, and values that are called like a
 /// method.
 const NAMES_METHODS: [&str; 8] = [
-    "src/audit/subject.rs",
+    "src/advice/audit/subject.rs",
     "src/cli/methods.rs",
     "src/cli/picture.rs",
-    "src/cli/reproduce",
+    "src/studies/commands",
     "src/cli/run.rs",
-    "src/rehearsal/player.rs",
-    "src/study",
+    "src/advice/rehearsal/player.rs",
+    "src/studies",
     "src/verify/wording.rs",
 ];
 
@@ -128,7 +128,7 @@ fn no_code_outside_the_methods_lists_them_by_name() {
         is_rust(file)
             && !harmless
             && !tests.contains(*file)
-            && !file.starts_with(root.join("src/adapt"))
+            && !file.starts_with(root.join("src/methods"))
     };
     for file in all.iter().filter(elsewhere) {
         let code = code(file);
@@ -159,7 +159,7 @@ fn runs_are_granted_and_get_their_spender_in_one_file() {
     for file in all.iter().filter(|file| is_rust(file) && !tests.contains(*file)) {
         let name = file.strip_prefix(root).unwrap().display().to_string();
         // The ledger reads grants, and says how they are written.
-        if name.starts_with("src/privacy/") {
+        if name.starts_with("src/privacy-inside/") {
             continue;
         }
         for line in code(file).lines() {
@@ -173,11 +173,72 @@ fn runs_are_granted_and_get_their_spender_in_one_file() {
     assert_eq!(found.len(), GRANTS.len(), "{found:#?}");
 }
 
+/// Crates whose code may use the openings of the boundary. The interface and the commands are not
+/// among them; the studies play with public data in the private role.
+const INSIDE: [&str; 7] =
+    ["advice", "engine", "evaluation", "methods", "privacy", "session", "studies"];
+
+/// The crates below `src`, with their Cargo.toml. Of the program itself, the name is empty.
+fn manifests() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = std::fs::read_dir(root.join("src")).unwrap().map(|it| it.unwrap().path());
+    let crates = folders.filter(|folder| folder.join("Cargo.toml").exists());
+    let named = crates.map(|folder| (folder.file_name().unwrap().display().to_string(), folder));
+    let all = named.chain([(String::new(), root.to_owned())]);
+    all.map(|(name, folder)| (name, std::fs::read_to_string(folder.join("Cargo.toml")).unwrap()))
+        .collect()
+}
+
+/// The crates of this repository that one of them names, without those for tests alone.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let tables = manifest
+        .split("\n[")
+        .filter(|table| table.starts_with("dependencies]") || table.ends_with(".dependencies]"));
+    let lines = tables.flat_map(str::lines).filter_map(|line| line.strip_prefix("halflight-"));
+    lines.map(|line| line.split(['.', ' ']).next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_openings_are_named_by_crates_that_may_see_records() {
+    let all = manifests();
+    let names = |wanted: &str| {
+        let named = all.iter().filter(|(_, manifest)| dependencies(manifest).contains(wanted));
+        named.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(names("privacy-inside"), INSIDE.map(str::to_owned).into());
+    // Whoever passes the openings on opens the boundary for others.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in files(&root.join("src")).iter().filter(|file| is_rust(file)) {
+        for line in std::fs::read_to_string(file).unwrap().lines() {
+            let passes =
+                line.trim_start().starts_with("pub use") && !line.contains("pub use crate");
+            let openings = line.contains("openings") || line.contains("privacy_inside as");
+            assert!(!(passes && openings), "{}: {line}", file.display());
+        }
+    }
+}
+
+#[test]
+fn what_verifies_depends_on_nothing_that_it_checks() {
+    let all = manifests();
+    let (_, manifest) = all.iter().find(|(name, _)| name == "verify").unwrap();
+    assert_eq!(dependencies(manifest), ["base", "numeric"].map(str::to_owned).into());
+    for (name, below) in
+        [("base", vec![]), ("numeric", vec!["base"]), ("dp", vec!["base", "numeric"])]
+    {
+        let (_, manifest) = all.iter().find(|(it, _)| it == name).unwrap();
+        let below: BTreeSet<String> = below.into_iter().map(str::to_owned).collect();
+        assert_eq!(dependencies(manifest), below, "{name}");
+    }
+}
+
 /// What is wrong is said there; which command or key helps is for the interfaces to say.
 #[test]
 fn the_privacy_layer_knows_no_commands_and_no_keys() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in files(&root.join("src/privacy")).iter().filter(|it| !it.ends_with("tests.rs")) {
+    for file in
+        files(&root.join("src/privacy-inside")).iter().filter(|it| !it.ends_with("tests.rs"))
+    {
         let text = std::fs::read_to_string(file).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let strings = code.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -227,7 +288,7 @@ fn whatever_changes_a_disk_passes_the_one_place_that_tests_can_stop() {
         let name = file.display().to_string();
         // The place itself, and what only tests use.
         let is_test = tests.contains(&file);
-        if name.starts_with("src/files/") || is_test || !is_rust(&file) {
+        if name.starts_with("src/base/files/") || is_test || !is_rust(&file) {
             continue;
         }
         for line in code(&file).lines().take_while(|line| !line.contains("mod tests {")) {
@@ -242,7 +303,7 @@ fn whatever_changes_a_disk_passes_the_one_place_that_tests_can_stop() {
 
 /// Calls that look at private records outside a mechanism, or at a file that may be private.
 const LOOKS: [&str; 53] = [
-    // Of the types in `src/privacy`.
+    // Of the types in `src/privacy-inside`.
     "Private::new",
     "Private::share",
     "Private::together",
@@ -301,7 +362,7 @@ const LOOKS: [&str; 53] = [
 ];
 
 /// The functions of `Private` and `CuratorOnly` that are mechanisms, or let nothing be seen.
-const NO_LOOKS: [&str; 9] = [
+const NO_LOOKS: [&str; 11] = [
     // A planted fault, of programs for tests alone.
     "stolen",
     "release_gaussian",
@@ -310,6 +371,8 @@ const NO_LOOKS: [&str; 9] = [
     "release_direction",
     "select",
     // Of exact values, which stay exact.
+    "compute",
+    "compute_with",
     "map",
     "zip",
     "transpose",
@@ -345,8 +408,12 @@ fn function(line: &str) -> Option<String> {
 
 /// Files that only tests use: `#[cfg(test)]` stands before their `mod name;`, or they are called so.
 fn files_of_tests(all: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let mut found: BTreeSet<PathBuf> =
-        all.iter().filter(|file| file.ends_with("tests.rs")).cloned().collect();
+    let is_test = |file: &&PathBuf| {
+        let inside = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(file);
+        let is_folder = |name: &str| inside.components().any(|part| part.as_os_str() == name);
+        file.ends_with("tests.rs") || is_folder("tests") || is_folder("testing")
+    };
+    let mut found: BTreeSet<PathBuf> = all.iter().filter(is_test).cloned().collect();
     for file in all.iter().filter(|file| is_rust(file)) {
         let text = std::fs::read_to_string(file).unwrap();
         let module = file.with_extension("");
@@ -355,6 +422,7 @@ fn files_of_tests(all: &[PathBuf]) -> BTreeSet<PathBuf> {
         } else {
             &module
         };
+        let text = text.replace("#[cfg(any(test, feature = \"testing\"))]", "#[cfg(test)]");
         for after in text.split("#[cfg(test)]\n").skip(1) {
             let line = after.lines().next().unwrap_or_default();
             if let Some((_, name)) = line.strip_suffix(';').and_then(|it| it.split_once("mod ")) {
@@ -453,13 +521,14 @@ fn the_guide_has_a_line_for_every_look_at_private_records() {
 /// A new function of these types is a look, or it is said here why it is none.
 #[test]
 fn every_function_of_private_values_is_known_to_the_list_of_looks() {
-    let code = code(Path::new("src/privacy/private.rs"));
+    let code = code(Path::new("src/privacy-inside/private.rs"));
     let mut known: Vec<&str> = LOOKS.iter().map(|it| it.trim_matches(['.', '(', ')'])).collect();
     known.extend(NO_LOOKS);
     let mut count = 0;
     for block in code.split("\nimpl<T> ").skip(1) {
         let (head, body) = block.split_once('{').unwrap();
-        if !head.starts_with("Private<T>") && !head.starts_with("CuratorOnly<") {
+        let is_of_values = head.contains("Private<T>") || head.contains("CuratorOnly<");
+        if !is_of_values || head.contains("Debug") {
             continue;
         }
         let body = body.split("\n}").next().unwrap();

@@ -1,6 +1,6 @@
 //! Neighbouring tables, whose records may be anywhere in the file, through whole commands.
 //!
-//! Mechanisms are blind here (`src/blind.rs`): nothing that they release depends on the private
+//! Mechanisms are blind here (`src/dp/blind.rs`): nothing that they release depends on the private
 //! records. So everything that somebody else may see has to be the same for two neighbours, byte
 //! for byte: results, files, their names and lengths, errors, exit codes. Only times and random
 //! names are covered first.
