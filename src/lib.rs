@@ -1,25 +1,33 @@
 //! Halflight: a terminal workbench for private domain adaptation.
 //!
-//! Layers, each using only those below it:
+//! This package is the program: the command line, and under their old names the crates below it. They
+//! are in `src`, one folder each; the guide's page `code` has a picture of what each of them uses.
 //!
-//! | layer | holds |
+//! | crate | holds |
 //! |---|---|
 //! | [`cli`] | argument parsing, headless commands, exit codes |
-//! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
+//! | [`tui`] · [`guide`] | screens, widgets, keymap, theme; no mathematics, no files · the guide in `assets/guide`, and its pages in a terminal |
 //! | [`engine`] | jobs in the background: events out, commands in |
-//! | [`rehearsal`] | public data in the private role: results to expect, before anything is spent |
-//! | [`audit`] | every release and its noise, measured and compared with the claims |
+//! | [`session`] | the RON session, run directories, statements, exports |
+//! | [`rank`] · [`rehearsal`] · [`audit`] · [`verdict`] · [`glossary`] | `halflight-advice`: what to do and what to expect, before anything is spent |
+//! | [`methods`] | adaptation methods, one file each, as pure step functions |
+//! | [`evaluation`] | scores, exact and released |
+//! | [`privacy`] | the boundary around private data, the spender, the ledger; the accountant and the samplers are `halflight-dp` |
+//! | [`data`] · [`model`] | datasets, readers, bounds · models, losses, gradients |
 //! | [`verify`] | certificates and ledgers, recomputed by independent code |
-//! | [`session`] | the RON session, run directories, the demo |
-//! | [`rank`] | which public data can stand in for private ones: gradient subspaces, ties, private selection |
-//! | [`adapt`] | adaptation methods, one file each, as pure step functions |
-//! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
-//! | [`glossary`] · [`guide`] | the meanings of words that people read · the guide in `assets/guide`, and its pages in a terminal |
-//! | [`verdict`] | is the model good: its errors compared with others, in words |
-//! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
-//! | [`numeric`] | dense kernels, projections, special functions: no domain words |
-//! | [`bibliography`] | the papers that modules cite by name |
-//! | [`files`] · [`memory`] · [`clock`] · [`signals`] | files that are complete or absent, and who may read them · how much memory a table may take · the time · signals that ask the program to end |
+//! | [`plot`] · [`numeric`] | axes, short numbers, charts as SVG · dense kernels, special functions: no domain words |
+//! | [`error`] · [`files`] · [`memory`] · [`clock`] · [`signals`] | `halflight-base` |
+//!
+//! Neither this package nor the interface names `halflight-privacy-inside`, so their code cannot open
+//! what is private:
+//!
+//! ```compile_fail,E0433
+//! use halflight_privacy_inside::openings::OpenWatch;
+//! ```
+//!
+//! ```compile_fail,E0599
+//! let watch = halflight::privacy::Watch::open();
+//! ```
 
 // The texts of public modules link to their private submodules.
 #![allow(rustdoc::private_intra_doc_links)]

@@ -1,6 +1,5 @@
 //! An opened run: its steps, its certificate, and its settlement in the ledger.
 
-use crate::privacy::openings::OpenCuratorOnly;
 use std::time::Duration;
 
 use super::assembly::{Assembly, Proposal};
@@ -18,6 +17,7 @@ use crate::faults::Fault;
 use crate::methods::source_weights;
 use crate::model::Model;
 use crate::privacy::ledger::RunOutcome;
+use crate::privacy::openings::OpenCuratorOnly;
 use crate::privacy::{Guarantee, Released};
 use crate::session::certificate::{Certificate, Facts};
 use crate::session::model_file::Beside;

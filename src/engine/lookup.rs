@@ -1,7 +1,6 @@
 //! What an interface reads before the user decides: directories, the first rows of a file, how much
 //! still fits into a budget, what an account may show to others.
 
-use crate::privacy::openings::OpenPrivate;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -13,6 +12,7 @@ use crate::privacy::accountant::{Adjacency, Event, round_up};
 use crate::privacy::ledger::{
     Account, AccountId, ChargedElsewhere, Gap, RunRecord, RunState, Total, TotalStanding,
 };
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch};
 use crate::session::Workspace;
 use crate::session::dataset::{ColumnKind, column_kinds};

@@ -1,7 +1,6 @@
 //! Tests that an unusable private record has no effect and cannot be detected, in every format and
 //! with every method.
 
-use crate::privacy::openings::{OpenPrivate, OpenSpender, OpenWatch};
 use std::path::Path;
 
 use super::assembly::{Assembly, Proposal, assemble};
@@ -10,6 +9,7 @@ use super::ranking::prepare;
 use crate::data::{Bounded, Dataset, HeldOut, PreparationSettings, Task};
 use crate::methods;
 use crate::numeric::Matrix;
+use crate::privacy::openings::{OpenPrivate, OpenSpender, OpenWatch};
 use crate::privacy::{Spender, Target, Watch};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 use std::sync::Arc;

@@ -11,7 +11,6 @@
 //! ([`PreparedStore::clear`]); work that still uses them keeps them until it ends. Private records
 //! of a plan are prepared when the first run asks for them. All private records stay [`Private`].
 
-use crate::privacy::openings::OpenPrivate;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::data::{
@@ -21,6 +20,7 @@ use crate::data::{
 use crate::error::Result;
 use crate::methods::{Method, PublicPredictor};
 use crate::privacy::Private;
+use crate::privacy::openings::OpenPrivate;
 use crate::rank::{Candidate, Supply};
 use crate::session::SavedModel;
 use crate::session::dataset::ReadingId;

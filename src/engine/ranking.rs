@@ -10,7 +10,6 @@
 //! If a public dataset holds private rows, the whole ranking is refused before anything is spent.
 //! To leave out that dataset alone would tell everybody who sees the result that it holds them.
 
-use crate::privacy::openings::OpenPrivate;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,6 +36,7 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{RunId, delta};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Guarantee, Private, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{

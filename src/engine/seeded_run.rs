@@ -2,7 +2,6 @@
 //! pictures in README and guide. Nothing is spent, no ledger is touched, and the result is not
 //! private. So this is refused for any data that could be private.
 
-use crate::privacy::openings::OpenSpender;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::scoring::ScoringNeeds;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
+use crate::privacy::openings::OpenSpender;
 use crate::privacy::{NoiseSource, Released, Spender};
 use crate::session::certificate::{AccountStanding, Certificate, Facts, TakenAsPublic};
 use crate::session::{Loaded, RunDirectory};

@@ -5,7 +5,6 @@
 //! from [`Spend::spender`], and [`SpendEnding::settle`] leaves only its draws charged. A spend that is
 //! dropped before stays charged in full, until the run is resumed or settled from outside.
 
-use crate::privacy::openings::OpenSpender;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -14,6 +13,7 @@ use crate::privacy::ledger::{
     Account, AccountId, Book, Budget, Grant, RowOrder, RunId, RunOutcome, Unfinished,
 };
 use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::openings::OpenSpender;
 use crate::privacy::{
     Calibrated, Event, Guarantee, Ledger, NoiseSource, Spender, Target, Transcript, Watch,
 };

@@ -13,7 +13,6 @@
 //! Steps and comparisons share the processors and neither uses all of them all the time, so half of
 //! the shorter one is added to the longer one. What depends on the disk is not timed.
 
-use crate::privacy::openings::{OpenSpender, OpenWatch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -33,6 +32,7 @@ use crate::model::Model;
 use crate::numeric::Matrix;
 use crate::numeric::columns::ExampleColumns;
 use crate::plot::number::duration;
+use crate::privacy::openings::{OpenSpender, OpenWatch};
 use crate::privacy::{Calibrated, Private, Released, Spender, Watch};
 use crate::session::{Loaded, PlanDefinition};
 

@@ -1,7 +1,6 @@
 //! Tests that no random choice among private rows follows from their place in the file and public
 //! seeds: over many secrets, every row has every role as often as any other, wherever it is.
 
-use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::fs;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use super::assembly::assemble;
 use super::prepared::PreparedStore;
 use crate::data::{Bounded, Task};
 use crate::privacy::Watch;
+use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use crate::session::{Loaded, Session, Workspace, dataset};
 
 const ROWS: usize = 60;

@@ -3,13 +3,13 @@
 //! The run is the same as on private data: the same plan, calibration, steps and mechanisms. Only
 //! the generator of the noise is seeded.
 
-use crate::privacy::openings::{OpenSpender, OpenWatch};
 use std::collections::BTreeMap;
 
 use crate::data::{Bounded, Dataset, PublicRecords};
 use crate::error::{Error, Result};
 use crate::evaluation::{Measured, Scoring};
 use crate::model::Model;
+use crate::privacy::openings::{OpenSpender, OpenWatch};
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 use crate::{MeasureStanding, Prepared, Problem, ProblemShape, Series, Step, Value};
 

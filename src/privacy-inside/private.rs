@@ -8,20 +8,27 @@
 //!
 //! # Every opening
 //!
+//! An opening is a method of a trait in [`crate::openings`]. Only crates that name
+//! `halflight-privacy-inside` in their Cargo.toml can use one, and `tests/whole/boundary.rs` holds the
+//! list of these crates. "Insiders" below are their code.
+//!
 //! | opening | who may call it | what passes | what holds it |
 //! |---|---|---|---|
 //! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`PrivateFault`]: fixed words and a position |
-//! | `Private::map_unseen`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
-//! | `Private::together` | this crate | nothing: the result stays private | – |
-//! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
-//! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger records it |
-//! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
-//! | `Released::new` | `privacy` alone | – | called by the mechanisms, after the draw |
-//! | `Measure::public` | this crate | a number as *public* | `tui::live_run::made_up`, for drawings, and `adapt::labelled::public_shape::run`, for what public predictors lose on public records |
-//! | `PublicRecords::once` | this crate | nothing: the notes are about public records and a setting | a `fn` pointer captures nothing; only plans call it, which have no private records |
+//! | [`OpenPrivate::map_unseen`], `map_usable`, `try_map` | insiders | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
+//! | [`OpenPrivate::together`] | insiders | nothing: the result stays private | – |
+//! | [`OpenPrivate::release_gaussian`] and the other releases, `select` | insiders | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
+//! | [`OpenPrivate::curator`] | insiders | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger records it |
+//! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | [`OpenWatch::open`] is for insiders: `halflight-engine` gives watches to whoever is at the keyboard |
+//! | [`CuratorOnly::compute`], `compute_with`, `zip` | everybody | nothing: the result stays the curator's | a `fn` pointer captures nothing |
+//! | [`OpenCuratorOnly::map`], [`OpenMissing::transpose`] | insiders | nothing; whether there is a value | reviews |
+//! | `Released::new` | this crate | – | called by the mechanisms, after the draw |
+//! | [`OpenReleased::of_public`] | insiders | a value as released | the value is of public data alone |
 //! | [`Released::transform`] | everybody | post-processing | a `fn` pointer captures nothing, so nothing exact gets in |
-//! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on entirely different private data must give the same model and the same measures, bit for bit |
-//! | `Spender::new`, `carried`, `resumed`, `rehearsal` | this crate | – | only events that the ledger granted; noise scales from [`calibrate`](super::accountant::calibrate) |
+//! | [`OpenReleased::map`], `and` | insiders | post-processing with public data beside it | the audit: the same released values on entirely different private data must give the same model and the same measures, bit for bit |
+//! | [`crate::openings::OpenSpender`], [`crate::openings::OpenRepeats`] | insiders | – | only events that the ledger granted; noise scales from [`calibrate`](crate::accountant::calibrate) |
+//! | `Measure::public` | `halflight-methods` | a number as *public* | what public predictors lose on public records, and examples for tests |
+//! | `PublicRecords::once` | everybody | nothing: the notes are about public records and a setting | a `fn` pointer captures nothing; only plans call it, which have no private records |
 //!
 //! The guide's page `looks` lists every call that looks at private records outside a mechanism, with
 //! what it decides and who can see that. `tests/whole/boundary.rs` keeps the list complete.
@@ -30,11 +37,13 @@
 //!
 //! Types cannot rule out the following, which is left to reviews, tests and the operating system:
 //!
-//! * *Inside this crate* a closure over private data may capture anything `Sync` (a mutex, an
-//!   atomic), print, write a file or use a `static`. `tests/whole/boundary.rs` forbids all of these
-//!   words in the layers that see records (`adapt`, `rank`, `model`).
+//! * *Among insiders* a closure over private data may capture anything `Sync` (a mutex, an atomic),
+//!   print, write a file or use a `static`. `tests/whole/boundary.rs` forbids all of these words in
+//!   the layers that see records (`methods`, `advice/rank`, `evaluation`, `model`).
 //! * *Outside*, a `fn` pointer can do the same with its own `static` or with a file. It sees values
 //!   that its own program wrapped, or those of an assembled run.
+//! * Files that nobody called private are read as they are: `halflight predict FILE` and
+//!   `data inspect FILE` have their rows without any of these types.
 //! * `try_map` passes on an error that the closure made. The callers are the preparation of tables
 //!   (`engine::assembly`, `engine::ranking`), whose errors name file, line and column, and rankings,
 //!   which prepare the records of large tables when they need them. Everything else uses

@@ -3,7 +3,6 @@
 //! A directory may belong to a run that is still under way or crashed, or to another version.
 //! Readable files are shown, unreadable ones are named.
 
-use crate::privacy::openings::OpenCuratorOnly;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +26,7 @@ use crate::files::{self, step};
 use crate::methods::{self, Series, SourceWeight};
 use crate::plot::number::four_digits;
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
+use crate::privacy::openings::OpenCuratorOnly;
 use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
 use crate::verdict::{Errors, error_cell};
 

@@ -1,7 +1,6 @@
 //! Turns a definition into records. Private records are wrapped as they are read.
 
 use crate::privacy::Watch;
-use crate::privacy::openings::OpenPrivate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -24,6 +23,7 @@ use crate::data::{Missing, RowChoice, Sample, SecretOrder, missing};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Ledger, Private, Secret};
 
 /// Distinguishes data that were read at different times, even from the same file.

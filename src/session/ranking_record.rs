@@ -2,7 +2,6 @@
 //! for a released ranking and `ID.curator.json` for one by exact numbers: the name shows that it
 //! must not be passed on.
 
-use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use super::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::openings::{OpenPrivate, OpenWatch};
 use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
 use crate::rank::candidate_line::{Alongside, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;

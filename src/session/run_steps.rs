@@ -3,7 +3,6 @@
 //! The files may belong to another program at work, to one that died, to another version, or be
 //! anything. Lines that are not steps are skipped and counted.
 
-use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenWatch};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,6 +16,7 @@ use serde::{Deserialize, Deserializer};
 use super::tail::Tail;
 use crate::files::words::harmless;
 use crate::methods::Series;
+use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenWatch};
 use crate::privacy::{CuratorOnly, Private, Watch};
 use crate::verdict::Errors;
 

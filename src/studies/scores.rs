@@ -3,7 +3,6 @@
 //! Everything but the records is as in a run: answers and losses are drawn from known laws,
 //! counted, released by the mechanism with the noise that its ε needs, and reported.
 
-use halflight_privacy_inside::openings::{OpenPrivate, OpenSpender};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -13,6 +12,7 @@ use crate::evaluation::tally::{Answer, BINS};
 use crate::evaluation::{Answers, Evaluation, Score, Scored, Tally};
 use crate::privacy::accountant::calibrate;
 use crate::privacy::{Allotment, Calibrated, Private, Reach, Spender, Target};
+use halflight_privacy_inside::openings::{OpenPrivate, OpenSpender};
 
 const RECORDS: [usize; 4] = [50, 400, 2000, 10_000];
 const EPSILONS: [f64; 4] = [0.05, 0.2, 1.0, 5.0];

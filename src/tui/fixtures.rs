@@ -1,7 +1,6 @@
 //! The interface set up for tests: every screen in its main states, without a
 //! thread, a file or a clock.
 
-use halflight_privacy_inside::openings::{OpenPrivate, OpenWatch};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -59,6 +58,7 @@ use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::PlanField;
 use crate::session::{ArchivedRun, Loaded, Workspace, archive, dataset, demo};
+use halflight_privacy_inside::openings::{OpenPrivate, OpenWatch};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
     let value = Private::new(value).curator(&Watch::open(), Clone::clone);

@@ -80,7 +80,8 @@ fn layers_that_see_private_records_have_no_place_to_put_them() {
         let layer = format!("src/{layer}");
         for file in files(&root.join(layer)) {
             // Whole files that are tests, and public data in the private role.
-            if ["example.rs", "papers_setup.rs", "trial.rs"].iter().any(|name| file.ends_with(name)) {
+            if ["example.rs", "papers_setup.rs", "trial.rs"].iter().any(|name| file.ends_with(name))
+            {
                 continue;
             }
             let mut code = code(&file);

@@ -1,6 +1,5 @@
 //! The audited methods, and the public data that they get.
 
-use crate::privacy::openings::OpenSpender;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::methods::labelled::public_shape::public_model;
 use crate::methods::{self, Method, Problem, ProblemShape, Settings, Value};
+use crate::privacy::openings::OpenSpender;
 use crate::privacy::tape::{Departure, Draw};
 use crate::privacy::{Allotment, Calibrated, Private, Spender, Target, Watch};
 

@@ -18,7 +18,6 @@
 //! *Rounding.* A sum of n vectors of length 1 has an error of at most γ·n, which is counted for
 //! both neighbours. Lengths that rounding leaves above 1 are counted, too.
 
-use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use rand::SeedableRng;
@@ -35,6 +34,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
 };
@@ -383,7 +383,6 @@ impl ErrorSum {
 
 #[cfg(test)]
 mod tests {
-    use crate::privacy::openings::OpenSpender;
     use proptest::prelude::*;
     use rand::RngExt;
 
@@ -391,6 +390,7 @@ mod tests {
     use crate::data::{Bounds, Classes};
     use crate::numeric::Matrix;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::openings::OpenSpender;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::{ProbeModel, RankingSettings};
 

@@ -12,7 +12,6 @@
 //!
 //! *Spread.* Noise of scale σ moves an energy by σ√k in each repeat, independently.
 
-use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -29,6 +28,7 @@ use crate::numeric::Matrix;
 use crate::numeric::leading::leading;
 use crate::numeric::product::inner_products;
 use crate::numeric::symmetric::{self, pack, packed_length, unpack};
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
 };

@@ -151,13 +151,13 @@ fn score_sums(round: &PublicRepeat, records: &Supply, order: &SecretOrder) -> Re
 
 #[cfg(test)]
 mod tests {
-    use crate::privacy::openings::OpenSpender;
     use proptest::prelude::*;
 
     use super::*;
     use crate::data::{Bounds, Dataset};
     use crate::numeric::Matrix;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::openings::OpenSpender;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::{Candidate, ProbeModel, RankingSettings};
 

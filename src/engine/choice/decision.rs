@@ -10,7 +10,6 @@
 //!
 //! *Intervals* of all k candidates hold together, so they also hold for the chosen one.
 
-use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use super::{Decision, Judging, Kept, Placed};
@@ -21,6 +20,7 @@ use crate::evaluation::scoring::{Judges, Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Loss, Score, interval};
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender};
 use crate::public_alone::public_alone;
 
@@ -148,10 +148,10 @@ fn summed(losses: &[f64], rows: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::privacy::openings::OpenSpender;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::privacy::openings::OpenSpender;
     use crate::privacy::{Adjacency, Allotment};
 
     /// How far the sums of all candidates move together.

@@ -7,7 +7,6 @@ mod following;
 mod messages;
 mod tray;
 
-use crate::privacy::openings::OpenPrivate;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,6 +45,7 @@ use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::{Book, RunId, RunRecord};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Target, Watch};
 use crate::session;
 use crate::session::dataset::{self, Loaded, LoadedRecords};

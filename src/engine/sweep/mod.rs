@@ -12,7 +12,6 @@
 
 pub mod axes;
 
-use crate::privacy::openings::OpenWatch;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::methods::Plan;
 use crate::numeric::parallel;
 use crate::privacy::ledger::{RunId, RunOutcome, RunState};
+use crate::privacy::openings::OpenWatch;
 use crate::privacy::{Calibrated, NoiseSource, Watch};
 use crate::session::resumption::Origin;
 use crate::session::sweep::{

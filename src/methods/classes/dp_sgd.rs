@@ -134,7 +134,6 @@ pub fn train(
 
 #[cfg(test)]
 mod tests {
-    use crate::privacy::openings::{OpenPrivate, OpenSpender};
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
@@ -143,6 +142,7 @@ mod tests {
     use crate::data::Dataset;
     use crate::model::{Classifier, ExampleLabels, Model};
     use crate::numeric::Vector;
+    use crate::privacy::openings::{OpenPrivate, OpenSpender};
     use crate::privacy::{Private, Spender};
     use crate::trial::{RehearsalNoise, Trial};
     use crate::{Series, Value, example};

@@ -278,12 +278,12 @@ fn pace(design: &Design, public: &PublicRecords) -> Result<StepLengths> {
 
 #[cfg(test)]
 mod tests {
-    use crate::privacy::openings::OpenSpender;
     use std::collections::BTreeMap;
 
     use super::*;
     use crate::data::Dataset;
     use crate::model::Model;
+    use crate::privacy::openings::OpenSpender;
     use crate::trial::{RehearsalNoise, Trial, Tried};
     use crate::{StartingModel, Value, example, method};
 

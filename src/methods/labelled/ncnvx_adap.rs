@@ -12,7 +12,6 @@
 //! of ε; here d̂ is declared, and all of ε goes to the descent. *Rigorous*: noise from the
 //! accountant, steps in units of the curvature of each block.
 
-use crate::privacy::openings::OpenPrivate;
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -30,6 +29,7 @@ use crate::numeric::Vector;
 use crate::numeric::columns::ExampleColumns;
 use crate::numeric::doubles::Doubles;
 use crate::privacy::Target;
+use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::spec::{Setting, choices, real, settings, whole};
 use crate::{MOST_FEATURES, Method, Mode, Plan, Problem, Settings, Spec, Start};

@@ -7,7 +7,6 @@
 //! the mean logarithm of the error. Where these did not decide (several pulls did equally well on
 //! them), wind and gas were used, so these two are not a fully blind check.
 
-use crate::privacy::openings::OpenPrivate;
 use std::sync::Arc;
 
 use super::penalty::{
@@ -26,6 +25,7 @@ use crate::numeric::positive::{cholesky, trace_of_inverse};
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::Target;
+use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
 use crate::spec::{Setting, automatic, automatic_whole, choices, real, settings};
 use crate::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};

@@ -8,7 +8,6 @@
 //! The defaults were chosen on bikeshare, wine and airline, with their labels split into two
 //! classes. No other data were used.
 
-use crate::privacy::openings::OpenPrivate;
 use std::f64::consts::SQRT_2;
 
 use super::profiled::batches::{BATCH, Batches};
@@ -23,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::model::{logistic, softmax};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::Target;
+use crate::privacy::openings::OpenPrivate;
 use crate::problem::UNLABELLED;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
 use crate::spec::{Setting, real, settings};

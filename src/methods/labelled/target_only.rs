@@ -7,7 +7,6 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the same data:
 //! bikeshare, wine and airline.
 
-use crate::privacy::openings::OpenPrivate;
 use std::sync::Arc;
 
 use super::profiled::batches::{BATCH, Batches};
@@ -21,6 +20,7 @@ use crate::error::Result;
 use crate::numeric::Vector;
 use crate::numeric::columns::ExampleColumns;
 use crate::privacy::Target;
+use crate::privacy::openings::OpenPrivate;
 use crate::problem::UNLABELLED;
 use crate::spec::{Setting, real, settings};
 use crate::{Method, Plan, Problem, Settings, Spec, Start};

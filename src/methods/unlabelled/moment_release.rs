@@ -13,7 +13,6 @@
 //! ([`super::kernel`]). The search uses accelerated projected gradients, in the kernel form moves
 //! of weight between two records.
 
-use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use super::discrepancy::largest_square_of;
@@ -30,6 +29,7 @@ use crate::numeric::columns::ExampleColumns;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{
     Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
 };

@@ -1,7 +1,6 @@
 //! The papers' synthetic setup, d = 10, m = 1000, r = Λ = 1, δ = 1/8000, at the six pairs of n and
 //! ε: the results of every method for unlabelled targets.
 
-use crate::privacy::openings::OpenSpender;
 use std::collections::BTreeMap;
 
 use super::discrepancy::{Sensitivity, largest_square};
@@ -12,6 +11,7 @@ use crate::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
 use crate::model::Model;
 use crate::numeric::symmetric::spectral_norm;
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::openings::OpenSpender;
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 use crate::spec::Value;
 use crate::{Method, ProblemShape, example};

@@ -7,7 +7,6 @@
 //! over simplex × ball. Weights and model are made of public data and released choices, so
 //! only F̃ and its gradient see private data, through [`Private::select`] and the like.
 
-use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
 use std::sync::Arc;
 
 use super::discrepancy::{Smoothed, largest_square};
@@ -19,6 +18,7 @@ use crate::numeric::columns::{self, ExampleColumns, score_of, view};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
 use crate::privacy::{CuratorOnly, Private, Reach, Released, Watch};
 use crate::spec::{Setting, automatic, automatic_whole, choices, real};
 use crate::{Measure, Mode, Problem, Series, effective_sample};

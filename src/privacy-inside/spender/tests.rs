@@ -1,4 +1,3 @@
-use crate::openings::{OpenPrivate, OpenReleased, OpenWatch};
 use std::path::Path;
 use std::slice::from_ref;
 
@@ -11,6 +10,7 @@ use crate::accountant::{
 use crate::ledger::{Budget, DatasetRecord, Grant, RowOrder, RunState};
 use crate::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::numeric::Matrix;
+use crate::openings::{OpenPrivate, OpenReleased, OpenWatch};
 use crate::{
     ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Released, Rule, SampledSum, Selection,
 };

@@ -1,4 +1,3 @@
-use crate::privacy::openings::OpenWatch;
 use std::fs;
 
 use super::*;
@@ -7,6 +6,7 @@ use crate::demo;
 use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
 use crate::privacy::ledger::AccountId;
 use crate::privacy::ledger::{RunId, RunOutcome};
+use crate::privacy::openings::OpenWatch;
 use crate::privacy::{NoiseSource, Target};
 use halflight_testing::elements;
 

@@ -18,7 +18,6 @@ pub mod networks;
 pub mod training;
 pub mod utility;
 
-use halflight_privacy_inside::openings::OpenSpender;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,6 +38,7 @@ use crate::rank::{
     RankingSettings, Selector, Supply,
 };
 use families::Cast;
+use halflight_privacy_inside::openings::OpenSpender;
 
 const PIXELS: usize = 784;
 const CLASSES: usize = 10;

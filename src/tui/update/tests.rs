@@ -1,6 +1,5 @@
 //! Tests that `update` is total, and of the actions of keys.
 
-use halflight_privacy_inside::openings::OpenWatch;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
@@ -29,6 +28,7 @@ use crate::session::Session;
 use crate::session::steering::Wish;
 use crate::tab::Tab;
 use crate::view::view;
+use halflight_privacy_inside::openings::OpenWatch;
 
 fn press(app: &mut App, keys: &str) -> Vec<Effect> {
     let mut effects = Vec::new();

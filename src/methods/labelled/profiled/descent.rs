@@ -1,6 +1,5 @@
 //! Preconditioned descent around the public solution, and its run.
 
-use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
 use nalgebra::{Cholesky, Dyn};
 
 use super::batches::Gradient;
@@ -13,6 +12,7 @@ use crate::model::Model;
 use crate::numeric::columns::Singles;
 use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
 use crate::privacy::{Private, Reach, Released, Spender, Watch};
 use crate::{Measure, ProblemShape, Run, Series, Step};
 

@@ -5,7 +5,6 @@
 //! that ended well, everything for an open run. A released value always comes back unchanged. Where
 //! lines of the ledger were lost, it must say so for ever.
 
-use crate::openings::OpenPrivate;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -20,6 +19,7 @@ use crate::accountant::{Composition, QueryKind, calibrate};
 use crate::ledger::{
     AccountId, Budget, Claim, DatasetRecord, ReadSoFar, RowOrder, RunState, claimed_name,
 };
+use crate::openings::OpenPrivate;
 use crate::{NoiseSource, Target};
 
 const SEQUENCES: u64 = 200;
