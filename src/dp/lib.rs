@@ -1,4 +1,5 @@
-//! Differential privacy that can be checked: an accountant with proven bounds, and exact samplers.
+#![doc = include_str!("README.md")]
+//! # Modules
 //!
 //! | module | holds |
 //! |---|---|

@@ -541,3 +541,34 @@ fn every_function_of_private_values_is_known_to_the_list_of_looks() {
     }
     assert!(count >= 16, "{count} functions");
 }
+
+/// The floors of the crates, from the top down: a crate stands one floor above the highest that it
+/// uses. Behind each are the crates that it uses.
+fn floors() -> String {
+    let all: BTreeMap<String, BTreeSet<String>> = manifests()
+        .into_iter()
+        .map(|(name, manifest)| (name, dependencies(&manifest)))
+        .filter(|(name, _)| name != "testing")
+        .collect();
+    fn floor(name: &str, all: &BTreeMap<String, BTreeSet<String>>) -> usize {
+        // The studies use the program itself, which has no name of its own.
+        let below = all[name].iter().map(|below| floor(below, all) + 1).max().unwrap_or(0);
+        if name == "studies" { floor("", all) + 1 } else { below }
+    }
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (name, below) in &all {
+        let uses: Vec<&str> = below.iter().map(String::as_str).collect();
+        let name_shown = if name.is_empty() { "halflight" } else { name };
+        lines.push((floor(name, &all), format!("{name_shown:<15} {}", uses.join(" "))));
+    }
+    lines.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let lines = lines.into_iter().map(|(floor, line)| format!("{floor:>2}  {}\n", line.trim_end()));
+    lines.collect()
+}
+
+#[test]
+fn the_guide_has_the_picture_of_the_floors() {
+    let page = std::fs::read_to_string("assets/guide/code.md").unwrap();
+    let floors = floors();
+    assert!(page.contains(&format!("```text\n{floors}```")), "the picture is now:\n{floors}");
+}

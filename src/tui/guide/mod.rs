@@ -50,6 +50,8 @@ pub const TOPICS: &[Topic] = topics! {
     "papers": "the methods as their papers print them, and what differs",
     "speed": "how long things take, beside numpy, pandas and others",
     "code": "how the program is built, and how to add to it",
+    "contributing": "how to work on the code: the loop, snapshots, what to add where",
+    "measured": "what was measured of the code, when, and at which commit",
     "looks": "where code looks at private records, and who can see what it decides",
     "changes": "what has changed, by date",
 };
