@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::engine::desk::{JobId, RehearsalNews};
+use crate::engine::desk::{JobEvent, JobId};
 use crate::engine::rehearse::RehearsalProgress;
 use crate::error::Result;
 use crate::session::PlanDefinition;
@@ -45,17 +45,21 @@ impl LiveRehearsal {
         }
     }
 
-    /// Processes news of the rehearsal. Returns a line for the user when it has ended.
-    pub fn hear(&mut self, id: JobId, news: RehearsalNews) -> Option<Result<String>> {
+    /// Processes an event of the rehearsal. Returns a line for the user when it has ended.
+    pub fn hear(
+        &mut self,
+        id: JobId,
+        event: JobEvent<Box<RehearsalProgress>, RehearsalProgress>,
+    ) -> Option<Result<String>> {
         if self.started != id {
             return None;
         }
-        match news {
-            RehearsalNews::Progressed(progress) => {
+        match event {
+            JobEvent::Moment(progress) => {
                 self.progress = Some(*progress);
                 None
             }
-            RehearsalNews::Ended(result) => {
+            JobEvent::Ended(result) => {
                 self.work = None;
                 let whole = result.as_ref().as_ref().is_ok_and(|it| it.done == it.total);
                 // After stopping it the user continues with the plan, and sees its cost.

@@ -10,7 +10,7 @@ use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{JobId, News, TrainerSteps};
+use crate::engine::desk::{JobEvent, JobId, TrainerSteps};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::methods::{MeasureStanding, Series};
@@ -276,10 +276,10 @@ impl LiveRun {
         Duration::try_from_secs_f64(each * left).ok()
     }
 
-    /// Processes news; returns a line for the notice.
-    pub fn hear(&mut self, news: News) -> Option<Result<String, Error>> {
-        match news {
-            News::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
+    /// Processes an event; returns a line for the notice.
+    pub fn hear(&mut self, event: JobEvent<Moment, Summary>) -> Option<Result<String, Error>> {
+        match event {
+            JobEvent::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
                 self.say(format!("granted as {}: the whole plan is reserved in the ledger", run.0));
                 for warning in warnings {
                     self.say(format!("note: {warning}"));
@@ -295,7 +295,7 @@ impl LiveRun {
                 self.total = steps;
                 None
             }
-            News::Moment(Moment::Stepped(progress)) => {
+            JobEvent::Moment(Moment::Stepped(progress)) => {
                 let step = progress.step;
                 let x = step.index as f64;
                 if step.phase != self.phase {
@@ -313,8 +313,17 @@ impl LiveRun {
                 self.worked = progress.worked;
                 None
             }
-            News::Ended(result) => Some(self.end(*result)),
-            News::Choosing(ChoiceMoment::Granted { run, warnings, .. }) => {
+            JobEvent::Ended(result) => Some(self.end(*result)),
+        }
+    }
+
+    /// Processes an event of a choice among plans; returns a line for the notice.
+    pub fn hear_choice(
+        &mut self,
+        event: JobEvent<ChoiceMoment, Chosen>,
+    ) -> Option<Result<String, Error>> {
+        match event {
+            JobEvent::Moment(ChoiceMoment::Granted { run, warnings, .. }) => {
                 self.say(format!("granted as {}: all of it is reserved in the ledger", run.0));
                 for warning in warnings {
                     self.say(format!("note: {warning}"));
@@ -322,7 +331,7 @@ impl LiveRun {
                 self.run = Some(run);
                 None
             }
-            News::Choosing(ChoiceMoment::Stepped { name, step, of }) => {
+            JobEvent::Moment(ChoiceMoment::Stepped { name, step, of }) => {
                 (self.step, self.total) = (step, of);
                 let choice = self.choice.as_mut()?;
                 self.phase = Cow::Borrowed("training");
@@ -336,7 +345,7 @@ impl LiveRun {
                 }
                 None
             }
-            News::Chosen(result) => Some(self.choose(*result)),
+            JobEvent::Ended(result) => Some(self.choose(*result)),
         }
     }
 

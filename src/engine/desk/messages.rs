@@ -16,7 +16,7 @@ use crate::preview::Preview;
 use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::ranking::{Manner, RankingMoment, RankingSummary};
-use crate::rehearse;
+use crate::rehearse::RehearsalProgress;
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
@@ -269,18 +269,11 @@ pub enum DeskReport {
     ChoiceOffered(Box<Result<Offer>>),
     /// The ledger, and the sums of each account.
     Ledger(Book, Vec<Digest>),
-    Job {
-        id: JobId,
-        news: News,
-    },
-    Rank {
-        id: JobId,
-        news: RankNews,
-    },
-    Rehearsal {
-        id: JobId,
-        news: RehearsalNews,
-    },
+    Run(JobId, JobEvent<Moment, Summary>),
+    /// A choice among plans.
+    Choice(JobId, JobEvent<ChoiceMoment, Chosen>),
+    Ranking(JobId, JobEvent<RankingMoment, RankingSummary>),
+    Rehearsal(JobId, JobEvent<Box<RehearsalProgress>, RehearsalProgress>),
     Trouble(Error),
     /// A page, a table or a picture of a screen was written here.
     Wrote(PathBuf),
@@ -344,25 +337,12 @@ impl SweepStanding {
     }
 }
 
+/// An event of a job.
 #[derive(Debug)]
-pub enum News {
-    Moment(Moment),
-    Ended(Box<Result<Summary>>),
-    /// News of a choice among plans.
-    Choosing(ChoiceMoment),
-    Chosen(Box<Result<Chosen>>),
-}
-
-#[derive(Debug)]
-pub enum RehearsalNews {
-    Progressed(Box<rehearse::RehearsalProgress>),
-    Ended(Box<Result<rehearse::RehearsalProgress>>),
-}
-
-#[derive(Debug)]
-pub enum RankNews {
-    Moment(RankingMoment),
-    Ended(Box<Result<RankingSummary>>),
+pub enum JobEvent<M, T> {
+    Moment(M),
+    /// Nothing follows.
+    Ended(Box<Result<T>>),
 }
 
 impl DeskReport {

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
-use crate::engine::desk::{JobId, News, SoughtSweep, SweepStanding};
+use crate::engine::desk::{JobEvent, JobId, SoughtSweep, SweepStanding};
 use crate::engine::lookup::Wanted;
 use crate::engine::{DeskReport, Request};
+use crate::error::Result;
 use crate::history::History;
 use crate::live_ranking::LiveRanking;
 use crate::live_rehearsal::LiveRehearsal;
+use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};
 use crate::popup::file_browser::FileBrowser;
 use crate::popup::question::Prompt;
@@ -123,23 +125,10 @@ impl Context {
                 self.digests = digests;
                 self.note(Change::Ledger);
             }
-            DeskReport::Job { id, news } => {
-                let ended = matches!(news, News::Ended(_) | News::Chosen(_));
-                let run = self.runs.iter_mut().find(|run| run.id == id);
-                match run.and_then(|run| run.hear(news)) {
-                    None => {}
-                    Some(Ok(line)) => self.say(Level::Good, line),
-                    Some(Err(error)) => self.complain(&error),
-                }
-                if ended {
-                    self.ring(id);
-                    self.leave_when_done();
-                    self.run_ended(id);
-                    self.ask_preview();
-                }
-            }
-            DeskReport::Rank { id, news } => {
-                let said = self.ranking.hear(id, news, &self.watch);
+            DeskReport::Run(id, event) => self.hear_run(id, event, LiveRun::hear),
+            DeskReport::Choice(id, event) => self.hear_run(id, event, LiveRun::hear_choice),
+            DeskReport::Ranking(id, event) => {
+                let said = self.ranking.hear(id, event, &self.watch);
                 match &said {
                     None => return,
                     Some(Ok(line)) => self.say(Level::Good, line),
@@ -147,7 +136,7 @@ impl Context {
                 }
                 self.leave_when_done();
             }
-            DeskReport::Rehearsal { id, news } => match self.rehearsal.hear(id, news) {
+            DeskReport::Rehearsal(id, event) => match self.rehearsal.hear(id, event) {
                 None => {}
                 Some(Ok(line)) => {
                     self.say(Level::Good, line);
@@ -163,6 +152,28 @@ impl Context {
             DeskReport::Remark(text) => self.say(Level::Info, text),
             DeskReport::Collected { sweep, standing } => self.collected(sweep, standing),
             DeskReport::WhichSweep => self.ask_for_sweep(),
+        }
+    }
+
+    /// Hands an event to its run, or to its choice among plans.
+    fn hear_run<M, T>(
+        &mut self,
+        id: JobId,
+        event: JobEvent<M, T>,
+        hear: impl FnOnce(&mut LiveRun, JobEvent<M, T>) -> Option<Result<String>>,
+    ) {
+        let ended = matches!(event, JobEvent::Ended(_));
+        let run = self.runs.iter_mut().find(|run| run.id == id);
+        match run.and_then(|run| hear(run, event)) {
+            None => {}
+            Some(Ok(line)) => self.say(Level::Good, line),
+            Some(Err(error)) => self.complain(&error),
+        }
+        if ended {
+            self.ring(id);
+            self.leave_when_done();
+            self.run_ended(id);
+            self.ask_preview();
         }
     }
 
