@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -11,9 +10,9 @@ use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
-use crate::engine::look;
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
+use crate::engine::{Control, look};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::rehearsal::Player;
@@ -120,10 +119,9 @@ impl Rehearse {
             }
         }
         let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopping = Arc::clone(&stop);
-        let interrupted =
-            signals::on_first(move || stopping.store(true, std::sync::atomic::Ordering::Relaxed))?;
+        let control = Control::default();
+        let stopping = control.clone();
+        let interrupted = signals::on_first(move || stopping.stop())?;
         let job = RehearsalJob {
             session,
             plan,
@@ -134,7 +132,7 @@ impl Rehearse {
             repetitions: self.repetitions,
             part: self.part.unwrap_or(rehearse::WHOLE),
             exact: self.include_curator.then(|| look::view(false)),
-            stop,
+            control,
         };
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {

@@ -8,7 +8,7 @@ use super::app::App;
 use super::context::{DatasetStatus, OpenPopup};
 use super::keymap;
 use super::live_ranking::{RankingSoFar, RankingWork};
-use super::live_rehearsal::{self, LiveRehearsal};
+use super::live_rehearsal::LiveRehearsal;
 use super::live_run::{Ended, LiveRun};
 use super::notice::Level;
 use super::popup::dataset_form::DatasetForm;
@@ -187,10 +187,9 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
 fn rehearsing(done: usize) -> App {
     let mut app = priced();
     let plan = app.context.session.plans[0].clone();
-    let stop = Arc::default();
     app.context.rehearsal = LiveRehearsal {
         plan: Some(plan),
-        work: (done < 126).then_some(live_rehearsal::RehearsalWork { id: 1, stop }),
+        work: (done < 126).then(Control::default),
         progress: Some(rehearsal(done)),
         shown: true,
         started: 1,

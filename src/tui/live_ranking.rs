@@ -1,7 +1,7 @@
 //! A ranking that the interface follows.
 
 use crate::engine::Control;
-use crate::engine::desk::{JobEvent, JobId};
+use crate::engine::desk::{JobEvent, JobId, RankingEvent};
 use crate::engine::ranking::{Findings, RankingMoment, RankingSummary};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
@@ -70,7 +70,7 @@ impl LiveRanking {
     pub fn hear(
         &mut self,
         id: JobId,
-        event: JobEvent<RankingMoment, RankingSummary>,
+        event: RankingEvent,
         watch: &Watch,
     ) -> Option<Result<String>> {
         if self.work.as_ref().is_none_or(|work| work.id != id) {

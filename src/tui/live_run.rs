@@ -10,7 +10,7 @@ use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{JobEvent, JobId, TrainerSteps};
+use crate::engine::desk::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::methods::{MeasureStanding, Series};
@@ -277,7 +277,7 @@ impl LiveRun {
     }
 
     /// Processes an event; returns a line for the notice.
-    pub fn hear(&mut self, event: JobEvent<Moment, Summary>) -> Option<Result<String, Error>> {
+    pub fn hear(&mut self, event: RunEvent) -> Option<Result<String, Error>> {
         match event {
             JobEvent::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
                 self.say(format!("granted as {}: the whole plan is reserved in the ledger", run.0));
@@ -318,10 +318,7 @@ impl LiveRun {
     }
 
     /// Processes an event of a choice among plans; returns a line for the notice.
-    pub fn hear_choice(
-        &mut self,
-        event: JobEvent<ChoiceMoment, Chosen>,
-    ) -> Option<Result<String, Error>> {
+    pub fn hear_choice(&mut self, event: ChoiceEvent) -> Option<Result<String, Error>> {
         match event {
             JobEvent::Moment(ChoiceMoment::Granted { run, warnings, .. }) => {
                 self.say(format!("granted as {}: all of it is reserved in the ledger", run.0));

@@ -1,11 +1,11 @@
 //! Jobs: work in threads of their own, which an interface follows and steers.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use super::messages::{DeskReport, JobEvent, JobId};
+use super::messages::{DeskReport, JobEvent, JobId, JobRequest};
 use super::{Clerk, ledger_report};
 use crate::choice::{ChoiceJob, Way};
 use crate::control::Control;
@@ -14,9 +14,8 @@ use crate::error::{Error, Result};
 use crate::job::{Job, Moment};
 use crate::launch;
 use crate::prepared::PreparedStore;
-use crate::privacy::ledger::RunId;
 use crate::privacy::{Target, Watch};
-use crate::ranking::{self, Manner, RankingJob};
+use crate::ranking::{self, RankingJob};
 use crate::rehearse::{self, RehearsalJob};
 use crate::resume::{self, Resumable};
 use crate::session::dataset::{self, Loaded};
@@ -60,47 +59,90 @@ impl Clerk {
         });
     }
 
-    pub(super) fn launch(
-        &mut self,
-        id: JobId,
-        session: Session,
-        plan: PlanDefinition,
-        watch: Watch,
-        control: Control,
-    ) {
+    pub(super) fn start(&mut self, id: JobId, control: Control, job: JobRequest) -> Result<()> {
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
-        let datasets = self.datasets(&plan).and_then(|datasets| {
-            self.note_earlier_looks(&plan.private, &datasets)?;
-            Ok(datasets)
-        });
-        let job = datasets.map(|datasets| Job {
-            session,
-            plan,
-            datasets,
-            workspace,
-            watch,
-            control,
-            prepared,
-        });
-        self.carry_out(id, DeskReport::Run, RUN_CRASH, job, |job, tell| {
-            launch::execute(&job, tell)
-        });
-    }
-
-    /// Reads the data of the run's own session: the interface's session may have others by now.
-    pub(super) fn resume(&self, id: JobId, run: RunId, watch: Watch, control: Control) {
-        let directory = self.workspace.run_directory(&run);
-        self.carry_out(id, DeskReport::Run, RUN_CRASH, Ok(directory), move |directory, tell| {
-            let found = Resumable::read(&directory)?;
-            let load = |it: &DatasetDefinition| dataset::load(it, &found.workspace).map(Arc::new);
-            let datasets = found.session.datasets.iter().map(load).collect::<Result<Vec<_>>>()?;
-            let plan = found.session.plans.first().cloned();
-            let plan = plan.ok_or_else(|| Error::failed("the run has no plan"))?;
-            let (session, workspace) = (found.session, found.workspace);
-            let prepared = PreparedStore::default();
-            let job = Job { session, plan, datasets, workspace, watch, control, prepared };
-            resume::resume(&job, &run, tell)
-        });
+        match job {
+            JobRequest::Run { session, plan, watch } => {
+                let datasets = self.datasets(&plan).and_then(|datasets| {
+                    self.note_earlier_looks(&plan.private, &datasets)?;
+                    Ok(datasets)
+                });
+                let job = datasets.map(|datasets| Job {
+                    session,
+                    plan,
+                    datasets,
+                    workspace,
+                    watch,
+                    control,
+                    prepared,
+                });
+                self.carry_out(id, DeskReport::Run, RUN_CRASH, job, |job, tell| {
+                    launch::execute(&job, tell)
+                });
+            }
+            JobRequest::Resume { run, watch } => {
+                let directory = Ok(workspace.run_directory(&run));
+                self.carry_out(
+                    id,
+                    DeskReport::Run,
+                    RUN_CRASH,
+                    directory,
+                    move |directory, tell| {
+                        resume::resume(&resumed(&directory, watch, control)?, &run, tell)
+                    },
+                );
+            }
+            JobRequest::Choice { session, plans, target } => {
+                let private = plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
+                let job = self.choice(session, plans, target, control).and_then(|job| {
+                    self.note_earlier_looks(&private, &job.datasets)?;
+                    Ok(job)
+                });
+                let crash = ("the choice crashed outside its steps", SETTLED_BY_HAND);
+                self.carry_out(id, DeskReport::Choice, crash, job, |job, tell| job.execute(tell));
+            }
+            JobRequest::Ranking { session, watch, manner } => {
+                // Datasets that could not be read are left out.
+                let private = session.ranking.private_name(&session).ok();
+                let names = session.ranking.public_names(&session).into_iter().chain(private);
+                let datasets = names.filter_map(|name| self.loaded.get(name).cloned());
+                let datasets: Vec<Arc<Loaded>> = datasets.collect();
+                let noted = self.note_earlier_looks(private.unwrap_or_default(), &datasets);
+                let job = noted.map(|()| RankingJob {
+                    session,
+                    datasets,
+                    workspace,
+                    watch,
+                    control,
+                    manner,
+                    allow_large_delta: false,
+                    prepared,
+                });
+                let crash = ("the ranking crashed", "please report the session");
+                self.carry_out(id, DeskReport::Ranking, crash, job, |job, tell| {
+                    ranking::rank(&job, tell)
+                });
+            }
+            JobRequest::Rehearsal { session, plan } => {
+                let job = RehearsalJob {
+                    datasets: self.datasets(&plan)?,
+                    session,
+                    plan,
+                    workspace,
+                    epsilons: Vec::new(),
+                    methods: Vec::new(),
+                    repetitions: None,
+                    part: rehearse::WHOLE,
+                    exact: None,
+                    control,
+                };
+                let crash = ("the rehearsal crashed", "please report the session");
+                self.carry_out(id, DeskReport::Rehearsal, crash, Ok(job), |job, tell| {
+                    rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))
+                });
+            }
+        }
+        Ok(())
     }
 
     /// A choice among plans, with each dataset once.
@@ -130,83 +172,18 @@ impl Clerk {
             tray.put(DeskReport::ChoiceOffered(Box::new(offer)));
         });
     }
+}
 
-    pub(super) fn choose(
-        &mut self,
-        id: JobId,
-        session: Session,
-        plans: Vec<PlanDefinition>,
-        target: Target,
-        control: Control,
-    ) {
-        let private = plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
-        let job = self.choice(session, plans, target, control).and_then(|job| {
-            self.note_earlier_looks(&private, &job.datasets)?;
-            Ok(job)
-        });
-        let crash = ("the choice crashed outside its steps", SETTLED_BY_HAND);
-        self.carry_out(id, DeskReport::Choice, crash, job, |job, tell| job.execute(tell));
-    }
-
-    pub(super) fn rank(
-        &mut self,
-        id: JobId,
-        session: Session,
-        watch: Watch,
-        control: Control,
-        manner: Manner,
-    ) {
-        // Datasets that could not be read are left out.
-        let private = session.ranking.private_name(&session);
-        let names = session
-            .ranking
-            .public_names(&session)
-            .into_iter()
-            .chain(private.as_ref().ok().copied());
-        let datasets = names.filter_map(|name| self.loaded.get(name).cloned());
-        let datasets: Vec<Arc<Loaded>> = datasets.collect();
-        let noted = self.note_earlier_looks(private.unwrap_or_default(), &datasets);
-        let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
-        let job = noted.map(|()| RankingJob {
-            session,
-            datasets,
-            workspace,
-            watch,
-            control,
-            manner,
-            allow_large_delta: false,
-            prepared,
-        });
-        let crash = ("the ranking crashed", "please report the session");
-        self.carry_out(id, DeskReport::Ranking, crash, job, |job, tell| ranking::rank(&job, tell));
-    }
-
-    pub(super) fn rehearse(
-        &self,
-        id: JobId,
-        session: Session,
-        plan: PlanDefinition,
-        stop: Arc<AtomicBool>,
-    ) -> Result<()> {
-        let (datasets, workspace) = (self.datasets(&plan)?, self.workspace.clone());
-        let job = RehearsalJob {
-            session,
-            plan,
-            datasets,
-            workspace,
-            epsilons: Vec::new(),
-            methods: Vec::new(),
-            repetitions: None,
-            part: rehearse::WHOLE,
-            exact: None,
-            stop,
-        };
-        let crash = ("the rehearsal crashed", "please report the session");
-        self.carry_out(id, DeskReport::Rehearsal, crash, Ok(job), |job, tell| {
-            rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))
-        });
-        Ok(())
-    }
+/// A run to be continued, with the data of its own session: the interface's session may have
+/// others by now.
+fn resumed(directory: &Path, watch: Watch, control: Control) -> Result<Job> {
+    let Resumable { session, workspace, .. } = Resumable::read(directory)?;
+    let load = |it: &DatasetDefinition| dataset::load(it, &workspace).map(Arc::new);
+    let datasets = session.datasets.iter().map(load).collect::<Result<Vec<_>>>()?;
+    let plan = session.plans.first().cloned();
+    let plan = plan.ok_or_else(|| Error::failed("the run has no plan"))?;
+    let prepared = PreparedStore::default();
+    Ok(Job { session, plan, datasets, workspace, watch, control, prepared })
 }
 
 /// A debug build can be told to crash in the middle of a run, so that a test sees what happens to

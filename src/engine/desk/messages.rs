@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use crate::choice::{ChoiceMoment, Chosen, Offer};
@@ -109,33 +108,17 @@ pub enum Request {
     AcceptUnknownPast(AccountId),
     AbandonRun(RunId),
     RepairLedger,
-    Launch {
+    /// Start a job, which is steered by its control.
+    Start {
         id: JobId,
-        session: Session,
-        plan: PlanDefinition,
-        watch: Watch,
         control: Control,
+        job: JobRequest,
     },
     /// What would it cost to let private records choose among these plans?
     OfferChoice {
         session: Session,
         plans: Vec<PlanDefinition>,
         target: Target,
-    },
-    /// Let private records choose among them.
-    Choose {
-        id: JobId,
-        session: Session,
-        plans: Vec<PlanDefinition>,
-        target: Target,
-        control: Control,
-    },
-    /// Continue a run whose program died.
-    Resume {
-        id: JobId,
-        run: RunId,
-        watch: Watch,
-        control: Control,
     },
     /// Write the predictions of a run's model for the rows of a file.
     Predict {
@@ -154,20 +137,37 @@ pub enum Request {
         runs: Vec<RunId>,
         path: PathBuf,
     },
-    /// Let public data play the private role for this plan.
-    Rehearse {
-        id: JobId,
+}
+
+/// The work of a job.
+#[derive(Debug)]
+pub enum JobRequest {
+    Run {
         session: Session,
         plan: PlanDefinition,
-        stop: Arc<AtomicBool>,
+        watch: Watch,
+    },
+    /// Continue a run whose program died.
+    Resume {
+        run: RunId,
+        watch: Watch,
+    },
+    /// Let private records choose among these plans.
+    Choice {
+        session: Session,
+        plans: Vec<PlanDefinition>,
+        target: Target,
     },
     /// Rank the public datasets.
-    Rank {
-        id: JobId,
+    Ranking {
         session: Session,
         watch: Watch,
-        control: Control,
         manner: Manner,
+    },
+    /// Let public data play the private role for this plan.
+    Rehearsal {
+        session: Session,
+        plan: PlanDefinition,
     },
 }
 
@@ -269,11 +269,10 @@ pub enum DeskReport {
     ChoiceOffered(Box<Result<Offer>>),
     /// The ledger, and the sums of each account.
     Ledger(Book, Vec<Digest>),
-    Run(JobId, JobEvent<Moment, Summary>),
-    /// A choice among plans.
-    Choice(JobId, JobEvent<ChoiceMoment, Chosen>),
-    Ranking(JobId, JobEvent<RankingMoment, RankingSummary>),
-    Rehearsal(JobId, JobEvent<Box<RehearsalProgress>, RehearsalProgress>),
+    Run(JobId, RunEvent),
+    Choice(JobId, ChoiceEvent),
+    Ranking(JobId, RankingEvent),
+    Rehearsal(JobId, RehearsalEvent),
     Trouble(Error),
     /// A page, a table or a picture of a screen was written here.
     Wrote(PathBuf),
@@ -344,6 +343,11 @@ pub enum JobEvent<M, T> {
     /// Nothing follows.
     Ended(Box<Result<T>>),
 }
+
+pub type RunEvent = JobEvent<Moment, Summary>;
+pub type ChoiceEvent = JobEvent<ChoiceMoment, Chosen>;
+pub type RankingEvent = JobEvent<RankingMoment, RankingSummary>;
+pub type RehearsalEvent = JobEvent<Box<RehearsalProgress>, RehearsalProgress>;
 
 impl DeskReport {
     /// Whether somebody waits for it. Then it is drawn at once, and not with the next frame.

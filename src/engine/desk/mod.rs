@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use following::Following;
 pub use messages::{
-    DeskReport, Dividers, JobEvent, JobId, Request, SoughtSweep, SweepStanding, TrainerSteps,
+    ChoiceEvent, DeskReport, Dividers, JobEvent, JobId, JobRequest, RankingEvent, RehearsalEvent,
+    Request, RunEvent, SoughtSweep, SweepStanding, TrainerSteps,
 };
 use tray::Tray;
 
@@ -360,16 +361,10 @@ impl Clerk {
                 self.tray.put(DeskReport::Remark(text));
                 self.tell_ledger()?;
             }
-            Request::Launch { id, session, plan, watch, control } => {
-                self.launch(id, session, plan, watch, control);
-            }
+            Request::Start { id, control, job } => self.start(id, control, job)?,
             Request::OfferChoice { session, plans, target } => {
                 self.offer(self.choice(session, plans, target, Control::default())?);
             }
-            Request::Choose { id, session, plans, target, control } => {
-                self.choose(id, session, plans, target, control);
-            }
-            Request::Resume { id, run, watch, control } => self.resume(id, run, watch, control),
             Request::Predict { run, data, output } => self.predict(&run, &data, &output),
             Request::Collect { sweep, give_up } => {
                 let sweep = match sweep {
@@ -395,12 +390,6 @@ impl Clerk {
                     runs.iter().map(|run| self.workspace.run_directory(run)).collect();
                 let report = session::Report::read(&directories, Watch::sealed())?;
                 self.export(&path, &report.html()?)?;
-            }
-            Request::Rehearse { id, session, plan, stop } => {
-                self.rehearse(id, session, plan, stop)?;
-            }
-            Request::Rank { id, session, watch, control, manner } => {
-                self.rank(id, session, watch, control, manner);
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
-use crate::engine::desk::{JobEvent, JobId, SoughtSweep, SweepStanding};
+use crate::engine::desk::{JobId, SoughtSweep, SweepStanding};
 use crate::engine::lookup::Wanted;
 use crate::engine::{DeskReport, Request};
 use crate::error::Result;
@@ -125,8 +125,8 @@ impl Context {
                 self.digests = digests;
                 self.note(Change::Ledger);
             }
-            DeskReport::Run(id, event) => self.hear_run(id, event, LiveRun::hear),
-            DeskReport::Choice(id, event) => self.hear_run(id, event, LiveRun::hear_choice),
+            DeskReport::Run(id, event) => self.hear_run(id, |run| run.hear(event)),
+            DeskReport::Choice(id, event) => self.hear_run(id, |run| run.hear_choice(event)),
             DeskReport::Ranking(id, event) => {
                 let said = self.ranking.hear(id, event, &self.watch);
                 match &said {
@@ -155,26 +155,19 @@ impl Context {
         }
     }
 
-    /// Hands an event to its run, or to its choice among plans.
-    fn hear_run<M, T>(
-        &mut self,
-        id: JobId,
-        event: JobEvent<M, T>,
-        hear: impl FnOnce(&mut LiveRun, JobEvent<M, T>) -> Option<Result<String>>,
-    ) {
-        let ended = matches!(event, JobEvent::Ended(_));
+    /// Lets a run, or a choice among plans, process an event.
+    fn hear_run(&mut self, id: JobId, hear: impl FnOnce(&mut LiveRun) -> Option<Result<String>>) {
         let run = self.runs.iter_mut().find(|run| run.id == id);
-        match run.and_then(|run| hear(run, event)) {
-            None => {}
+        // There is something to say when it has ended.
+        match run.and_then(hear) {
+            None => return,
             Some(Ok(line)) => self.say(Level::Good, line),
             Some(Err(error)) => self.complain(&error),
         }
-        if ended {
-            self.ring(id);
-            self.leave_when_done();
-            self.run_ended(id);
-            self.ask_preview();
-        }
+        self.ring(id);
+        self.leave_when_done();
+        self.run_ended(id);
+        self.ask_preview();
     }
 
     /// Collects the sweep in a directory that the user names.

@@ -12,7 +12,7 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
 use crate::engine::choice::{ChoiceMoment, Offer};
-use crate::engine::desk::JobEvent;
+use crate::engine::desk::{JobEvent, JobRequest};
 use crate::engine::lookup::Wanted;
 use crate::engine::ranking::{Manner, RankingMoment};
 use crate::engine::{Moment, Request};
@@ -267,17 +267,20 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     assert_eq!(app.context.session.plans.len(), 2, "a sweep leaves the plans alone");
 
     let effects = press(&mut app, "wy");
-    assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert!(asked(&effects, |it| matches!(it, Request::Start { job: JobRequest::Run { .. }, .. })));
     assert_eq!((app.context.runs.len(), app.context.queue.plans.len()), (1, 3));
     let end =
         |id, result| Message::Reports(vec![DeskReport::Run(id, JobEvent::Ended(Box::new(result)))]);
     let id = app.context.runs[0].id;
     let effects = update(&mut app, end(id, Ok(fixtures::summary())), &Hits::default());
-    assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert!(asked(&effects, |it| matches!(it, Request::Start { job: JobRequest::Run { .. }, .. })));
     let id = app.context.runs[1].id;
     let refused = Err(Error::refused("over the budget"));
     let effects = update(&mut app, end(id, refused), &Hits::default());
-    assert!(!asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert!(!asked(&effects, |it| matches!(
+        it,
+        Request::Start { job: JobRequest::Run { .. }, .. }
+    )));
     assert_eq!((app.context.queue.plans.len(), app.context.queue.working), (2, false));
 }
 
@@ -310,7 +313,10 @@ fn what_is_removed_is_not_selected_any_more() {
 fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     let mut app = fixtures::loaded();
     let effects = press(&mut app, "2r");
-    assert!(asked(&effects, |it| matches!(it, Request::Rank { manner: Manner::Curator, .. })));
+    assert!(asked(&effects, |it| matches!(
+        it,
+        Request::Start { job: JobRequest::Ranking { manner: Manner::Curator, .. }, .. }
+    )));
     assert!(press(&mut app, "r").is_empty(), "one at a time");
     update(&mut app, Message::Reports(vec![rank_step(1)]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
@@ -461,7 +467,10 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     let mut app = fixtures::priced();
     assert!(press(&mut app, "t").is_empty(), "there is no advice yet");
     let effects = press(&mut app, "r");
-    assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 1, .. })));
+    assert!(asked(&effects, |it| matches!(
+        it,
+        Request::Start { id: 1, job: JobRequest::Rehearsal { .. }, .. }
+    )));
     let event = |id: u64, done: usize| {
         let event = JobEvent::Moment(Box::new(fixtures::rehearsal(done)));
         Message::Reports(vec![DeskReport::Rehearsal(id, event)])
@@ -481,7 +490,10 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
     let effects = press(&mut app, "R");
-    assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 2, .. })));
+    assert!(asked(&effects, |it| matches!(
+        it,
+        Request::Start { id: 2, job: JobRequest::Rehearsal { .. }, .. }
+    )));
     update(&mut app, event(2, 80), &Hits::default());
     // Another method or ε is not another rehearsal, but other public data are.
     let mut other = app.context.session.plans[0].clone();
@@ -542,7 +554,7 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     let effects = press(&mut app, "y");
     assert!(asked(
         &effects,
-        |it| matches!(it, Request::Choose { id: 1, plans, .. } if plans.len() == 2)
+        |it| matches!(it, Request::Start { id: 1, job: JobRequest::Choice { plans, .. }, .. } if plans.len() == 2)
     ));
     assert_eq!((app.context.tab, app.context.runs[0].state()), (Tab::Run, "starting"));
     // It is stopped like a run.
@@ -723,7 +735,9 @@ fn sealed_nothing_is_ranked_but_privately() {
     assert!(press(&mut app, "p\nn").is_empty(), "no is no");
     let effects = press(&mut app, "p\ny");
     let private = |request: &Request| match request {
-        Request::Rank { manner: Manner::Errors(target), .. } => target.epsilon == 0.5,
+        Request::Start {
+            job: JobRequest::Ranking { manner: Manner::Errors(target), .. }, ..
+        } => target.epsilon == 0.5,
         _ => false,
     };
     assert!(asked(&effects, private));
@@ -734,7 +748,9 @@ fn sealed_nothing_is_ranked_but_privately() {
         press(&mut app, key);
         let effects = press(&mut app, "\ny");
         let asked_for = |request: &Request| match request {
-            Request::Rank { manner, .. } => format!("{manner:?}").starts_with(wanted),
+            Request::Start { job: JobRequest::Ranking { manner, .. }, .. } => {
+                format!("{manner:?}").starts_with(wanted)
+            }
             _ => false,
         };
         assert!(asked(&effects, asked_for), "{key}");
