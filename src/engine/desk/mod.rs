@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -73,7 +72,7 @@ enum Errand {
     /// A dataset was read, unless nobody waits for it any more.
     Read {
         name: String,
-        reading: Arc<AtomicBool>,
+        reading: Control,
         result: Box<Result<Loaded>>,
     },
     /// A public dataset was compared with the private ones.
@@ -141,8 +140,8 @@ struct Clerk {
     shadowed: BTreeMap<String, Option<String>>,
     /// Looks at private rows without an account: their files, and the ledger's note.
     looks: Vec<(Vec<PathBuf>, &'static str)>,
-    /// Datasets that are being read; the flag is true if nobody waits any more.
-    reading: BTreeMap<String, Arc<AtomicBool>>,
+    /// Datasets that are being read; reading is stopped if nobody waits any more.
+    reading: BTreeMap<String, Control>,
     previewer: Previewer,
     /// For previews and runs.
     prepared: PreparedStore,
@@ -207,7 +206,7 @@ impl Clerk {
                 self.definitions.clear();
                 self.shadowed.clear();
                 self.prepared.clear();
-                self.reading.values().for_each(|reading| reading.store(true, Ordering::Release));
+                self.reading.values().for_each(Control::stop);
                 self.reading.clear();
                 let session = Box::new(session);
                 self.tray.put(DeskReport::SessionOpened { session, path });
@@ -224,7 +223,7 @@ impl Clerk {
             Request::Load(definition) => self.load(definition),
             Request::CancelLoad(name) => {
                 if let Some(reading) = self.reading.remove(&name) {
-                    reading.store(true, Ordering::Release);
+                    reading.stop();
                     let error = Error::interrupted("reading was cancelled")
                         .cure("press r on the Data screen to read it again");
                     self.tray.put(DeskReport::LoadFailed { name, error });
@@ -273,9 +272,7 @@ impl Clerk {
                 self.tray.put(DeskReport::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
-                let loaded = self.loaded.get(&dataset).cloned();
-                let loaded = loaded
-                    .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))?;
+                let loaded = Arc::clone(self.dataset(&dataset)?);
                 self.note_look(&dataset, &watch, SHOWN)?;
                 let rows =
                     loaded.private()?.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
@@ -283,10 +280,7 @@ impl Clerk {
             }
             Request::Dividers { dataset, watch } => {
                 self.note_look(&dataset, &watch, DIVIDED)?;
-                let loaded = self.loaded.get(&dataset);
-                let loaded = loaded
-                    .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))?;
-                let columns = match &loaded.records {
+                let columns = match &self.dataset(&dataset)?.records {
                     LoadedRecords::Public(table) => Some(Dividers::Public(family::dividers(table))),
                     LoadedRecords::Private(table) => {
                         table.curator(&watch, family::dividers).map(Dividers::Exact)
@@ -473,19 +467,19 @@ impl Clerk {
     /// Reads in a thread of its own, so that a large file delays nothing else.
     fn load(&mut self, definition: DatasetDefinition) {
         let name = definition.name.clone();
-        let reading = Arc::new(AtomicBool::new(false));
+        let reading = Control::default();
         self.loaded.remove(&name);
         self.shadowed.remove(&name);
         self.definitions.insert(name.clone(), definition.clone());
         self.prepared.clear();
-        if let Some(earlier) = self.reading.insert(name.clone(), Arc::clone(&reading)) {
-            earlier.store(true, Ordering::Release);
+        if let Some(earlier) = self.reading.insert(name.clone(), reading.clone()) {
+            earlier.stop();
         }
         let (workspace, errands) = (self.workspace.clone(), self.errands.clone());
         let tray = Arc::clone(&self.tray);
         thread::spawn(move || {
             let mut watch = |bytes: u64, of: u64| {
-                if reading.load(Ordering::Acquire) {
+                if reading.is_stopped() {
                     return ControlFlow::Break(());
                 }
                 tray.put(DeskReport::Reading { name: definition.name.clone(), bytes, of });
@@ -498,8 +492,8 @@ impl Clerk {
         });
     }
 
-    fn loaded(&mut self, name: &str, reading: &AtomicBool, result: Result<Loaded>) {
-        if reading.load(Ordering::Acquire) {
+    fn loaded(&mut self, name: &str, reading: &Control, result: Result<Loaded>) {
+        if reading.is_stopped() {
             return;
         }
         self.reading.remove(name);
@@ -564,14 +558,13 @@ impl Clerk {
 
     fn datasets(&self, plan: &PlanDefinition) -> Result<Vec<Arc<Loaded>>> {
         let names = std::iter::once(&plan.private).chain(&plan.public).chain(&plan.test);
-        names
-            .map(|name| {
-                self.loaded.get(name).cloned().ok_or_else(|| {
-                    Error::failed(format!("dataset '{name}' is not loaded"))
-                        .cure("see the Data screen for the reason")
-                })
-            })
-            .collect()
+        let datasets = names.map(|name| self.dataset(name).cloned()).collect::<Result<Vec<_>>>();
+        datasets.map_err(|error| error.cure("see the Data screen for the reason"))
+    }
+
+    fn dataset(&self, name: &str) -> Result<&Arc<Loaded>> {
+        let loaded = self.loaded.get(name);
+        loaded.ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
     }
 
     /// Writes that somebody is about to see exact values of a private dataset, if the ledger knows
