@@ -10,9 +10,9 @@ use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
+use crate::engine::look;
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
-use crate::engine::{Control, look};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::rehearsal::Player;
@@ -119,9 +119,7 @@ impl Rehearse {
             }
         }
         let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
-        let control = Control::default();
-        let stopping = control.clone();
-        let interrupted = signals::on_first(move || stopping.stop())?;
+        let (control, interrupted) = signals::control()?;
         let job = RehearsalJob {
             session,
             plan,
