@@ -4,7 +4,8 @@
 #   halflight-VERSION-x86_64-linux.tar.gz   the program with man pages, completions and guide
 #   halflight-VERSION-….whl                 the Python package, with the same program in it
 #   halflight_VERSION-1_amd64.deb           for Debian and Ubuntu
-#   halflight-VERSION.crate                 the source, for crates.io
+#   halflight-VERSION-source.tar.gz         the source
+#   halflight-….crate                       the accountant and what it stands on, for crates.io
 #
 # The program is static, so it runs on every Linux of x86-64, whatever its C library.
 #
@@ -99,10 +100,17 @@ tar --create --directory "$packed" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --o
 cargo deb --no-build --no-strip --target "$triple" --output "$out" \
     ${HALFLIGHT_MAINTAINER:+--maintainer "$HALFLIGHT_MAINTAINER"}
 
-# Cargo builds the source as it will be handed out, but keeps no file of a rehearsed publication.
-[ -n "${RELEASE_AGAIN:-}" ] || cargo publish --dry-run --locked
-cargo package --locked --no-verify
-cp "$CARGO_TARGET_DIR/package/halflight-$version.crate" "$out"
+git archive --format=tar --prefix="halflight-$version/" HEAD | gzip -n -9 >"$out/halflight-$version-source.tar.gz"
+
+# Cargo builds the crates as they will be handed out, but keeps no file of a rehearsed publication.
+crates="-p halflight-base -p halflight-numeric -p halflight-dp"
+# shellcheck disable=SC2086 # one word for each
+[ -n "${RELEASE_AGAIN:-}" ] || cargo publish --dry-run --locked $crates
+# shellcheck disable=SC2086
+cargo package --locked --no-verify $crates
+for crate in base numeric dp; do
+    cp "$CARGO_TARGET_DIR/package/halflight-$crate-$version.crate" "$out"
+done
 
 (cd "$out" && sha256sum halflight* >SHA256SUMS)
 cat "$out/SHA256SUMS"

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Task;
 use super::declared::{class_of, declared_classes};
+use super::elements::is_number_of;
 use super::extraction::Extraction;
 use super::names::{is_pattern, matches};
 use super::persons::{USUAL_RECORDS, Unit, WithoutUnit};
-use super::table::Sample;
+use super::table::{Sample, Table};
 use crate::error::{Error, Result};
 
 /// Whether the records are protected.
@@ -372,6 +373,59 @@ impl DatasetDefinition {
         match &self.unknown_labels {
             UnknownLabels::CountAs(class) => class_of(class, &classes).map(|_| ()),
             UnknownLabels::Refuse => Ok(()),
+        }
+    }
+}
+
+impl DatasetDefinition {
+    /// Splits the vectors of a table whose numbers this definition names into columns.
+    pub fn apart(&self, table: Table) -> Result<Table> {
+        table.apart(|column| self.speaks_of_numbers_in(column))
+    }
+
+    /// Whether something here names a number of the vectors in `column`.
+    fn speaks_of_numbers_in(&self, column: &str) -> bool {
+        let listed = match &self.columns {
+            Columns::All => [].iter(),
+            Columns::Only(names) | Columns::Except(names) => names.iter(),
+        };
+        let keys = self.rename.keys().chain(self.categories.keys());
+        let keys = keys.chain(self.units.keys()).chain(self.notes.keys());
+        let mut names = listed.chain(&self.label).chain(keys);
+        let filtered = self.filter.as_ref();
+        names.any(|name| is_number_of(name, column))
+            || filtered.is_some_and(|filter| filter.contains(&format!("`{column}[")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Values, Vectors};
+
+    fn table() -> Table {
+        let vectors = Vectors::new(3, Values::F32(vec![1.0, 2.0, 0.0, 3.0, 4.0, 1.0])).unwrap();
+        let columns = vec![Column::Vectors(vectors), Column::Numbers(vec![7.0, 8.0].into())];
+        Table::of_rows("t.npz", vec!["x".into(), "xx".into()], columns).unwrap()
+    }
+
+    fn names(change: impl FnOnce(&mut DatasetDefinition)) -> Vec<String> {
+        let mut definition = DatasetDefinition::new("d", Role::Public, Source::File("t".into()));
+        change(&mut definition);
+        definition.apart(table()).unwrap().names
+    }
+
+    #[test]
+    fn vectors_are_taken_apart_where_one_of_their_numbers_is_named() {
+        let apart = ["x[0]", "x[1]", "x[2]", "xx"];
+        assert_eq!(names(|d| d.label = Some("x[2]".into())), apart);
+        assert_eq!(names(|d| d.columns = Columns::Except(vec!["x[0]".into()])), apart);
+        assert_eq!(names(|d| d.filter = Some("`x[1]` > 2".into())), apart);
+        assert_eq!(names(|d| drop(d.rename.insert("x[1]".into(), "age".into()))), apart);
+        // An invalid index leads to a message that lists the valid ones.
+        assert_eq!(names(|d| d.label = Some("x[-1]".into())), apart);
+        for other in ["x", "xx", "xx[0]", "y[0]"] {
+            assert_eq!(names(|d| d.label = Some(other.into())), ["x", "xx"]);
         }
     }
 }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::column::lacks_value;
 use super::column::{Cell, Column, finite, is_missing};
 use super::definition::{Columns, DatasetDefinition, Role, Source};
 use super::identifiers::{self, Identifier};
-use super::missing::lacks_value;
 use super::persons::seems_to_name_persons;
 use super::preparation::MOST_VALUES;
 use super::read::in_turn::{self, in_turn};

@@ -2,19 +2,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`column`] | typed columns and their cells |
-//! | [`numbers`] | the numbers of a column, in memory or on the disk |
-//! | [`lines`] | the line of the file that each row starts on |
-//! | [`table`] | rows of named columns, as in their file, with their fingerprint |
-//! | [`vectors`] | a column of embeddings or images, in one piece |
-//! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
 //! | [`overlap`] | how many rows two tables have in common, from a few kilobytes about each |
-//! | [`read`] | the readers: the kind of a file, and its columns |
-//! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | the session's definition of a dataset: file, label, filter, columns |
-//! | [`elements`] | single numbers of vectors as columns: `x[3]` |
 //! | [`extraction`] | features by a pretrained network |
-//! | [`secret_order`] | random choices among private rows that nobody outside can know |
 //! | [`selection`] | which columns a name means and which become features |
 //! | [`missing`] | cells without a value, and the treatment of their records |
 //! | [`identifiers`] | columns whose values seem to identify the person of a row |
@@ -22,51 +12,34 @@
 //! | [`leaking`] | columns that give the label away |
 //! | [`inspect`] | a first look at a table, without a definition |
 //! | [`bounded`] | records that cannot exceed their bounds: the input of methods |
-//! | [`align`] | compares two tables by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`hospitals`] | synthetic hospital records, for the tutorial |
 //! | [`synthetic`] | the papers' synthetic source and target |
-//! | [`mod@write`] | columns as CSV and Parquet files |
 //!
 //! Used by `adapt` and everything above; uses `numeric`, and `model` for the scores of public
 //! predictors. `session::workspace`, which calls the
 //! readers, wraps private files in `privacy::Private`.
 
-use halflight_base::{Error, error, faults, files, memory};
+use halflight_base::{error, faults, memory};
 use halflight_model as model;
 use halflight_numeric as numeric;
 
-pub mod align;
 pub mod bounded;
-pub mod column;
 pub mod declared;
 pub mod definition;
-pub mod elements;
 pub mod extraction;
-pub mod filter;
-pub mod fingerprint;
 pub mod hospitals;
 mod identifiers;
 pub mod images;
 pub mod inspect;
 pub mod leaking;
-pub mod lines;
 pub mod missing;
-pub mod names;
-pub mod numbers;
 pub mod overlap;
-mod person_rows;
 pub mod persons;
 pub mod preparation;
 mod public_records;
-pub mod read;
-pub mod secret_order;
 pub mod selection;
 pub mod synthetic;
-pub mod table;
-pub mod texts;
-pub mod vectors;
-pub mod write;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -78,21 +51,16 @@ use crate::numeric::Matrix;
 use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::doubles::Doubles;
 
-pub use align::Compatibility;
 pub use bounded::Bounded;
-pub use column::Column;
 pub use definition::{Columns, DatasetDefinition, Missing, Role, Source, UnknownLabels};
-pub use fingerprint::Fingerprint;
-pub use numbers::Numbers;
-pub use person_rows::Persons;
+pub use halflight_tables::{
+    Column, Compatibility, Fingerprint, Numbers, Persons, RowChoice, Sample, SecretOrder, Table,
+    Texts, Values, Vectors, align, column, csv, elements, filter, fingerprint, lines, names,
+    numbers, person_rows, read, secret_order, table, texts, vectors, write,
+};
 pub use persons::{Unit, WithoutUnit};
 pub use preparation::{Preparation, PreparationSettings};
 pub use public_records::PublicRecords;
-pub use read::csv;
-pub use secret_order::{RowChoice, SecretOrder};
-pub use table::{Sample, Table};
-pub use texts::Texts;
-pub use vectors::{Values, Vectors};
 
 /// Limits that every prepared record obeys, because it was clipped to them. Sensitivities are
 /// computed from these alone.

@@ -21,20 +21,11 @@
 //! A missing category is a value like any other, unless the policy is `drop` and it is not among
 //! the declared categories. A missing label is never filled in.
 
-use super::column::{Cell, Column, is_missing};
+use super::column::{Cell, Column, lacks_value};
 use super::definition::DatasetDefinition;
 use super::selection::feature_columns;
 use super::table::Table;
 use crate::error::Result;
-
-/// Whether a cell has no value; for a vector, whether any of its numbers has none.
-pub fn lacks_value(cell: &Cell<'_>) -> bool {
-    match cell {
-        Cell::Number(_) => false,
-        Cell::Text(text) => is_missing(text),
-        Cell::Vector(vector) => vector.numbers().any(f64::is_nan),
-    }
-}
 
 /// For every row, whether a value is missing in one of `columns`. Each column comes with the texts
 /// that are values although they look missing.

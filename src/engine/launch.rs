@@ -52,7 +52,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
             plan: &job.plan,
             loaded: &job.loaded(),
             lineage: assembly.proposal.lineage.as_ref(),
-            events: &assembly.proposal.calibrated.events(),
+            events: assembly.proposal.calibrated.events(),
         })?;
     }
     leftovers::remove(&job.workspace, &account.ledger.book()?);

@@ -86,7 +86,9 @@ fn audit<T>(
         adjacency: Adjacency::ReplaceOne,
         held_out: false,
     };
-    let calibrated = Calibrated::of_events(Target { epsilon: 1.0, delta }, vec![event]).unwrap();
+    let calibrated =
+        Calibrated::of_events(Target { epsilon: 1.0, delta: delta.max(1e-6) }, vec![event])
+            .unwrap();
     let observe = |data: T, seed: u64| -> Vec<f64> {
         let mut spender = Spender::rehearsal(&calibrated, seed);
         let data = Private::new(data);

@@ -77,7 +77,7 @@
 //! # use halflight_base::Error;
 //! # use halflight_privacy::Private;
 //! let ages = Private::new(vec![61.0, 47.0]);
-//! let told = ages.try_transform(|ages| -> Result<(), Error> {
+//! let told = ages.try_transform(|ages: &Vec<f64>| -> Result<(), Error> {
 //!     Err(Error::failed(format!("{}", ages[0])))
 //! });
 //! ```

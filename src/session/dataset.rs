@@ -367,7 +367,7 @@ fn chosen_rows(
     secret: Option<&Secret>,
     warnings: &mut Vec<String>,
 ) -> Result<(Table, Option<OrderOfRows>)> {
-    let mut table = whole.apart_for(definition)?;
+    let mut table = definition.apart(whole)?;
     if let Some(filter) = &definition.filter {
         let filter = Filter::parse(filter)?;
         table = match definition.role {

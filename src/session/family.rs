@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::data::column::Cell;
+use crate::data::column::{Cell, lacks_value};
 use crate::data::inspect::Inspection;
-use crate::data::{Column, Columns, DatasetDefinition, Role, Source, Table, missing};
+use crate::data::{Column, Columns, DatasetDefinition, Role, Source, Table};
 use crate::error::Result;
 
 /// A column with more values is not offered to be split by value.
@@ -114,7 +114,7 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
         let values: Vec<PartValue> = column
             .values()
             .into_iter()
-            .filter(|(cell, _)| !missing::lacks_value(cell))
+            .filter(|(cell, _)| !lacks_value(cell))
             .map(|(cell, _)| match cell {
                 Cell::Number(number) => PartValue::Number(number),
                 cell => PartValue::Text(cell.to_string()),

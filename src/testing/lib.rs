@@ -1,7 +1,12 @@
 //! Reference numbers that independent code computed (`tests/golden`), for the tests of every crate.
 //! It depends on no other crate of the workbench, so that even the lowest can use it.
 
-#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "only tests use this crate")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "only tests use this crate"
+)]
 
 pub mod statistics;
 

@@ -558,7 +558,7 @@ fn floors() -> String {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (name, below) in &all {
         let uses: Vec<&str> = below.iter().map(String::as_str).collect();
-        let name_shown = if name.is_empty() { "halflight" } else { name };
+        let name_shown = if name.is_empty() { "the program" } else { name };
         lines.push((floor(name, &all), format!("{name_shown:<15} {}", uses.join(" "))));
     }
     lines.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));

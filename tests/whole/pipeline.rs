@@ -225,7 +225,7 @@ fn what_a_command_prints_as_json_is_as_its_schema_says() {
     // Every schema that there is was used here or above, but for these, whose commands take long.
     let schemas: Value = serde_json::from_str(&place.text(&["schema"])).unwrap();
     let known: Vec<_> = schemas["schemas"].as_array().unwrap().iter().collect();
-    assert!(known.iter().any(|name| *name == "reproduce"), "{known:?}");
+    assert!(known.iter().any(|name| *name == "verify"), "{known:?}");
 }
 
 #[test]

@@ -13,10 +13,10 @@ use super::encoding::{MOST_VALUES, vocabulary};
 use super::scale::Standardisation;
 use super::settings::LabelRange;
 use crate::column::Cell;
+use crate::column::lacks_value;
 use crate::declared::{class_of, declared_classes};
 use crate::definition::{DatasetDefinition, UnknownLabels};
 use crate::error::{Error, Result};
-use crate::missing::lacks_value;
 use crate::table::Table;
 use crate::{Classes, Task, names};
 

@@ -748,4 +748,6 @@ fn declared_norm(norm: f64) -> Result<f64> {
 }
 
 #[cfg(test)]
+mod on_disk_tests;
+#[cfg(test)]
 mod tests;

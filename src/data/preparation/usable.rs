@@ -14,9 +14,9 @@
 use super::Preparation;
 use super::encoding::Encoding;
 use crate::Missing;
+use crate::column::lacks_value;
 use crate::column::{Cell, Column, finite, is_missing};
 use crate::error::Result;
-use crate::missing::lacks_value;
 use crate::table::Table;
 
 /// The kind of cell in one column of a record.

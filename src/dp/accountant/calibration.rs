@@ -607,7 +607,7 @@ mod tests {
 
     #[test]
     fn the_golden_noise_of_the_moment_release_comes_back() {
-        let path = format!("{}/tests/golden/discrepancy.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../tests/golden/discrepancy.json", env!("CARGO_MANIFEST_DIR"));
         let golden: serde_json::Value =
             serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let field = |key: &str| golden["release"][key].as_f64().unwrap();

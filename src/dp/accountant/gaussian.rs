@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn golden(name: &str) -> Value {
-        let path = format!("{}/tests/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../tests/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
     }
 

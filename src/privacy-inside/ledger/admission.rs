@@ -620,9 +620,9 @@ mod tests {
         let account = &half.accounts[0];
         let fits = at_most(account.largest_epsilon(1e-5).unwrap().unwrap());
         let rest = asked(fits.parse().unwrap());
-        account.admit(&rest.events(), rest.target()).unwrap();
+        account.admit(rest.events(), rest.target()).unwrap();
         let too_much = asked(fits.parse::<f64>().unwrap() + 0.002);
-        assert!(account.admit(&too_much.events(), too_much.target()).is_err());
+        assert!(account.admit(too_much.events(), too_much.target()).is_err());
     }
 
     #[test]

@@ -190,7 +190,6 @@ pub enum RowOrder {
 
 impl RowOrder {
     /// Whether records are chosen by their place in the file, as earlier versions did.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
     pub fn is_by_place(&self) -> bool {
         *self == Self::ByPlace
     }

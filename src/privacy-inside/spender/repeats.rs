@@ -84,7 +84,7 @@ mod tests {
         let planned = release.announced(String::new(), 1, share, Adjacency::ReplaceOne);
         let own = calibrate(&[planned], Target { epsilon: 3.0, delta }).unwrap();
         let law = Repeats { shape: 1, stop: 0.25 };
-        let events = vec![best_of(law, "best", String::new(), &[&own.events()]).unwrap()];
+        let events = vec![best_of(law, "best", String::new(), &[own.events()]).unwrap()];
         let all = Calibrated::of_events(Target { epsilon: 3.0, delta }, events).unwrap();
         let claimed = all.guarantee().epsilon;
         let sd = own.scale(&release).unwrap();

@@ -493,7 +493,7 @@ fn repeats_are_in_the_ledger_before_the_first_and_no_repeat_draws_more_than_was_
     let plan = [planned("mean", QueryKind::Gaussian.query(1.0, 1), 1)];
     let one = calibrate(&plan, Target { epsilon: 0.3, ..TARGET }).unwrap();
     let law = Repeats { shape: 1, stop: 0.25 };
-    let events = vec![best_of(law, "best", "the best".into(), &[&one.events()]).unwrap()];
+    let events = vec![best_of(law, "best", "the best".into(), &[one.events()]).unwrap()];
     let directory = tempfile::tempdir().unwrap();
     let all = Calibrated::of_events(TARGET, events).unwrap();
     let (ledger, run, all) = granted_to_draw(directory.path(), all);

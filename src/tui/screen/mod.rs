@@ -24,8 +24,8 @@ use crate::privacy::Watch;
 /// The keys of a screen, each with the function that it calls.
 ///
 /// ```
-/// use halflight::tui::keys::show;
-/// use halflight::tui::screen::{Keys, rank::RankScreen};
+/// use halflight_tui::keys::show;
+/// use halflight_tui::screen::{Keys, rank::RankScreen};
 ///
 /// const KEYS: Keys<RankScreen> =
 ///     &[show(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = true)];
@@ -34,9 +34,9 @@ use crate::privacy::Watch;
 /// A function for another screen does not compile:
 ///
 /// ```compile_fail,E0308
-/// use halflight::tui::context::Context;
-/// use halflight::tui::keys::show;
-/// use halflight::tui::screen::{Keys, data::DataScreen, rank::RankScreen};
+/// use halflight_tui::context::Context;
+/// use halflight_tui::keys::show;
+/// use halflight_tui::screen::{Keys, data::DataScreen, rank::RankScreen};
 ///
 /// fn reverse(screen: &mut RankScreen, _: &mut Context) {
 ///     screen.reverse = true;

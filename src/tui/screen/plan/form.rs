@@ -27,9 +27,11 @@ pub enum FieldChange {
 }
 
 /// A field of a plan as a form shows and changes it.
-pub trait FormField {
+pub trait FormField: Copy {
+    /// Explains the field in a sentence.
     fn help(self) -> String;
 
+    /// How the field is changed.
     fn way(self, session: &Session) -> FieldChange;
 
     /// Whether the field has its value of a new plan.

@@ -45,7 +45,7 @@ const COLUMNS: &str = "columns";
 
 /// Whether names of columns are probably the first record of a file without a header. Then they are
 /// as confidential as any other record.
-pub(super) fn seem_a_record(names: &[String]) -> bool {
+pub fn seem_a_record(names: &[String]) -> bool {
     let numbers: Vec<f64> = names.iter().filter_map(|name| finite(name)).collect();
     // Some programs number nameless columns.
     let counts = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0)
@@ -54,7 +54,7 @@ pub(super) fn seem_a_record(names: &[String]) -> bool {
 }
 
 /// "the columns are: a, b, c".
-pub(super) fn list(kind: &str, known: &[String]) -> String {
+pub fn list(kind: &str, known: &[String]) -> String {
     if kind == COLUMNS && seem_a_record(known) {
         return format!(
             "there are {} columns, some with numbers for names: if the file has no header line, \
@@ -71,7 +71,7 @@ pub(super) fn list(kind: &str, known: &[String]) -> String {
 }
 
 /// "'a', 'b'".
-pub(super) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
+pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
     names
         .iter()
         .map(|name| format!("'{}'", shortened(name.as_ref())))
@@ -80,7 +80,7 @@ pub(super) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
 }
 
 /// "'a', 'b' and 98 more": the first few.
-pub(super) fn some<S: AsRef<str>>(names: &[S]) -> String {
+pub fn some<S: AsRef<str>>(names: &[S]) -> String {
     const SHOWN: usize = 8;
     let more = names.len().saturating_sub(SHOWN);
     let shown = quoted(&names[..names.len() - more]);
@@ -108,7 +108,7 @@ pub fn is_pattern(name: &str) -> bool {
 }
 
 /// Whether `name` matches `pattern`.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut read) = (0, 0);

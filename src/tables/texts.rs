@@ -356,7 +356,7 @@ impl Texts {
     }
 
     /// The different texts of each chunk, with how often they occur there.
-    pub(super) fn counts(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
+    pub fn counts(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
         let Open { texts, numbers, .. } = &self.rest;
         let rest = occurrences(texts.ends.len(), numbers.iter().copied())
             .into_iter()

@@ -120,12 +120,12 @@ impl fmt::Display for Cell<'_> {
 }
 
 /// The finite number that `text` writes.
-pub(super) fn finite(text: &str) -> Option<f64> {
+pub fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Whether a text in a file stands for a missing value.
-pub(super) fn is_missing(text: &str) -> bool {
+pub fn is_missing(text: &str) -> bool {
     const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
     text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
 }
@@ -330,7 +330,7 @@ impl Column {
 /// Reads ahead in a column for somebody who goes through its rows in order.
 #[derive(Default)]
 pub struct CellWindow {
-    pub(super) numbers: Window,
+    pub numbers: Window,
     pub(super) texts: TextWindow,
 }
 
@@ -345,15 +345,13 @@ impl CellWindow {
     }
 
     /// One for each of so many columns.
-    pub(super) fn several(columns: usize) -> Vec<Self> {
+    pub fn several(columns: usize) -> Vec<Self> {
         (0..columns).map(|_| Self::default()).collect()
     }
 }
 
 /// The cells of some columns, row by row.
-pub(super) fn rows_of_cells<'a>(
-    columns: &[&'a Column],
-) -> impl Iterator<Item = Vec<Cell<'a>>> + use<'a> {
+pub fn rows_of_cells<'a>(columns: &[&'a Column]) -> impl Iterator<Item = Vec<Cell<'a>>> + use<'a> {
     let rows = columns.first().map_or(0, |column| column.len());
     let mut cells: Vec<_> = columns.iter().map(|column| column.cells()).collect();
     (0..rows).map(move |_| cells.iter_mut().filter_map(Iterator::next).collect())
@@ -369,4 +367,13 @@ fn values_of_numbers(cells: &Numbers) -> Vec<(Cell<'_>, usize)> {
     let numbers = equal.map(|equal| (Cell::number(equal[0]), equal.len()));
     let missing = cells.len() - present.len();
     numbers.chain((missing > 0).then(|| (Cell::number(f64::NAN), missing))).collect()
+}
+
+/// Whether a cell has no value; for a vector, whether any of its numbers has none.
+pub fn lacks_value(cell: &Cell<'_>) -> bool {
+    match cell {
+        Cell::Number(_) => false,
+        Cell::Text(text) => is_missing(text),
+        Cell::Vector(vector) => vector.numbers().any(f64::is_nan),
+    }
 }

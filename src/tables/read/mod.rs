@@ -26,7 +26,7 @@ pub mod csv;
 mod decimal;
 pub mod decoder_crash;
 pub mod idx;
-pub(crate) mod in_turn;
+pub mod in_turn;
 mod input;
 pub mod libsvm;
 mod lists;
@@ -491,11 +491,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::overlap::{DigestKey, Sketch};
+    use crate::Column;
     use crate::write::{WriteFormat, bytes};
-    use crate::{
-        Bounds, Column, Columns, DatasetDefinition, Preparation, PreparationSettings, Role, Source,
-    };
 
     /// 50 000 rows: a byte, a single, a double with gaps, a few texts, a name for each row, and a
     /// label.
@@ -538,8 +535,6 @@ mod tests {
             assert!(memory.columns.iter().all(|column| column.space().is_none()), "{name}");
             assert!(disk.columns.iter().all(|column| column.space().is_some()), "{name}");
             assert!(memory == disk, "{name}");
-            let key = DigestKey::new([5; 32]);
-            assert!(Sketch::of(&memory, &key) == Sketch::of(&disk, &key), "{name}");
             assert_eq!(memory.duplicated_rows(), disk.duplicated_rows(), "{name}");
             let rows: Vec<usize> = (0..50_000).filter(|row| row % 3 != 1).collect();
             assert!(memory.select(&rows).unwrap() == disk.select(&rows).unwrap(), "{name}");
@@ -603,37 +598,6 @@ mod tests {
     }
 
     #[test]
-    fn prepared_records_are_beside_their_table_and_the_same() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.parquet");
-        fs::write(&path, bytes(WriteFormat::Parquet, &columns()).unwrap()).unwrap();
-        let (memory, disk) = both(&path);
-        let mut definition =
-            DatasetDefinition::new("t", Role::Public, Source::File("t.parquet".to_owned()));
-        definition.label = Some("y".to_owned());
-        definition.columns = Columns::Except(vec!["name".to_owned()]);
-        definition.missing = crate::Missing::PublicMean;
-        let settings = PreparationSettings::default();
-        let preparation = Preparation::fit(&memory, &definition, &settings).unwrap();
-        let rows: Vec<usize> = (0..50_000).filter(|row| row % 5 != 0).collect();
-        let bounds = Bounds { feature_norm: 0.8, label: 0.5 };
-        let of = |table: &Table| {
-            let asked = ("private", true);
-            let trained = preparation.bounded_private_rows(table, &rows, asked, bounds).unwrap();
-            let judged = preparation.apply_to_private_rows_for_evaluation(table, &rows, "judges");
-            (trained, judged.unwrap())
-        };
-        let ((train, judges), (train_on_disk, judges_on_disk)) = (of(&memory), of(&disk));
-        assert!(train.features.numbers().is_some());
-        assert!(train_on_disk.features.numbers().is_none());
-        assert!(judges_on_disk.features.numbers().is_none());
-        assert_eq!(train, train_on_disk);
-        assert_eq!(judges, judges_on_disk);
-        let chosen: Vec<usize> = (0..rows.len()).step_by(99).collect();
-        assert_eq!(train.select(&chosen), train_on_disk.select(&chosen));
-    }
-
-    #[test]
     fn arrays_and_sparse_rows_are_the_same_on_the_disk() {
         let folder = tempfile::tempdir().unwrap();
         let row = |row: usize| format!("{} {}:{}.5 {}:1\n", row % 3, row % 7, row, 7 + row % 5);
@@ -667,8 +631,6 @@ mod tests {
             let disk = read(TableReader::private().with(overflow));
             assert!(memory.space().is_none() && disk.space().is_some(), "{name}");
             assert!(memory == disk, "{name}");
-            let key = DigestKey::new([5; 32]);
-            assert!(Sketch::of(&memory, &key) == Sketch::of(&disk, &key), "{name}");
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::column::lacks_value;
 use crate::column::{Cell, Column, finite};
 use crate::error::{Error, Result};
-use crate::missing::lacks_value;
 use crate::names;
 use crate::table::Table;
 

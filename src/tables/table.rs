@@ -245,7 +245,7 @@ impl Table {
     }
 
     /// The table's own copy of a name.
-    pub(super) fn known(&self, name: &str) -> Option<&str> {
+    pub fn known(&self, name: &str) -> Option<&str> {
         self.index(name).map(|index| self.names[index].as_str())
     }
 
@@ -418,7 +418,7 @@ impl Table {
     }
 
     /// For each of these rows the content of its file and its line there.
-    pub(super) fn provenance_of(
+    pub fn provenance_of(
         &self,
         rows: Range<usize>,
     ) -> impl Iterator<Item = (Fingerprint, u64)> + '_ {

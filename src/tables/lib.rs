@@ -1,0 +1,46 @@
+//! Tables as files hold them: columns in memory or on the disk, readers, writers, filters.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`align`] | compares two tables by column name |
+//! | [`column`] | typed columns and their cells |
+//! | [`elements`] | single numbers of vectors as columns: `x[3]` |
+//! | [`filter`] | row filters such as `season != 1` |
+//! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
+//! | [`lines`] | the line of the file that each row starts on |
+//! | [`numbers`] | the numbers of a column, in memory or on the disk |
+//! | [`read`] | the readers: the kind of a file, and its columns |
+//! | [`secret_order`] | random choices among private rows that nobody outside can know |
+//! | [`table`] | rows of named columns, as in their file, with their fingerprint |
+//! | [`vectors`] | a column of embeddings or images, in one piece |
+//! | [`mod@write`] | columns as CSV and Parquet files |
+
+use halflight_base::{Error, error, files, memory};
+use halflight_numeric as numeric;
+
+pub mod align;
+pub mod column;
+pub mod elements;
+pub mod filter;
+pub mod fingerprint;
+pub mod lines;
+pub mod names;
+pub mod numbers;
+pub mod person_rows;
+pub mod read;
+pub mod secret_order;
+pub mod table;
+pub mod texts;
+pub mod vectors;
+pub mod write;
+
+pub use align::Compatibility;
+pub use column::Column;
+pub use fingerprint::Fingerprint;
+pub use numbers::Numbers;
+pub use person_rows::Persons;
+pub use read::csv;
+pub use secret_order::{RowChoice, SecretOrder};
+pub use table::{Sample, Table};
+pub use texts::Texts;
+pub use vectors::{Values, Vectors};
