@@ -14,7 +14,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use halflight::engine::desk::News;
+use halflight::engine::desk::JobEvent;
 use halflight::engine::job::Progress;
 use halflight::engine::{Control, DeskReport, Moment};
 use halflight::methods::Series;
@@ -99,7 +99,7 @@ fn news(index: u64, total: u64) -> DeskReport {
     let step = made_up_step(index, total, &numbers);
     let epsilon = (x / total as f64).sqrt();
     let progress = Progress { step, epsilon, worked: Duration::from_millis(index) };
-    DeskReport::Job { id: 1, news: News::Moment(Moment::Stepped(progress)) }
+    DeskReport::Run(1, JobEvent::Moment(Moment::Stepped(progress)))
 }
 
 fn app_with_a_run(total: u64) -> App {
@@ -109,7 +109,7 @@ fn app_with_a_run(total: u64) -> App {
     let plan = app.context.session.plans[0].clone();
     let mut run = LiveRun::new(1, &plan, Control::default());
     let id = RunId("bench".to_owned());
-    run.hear(News::Moment(Moment::Granted {
+    run.hear(JobEvent::Moment(Moment::Granted {
         run: id,
         steps: total,
         warnings: Vec::new(),

@@ -10,9 +10,9 @@ use serde_json::json;
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals, workspace_for};
+use crate::engine::PreparedStore;
 use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Offer, Way};
 use crate::engine::sweep::axes::{self, SweepAxis};
-use crate::engine::{Control, PreparedStore};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
@@ -156,10 +156,8 @@ impl Choose {
             messages::tell(format_args!("read {}: {}", definition.name, loaded.size()));
             datasets.push(Arc::new(loaded));
         }
-        let control = Control::default();
+        let (control, interrupted) = signals::control()?;
         control.set_pace(self.pace);
-        let stopped = control.clone();
-        let interrupted = signals::on_first(move || stopped.end())?;
         let job = ChoiceJob {
             session,
             plans,

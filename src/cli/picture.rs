@@ -13,7 +13,7 @@ use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use super::{messages, print_json};
-use crate::engine::desk::News;
+use crate::engine::desk::JobEvent;
 use crate::engine::seeded_run::run_for_pictures;
 use crate::engine::{Control, Desk, Job, PreparedStore};
 use crate::error::{Error, Result};
@@ -160,10 +160,10 @@ impl PictureStage {
         };
         let id = RunId(format!("20260101-12000{number}-{METHOD}"));
         let mut tell = |moment| {
-            run.hear(News::Moment(moment));
+            run.hear(JobEvent::Moment(moment));
         };
         let summary = run_for_pictures(&job, &id, SEED + number, &mut tell)?;
-        run.hear(News::Ended(Box::new(Ok(summary))));
+        run.hear(JobEvent::Ended(Box::new(Ok(summary))));
         self.app.context.runs.push(run);
         Ok(())
     }

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals, workspace_for};
-use crate::engine::Control;
 use crate::engine::PreparedStore;
 use crate::engine::look;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
@@ -118,9 +117,7 @@ impl Rank {
                 }
             }
         }
-        let control = Control::default();
-        let stopped = control.clone();
-        let interrupted = signals::on_first(move || stopped.end())?;
+        let (control, interrupted) = signals::control()?;
         let watch = look::view(manner != Manner::Curator);
         let (allow_large_delta, prepared) = (self.allow_large_delta, PreparedStore::default());
         let job = RankingJob {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -120,10 +119,7 @@ impl Rehearse {
             }
         }
         let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopping = Arc::clone(&stop);
-        let interrupted =
-            signals::on_first(move || stopping.store(true, std::sync::atomic::Ordering::Relaxed))?;
+        let (control, interrupted) = signals::control()?;
         let job = RehearsalJob {
             session,
             plan,
@@ -134,7 +130,7 @@ impl Rehearse {
             repetitions: self.repetitions,
             part: self.part.unwrap_or(rehearse::WHOLE),
             exact: self.include_curator.then(|| look::view(false)),
-            stop,
+            control,
         };
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {

@@ -17,7 +17,7 @@ use crate::engine::look;
 use crate::engine::preview::{Preview, preview, timed_preview};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::timing::RunTime;
-use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
+use crate::engine::{Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Measured, Scored};
 use crate::methods::source_words;
@@ -171,11 +171,9 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
                 .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
         }
     }
-    let control = Control::default();
-    control.set_pace(options.pace);
     // The run ends between two steps.
-    let stopped = control.clone();
-    let interrupted = signals::on_first(move || stopped.end())?;
+    let (control, interrupted) = signals::control()?;
+    control.set_pace(options.pace);
     let mut results = Vec::new();
     for plan in plans {
         let watch = look::view(options.sealed);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::messages;
-use crate::engine::ending;
+use crate::engine::{Control, ending};
 use crate::error::Result;
 use crate::signals::{self, INTERRUPT};
 
@@ -35,6 +35,14 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
         true
     })?;
     Ok(interrupted)
+}
+
+/// The control of work that the first signal ends, and a flag that says whether it came.
+pub fn control() -> Result<(Control, Arc<AtomicBool>)> {
+    let control = Control::default();
+    let ended = control.clone();
+    let interrupted = on_first(move || ended.end())?;
+    Ok((control, interrupted))
 }
 
 fn end(signal: i32) {

@@ -13,7 +13,7 @@ use super::{messages, print_json, print_line, signals};
 use crate::engine::look;
 use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::engine::sweep::{self, Planned, SweepOrder};
-use crate::engine::{Control, PreparedStore, Summary};
+use crate::engine::{PreparedStore, Summary};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::methods::Series;
@@ -188,9 +188,7 @@ impl Sweep {
     }
 
     fn run_here(&self, sweep: &SweepDirectory, datasets: &[Arc<Loaded>]) -> Result<()> {
-        let control = Control::default();
-        let stopped = control.clone();
-        let interrupted = signals::on_first(move || stopped.end())?;
+        let (control, interrupted) = signals::control()?;
         let cores = parallel::threads();
         let progress = Mutex::new((ProgressLine::new("tasks", sweep.manifest.tasks.len()), 0));
         let told = |index: usize, done: &Result<Summary>| {
@@ -411,9 +409,7 @@ fn word(state: &TaskState) -> &'static str {
 
 /// Executes one task in the process that a queue started for it.
 fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
-    let control = Control::default();
-    let stopped = control.clone();
-    let interrupted = signals::on_first(move || stopped.end())?;
+    let (control, interrupted) = signals::control()?;
     let summary =
         sweep::carry_out(task, sweep::load(task)?, control, PreparedStore::default(), &mut |_| {})?;
     if let Some(trouble) = summary.trouble {

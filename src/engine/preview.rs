@@ -3,7 +3,6 @@
 //! The first preview of a plan prepares its records, which may take seconds. So neither a launch
 //! nor quitting waits for this thread.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -13,6 +12,7 @@ use super::prepared::PreparedStore;
 use super::public_alone::is_comparable;
 use super::score::Examinee;
 use super::spend::Purpose;
+use super::steps::catch_as;
 use super::timing::{RunTime, Stopwatch, TimedPlan};
 use super::{lookup, overlap, rehearse};
 use crate::data::Table;
@@ -75,11 +75,8 @@ impl Previewer {
             while let Ok(first) = inbox.recv() {
                 let asked = inbox.try_iter().last().unwrap_or(first);
                 let PreviewRequest { session, plan, datasets, workspace } = asked;
-                let work = || timeable(&session, plan, &datasets, &workspace, &store);
-                let told = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-                    Err(Error::failed("the preview crashed").cure("please report the plan"))
-                });
-                match told {
+                let crash = ("the preview crashed", "please report the plan");
+                match catch_as(crash, || timeable(&session, plan, &datasets, &workspace, &store)) {
                     Ok((preview, timed)) => {
                         answer(Ok(preview));
                         stopwatch.ask(timed);

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 
 use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
+use super::control::Control;
 use super::job::named;
 use super::{overlap, resemblance};
 use crate::data::filter::Filter;
@@ -61,7 +61,7 @@ pub struct RehearsalJob {
     pub part: (usize, usize),
     /// An open watch lets the last ranking by exact numbers weigh rehearsals; the ledger notes it.
     pub exact: Option<Watch>,
-    pub stop: Arc<AtomicBool>,
+    pub control: Control,
 }
 
 impl RehearsalJob {
@@ -116,7 +116,7 @@ pub struct RehearsalProgress {
     pub advice: Advice,
 }
 
-/// Rehearses until everything is done or `stop` is set; `tell` is called after every trial.
+/// Rehearses until everything is done or stopped; `tell` is called after every trial.
 pub fn rehearse(
     job: &RehearsalJob,
     tell: &mut dyn FnMut(&RehearsalProgress),
@@ -142,7 +142,7 @@ pub fn rehearse(
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
-    if job.part == WHOLE && !job.stop.load(Ordering::Relaxed) {
+    if job.part == WHOLE && !job.control.is_stopped() {
         let more = work.results.vary(job.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
@@ -209,7 +209,7 @@ impl Work<'_> {
         let mut progress = state(self);
         tell(&progress);
         let receiver = self.begin(&players, waiting);
-        while !self.job.stop.load(Ordering::Relaxed) {
+        while !self.job.control.is_stopped() {
             let (entry, found) = match receiver.recv_timeout(PATIENCE) {
                 Ok(found) => found,
                 Err(RecvTimeoutError::Timeout) => continue,
@@ -240,7 +240,7 @@ impl Work<'_> {
             stage: Arc::clone(&self.stage),
             players: players.to_vec(),
             queue: Mutex::new(TrialQueue { waiting, costs: BTreeMap::new() }),
-            stop: Arc::clone(&self.job.stop),
+            control: self.job.control.clone(),
         });
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
@@ -458,7 +458,7 @@ struct Trials {
     stage: Arc<Stage>,
     players: Vec<Player>,
     queue: Mutex<TrialQueue>,
-    stop: Arc<AtomicBool>,
+    control: Control,
 }
 
 struct TrialQueue {
@@ -493,7 +493,7 @@ impl Trials {
     /// Plays and reports the next trial. False if there is none, or nobody listens any more.
     fn play_one(&self, sender: &Sender<(TrialResult, Result<f64>)>) -> bool {
         let queue = || self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.stop.load(Ordering::Relaxed) {
+        if self.control.is_stopped() {
             return false;
         }
         let Some(entry) = queue().next() else { return false };
@@ -570,7 +570,7 @@ mod tests {
             repetitions: Some(1),
             part: (0, 1),
             exact: None,
-            stop: Arc::default(),
+            control: Control::default(),
         }
     }
 
@@ -803,11 +803,11 @@ mod tests {
         let job = job(directory.path(), 1.0, "");
         let found = rehearse(&job, &mut |state| {
             if state.done == 3 {
-                job.stop.store(true, Ordering::Relaxed);
+                job.control.stop();
             }
         });
         assert_eq!(found.unwrap().done, 3);
-        job.stop.store(false, Ordering::Relaxed);
+        let job = RehearsalJob { control: Control::default(), ..job };
         assert_eq!(run(&job).done, 44);
     }
 }

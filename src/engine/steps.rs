@@ -161,6 +161,14 @@ pub(super) fn catch<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_message(panic.as_ref())))
 }
 
+/// What is reported of a crash, and its cure.
+pub(super) type Crash = (&'static str, &'static str);
+
+/// Makes an error of a panic that says only what crashed.
+pub(super) fn catch_as<T>((what, cure): Crash, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::failed(what).cure(cure)))
+}
+
 pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic
         .downcast_ref::<&str>()

@@ -8,7 +8,7 @@ use super::app::App;
 use super::context::{DatasetStatus, OpenPopup};
 use super::keymap;
 use super::live_ranking::{RankingSoFar, RankingWork};
-use super::live_rehearsal::{self, LiveRehearsal};
+use super::live_rehearsal::LiveRehearsal;
 use super::live_run::{Ended, LiveRun};
 use super::notice::Level;
 use super::popup::dataset_form::DatasetForm;
@@ -28,7 +28,7 @@ use super::widgets::text_field::TextField;
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
-use crate::engine::desk::{News, Preview, TrainerSteps};
+use crate::engine::desk::{JobEvent, Preview, TrainerSteps};
 use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
 use crate::engine::lookup::{
@@ -187,10 +187,9 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
 fn rehearsing(done: usize) -> App {
     let mut app = priced();
     let plan = app.context.session.plans[0].clone();
-    let stop = Arc::default();
     app.context.rehearsal = LiveRehearsal {
         plan: Some(plan),
-        work: (done < 126).then_some(live_rehearsal::RehearsalWork { id: 1, stop }),
+        work: (done < 126).then(Control::default),
         progress: Some(rehearsal(done)),
         shown: true,
         started: 1,
@@ -217,9 +216,9 @@ pub fn run(id: u64, steps: u64, total: u64) -> LiveRun {
     let mut run = LiveRun::new(id, &plan, Control::default());
     let granted = RunId(format!("20260101-00000{id}-x"));
     let (warnings, cautions) = (Vec::new(), None);
-    run.hear(News::Moment(Moment::Granted { run: granted, steps: total, warnings, cautions }));
+    run.hear(JobEvent::Moment(Moment::Granted { run: granted, steps: total, warnings, cautions }));
     for index in 1..=steps {
-        run.hear(News::Moment(Moment::Stepped(progress(index, total))));
+        run.hear(JobEvent::Moment(Moment::Stepped(progress(index, total))));
     }
     run
 }
@@ -260,7 +259,7 @@ pub fn correcting() -> App {
     let measures = sizes.map(|(series, size)| made_up(series, size)).to_vec();
     let mut last = progress(41, 60);
     last.step.measures = measures;
-    app.context.runs[0].hear(News::Moment(Moment::Stepped(last)));
+    app.context.runs[0].hear(JobEvent::Moment(Moment::Stepped(last)));
     app
 }
 
@@ -350,7 +349,7 @@ pub fn choosing() -> App {
     app.context.tab = Tab::Run;
     let offer = offer();
     let mut run = LiveRun::choosing(1, &offer, Control::default()).unwrap();
-    run.hear(News::Choosing(ChoiceMoment::Granted {
+    run.hear_choice(JobEvent::Moment(ChoiceMoment::Granted {
         run: RunId("20260101-000001-choice".to_owned()),
         each: offer.each,
         how: String::new(),
@@ -360,7 +359,7 @@ pub fn choosing() -> App {
     }));
     for (candidate, step) in [(0, 60), (1, 13)] {
         let name = offer.candidates[candidate].clone();
-        run.hear(News::Choosing(ChoiceMoment::Stepped { name, step, of: 60 }));
+        run.hear_choice(JobEvent::Moment(ChoiceMoment::Stepped { name, step, of: 60 }));
     }
     app.context.runs.push(run);
     app
@@ -387,7 +386,7 @@ pub fn chosen() -> Chosen {
 
 fn has_chosen() -> App {
     let mut app = choosing();
-    app.context.runs[0].hear(News::Chosen(Box::new(Ok(chosen()))));
+    app.context.runs[0].hear_choice(JobEvent::Ended(Box::new(Ok(chosen()))));
     app
 }
 
@@ -514,7 +513,7 @@ pub fn several() -> App {
     let mut app = running();
     app.context.runs.clear();
     let mut finished = run(1, 60, 60);
-    finished.hear(News::Ended(Box::new(Ok(summary()))));
+    finished.hear(JobEvent::Ended(Box::new(Ok(summary()))));
     let mut refused = run(2, 0, 60);
     refused.ended = Some(Ended::Refused(Error::refused("the budget is used up").cure("raise it")));
     app.context.runs = vec![finished, refused, run(3, 25, 60)];

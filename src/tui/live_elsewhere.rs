@@ -173,7 +173,7 @@ mod tests {
     use crate::engine::Moment;
     use std::time::Duration;
 
-    use crate::engine::desk::News;
+    use crate::engine::desk::JobEvent;
     use crate::engine::job::Progress;
     use crate::fixtures::archived;
     use crate::methods::example::made_up_step;
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((live.step, live.seconds_each(), live.run.as_ref()), (3, None, Some(&run.id)));
         let error = Series::PublicError;
         let step = |index, y| {
-            News::Moment(Moment::Stepped(Progress {
+            JobEvent::Moment(Moment::Stepped(Progress {
                 step: made_up_step(index, 9, &[(error, y)]),
                 epsilon: (index as f64 / 9.0).sqrt(),
                 worked: Duration::from_millis(index),

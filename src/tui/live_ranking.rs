@@ -1,7 +1,7 @@
 //! A ranking that the interface follows.
 
 use crate::engine::Control;
-use crate::engine::desk::{JobId, RankNews};
+use crate::engine::desk::{JobEvent, JobId, RankingEvent};
 use crate::engine::ranking::{Findings, RankingMoment, RankingSummary};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
@@ -66,20 +66,25 @@ impl LiveRanking {
         self.work.take_if(|work| !work.privately);
     }
 
-    /// Processes news of the ranking. Returns a line for the user when it has ended.
-    pub fn hear(&mut self, id: JobId, news: RankNews, watch: &Watch) -> Option<Result<String>> {
+    /// Processes an event of the ranking. Returns a line for the user when it has ended.
+    pub fn hear(
+        &mut self,
+        id: JobId,
+        event: RankingEvent,
+        watch: &Watch,
+    ) -> Option<Result<String>> {
         if self.work.as_ref().is_none_or(|work| work.id != id) {
             return None;
         }
-        match news {
-            RankNews::Moment(RankingMoment::Begun { total, remarks }) => {
+        match event {
+            JobEvent::Moment(RankingMoment::Begun { total, remarks }) => {
                 self.remarks = remarks;
                 if let Some(work) = &mut self.work {
                     (work.total, work.begun) = (total, true);
                 }
                 None
             }
-            RankNews::Moment(RankingMoment::Stepped { step, comparison }) => {
+            JobEvent::Moment(RankingMoment::Stepped { step, comparison }) => {
                 if let Some(work) = &mut self.work {
                     (work.done, work.total, work.words) = (step.index, step.total, step.words);
                 }
@@ -88,7 +93,7 @@ impl LiveRanking {
                 }
                 None
             }
-            RankNews::Ended(result) => {
+            JobEvent::Ended(result) => {
                 self.work = None;
                 Some((*result).map(|summary| self.take(summary, watch)))
             }

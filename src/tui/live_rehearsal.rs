@@ -1,9 +1,7 @@
 //! A rehearsal that the interface follows.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::engine::desk::{JobId, RehearsalNews};
+use crate::engine::Control;
+use crate::engine::desk::{JobEvent, JobId, RehearsalEvent};
 use crate::engine::rehearse::RehearsalProgress;
 use crate::error::Result;
 use crate::session::PlanDefinition;
@@ -12,19 +10,13 @@ use crate::session::PlanDefinition;
 pub struct LiveRehearsal {
     /// The rehearsed plan.
     pub plan: Option<PlanDefinition>,
-    pub work: Option<RehearsalWork>,
+    /// Steers the rehearsal that is under way.
+    pub work: Option<Control>,
     pub progress: Option<RehearsalProgress>,
     /// Whether the rehearsal is shown instead of the costs.
     pub shown: bool,
     /// The number of started rehearsals, which is the id of the last one.
     pub started: JobId,
-}
-
-/// A rehearsal under way.
-#[derive(Debug)]
-pub struct RehearsalWork {
-    pub id: JobId,
-    pub stop: Arc<AtomicBool>,
 }
 
 impl LiveRehearsal {
@@ -40,22 +32,22 @@ impl LiveRehearsal {
     }
 
     pub fn stop(&mut self) {
-        if let Some(work) = self.work.take() {
-            work.stop.store(true, Ordering::Relaxed);
+        if let Some(control) = self.work.take() {
+            control.stop();
         }
     }
 
-    /// Processes news of the rehearsal. Returns a line for the user when it has ended.
-    pub fn hear(&mut self, id: JobId, news: RehearsalNews) -> Option<Result<String>> {
+    /// Processes an event of the rehearsal. Returns a line for the user when it has ended.
+    pub fn hear(&mut self, id: JobId, event: RehearsalEvent) -> Option<Result<String>> {
         if self.started != id {
             return None;
         }
-        match news {
-            RehearsalNews::Progressed(progress) => {
+        match event {
+            JobEvent::Moment(progress) => {
                 self.progress = Some(*progress);
                 None
             }
-            RehearsalNews::Ended(result) => {
+            JobEvent::Ended(result) => {
                 self.work = None;
                 let whole = result.as_ref().as_ref().is_ok_and(|it| it.done == it.total);
                 // After stopping it the user continues with the plan, and sees its cost.

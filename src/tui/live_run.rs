@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::notice::with_keys;
@@ -10,7 +10,7 @@ use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{JobId, News, TrainerSteps};
+use crate::engine::desk::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::methods::{MeasureStanding, Series};
@@ -276,14 +276,11 @@ impl LiveRun {
         Duration::try_from_secs_f64(each * left).ok()
     }
 
-    /// Processes news; returns a line for the notice.
-    pub fn hear(&mut self, news: News) -> Option<Result<String, Error>> {
-        match news {
-            News::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
-                self.say(format!("granted as {}: the whole plan is reserved in the ledger", run.0));
-                for warning in warnings {
-                    self.say(format!("note: {warning}"));
-                }
+    /// Processes an event; returns a line for the notice.
+    pub fn hear(&mut self, event: RunEvent) -> Option<Result<String, Error>> {
+        match event {
+            JobEvent::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
+                self.granted(run, "the whole plan", warnings);
                 // Always one line, because the number of cautions is also exact.
                 let line = |all: Vec<String>| match all.as_slice() {
                     [] => "nothing unusual about the private records".to_owned(),
@@ -291,11 +288,10 @@ impl LiveRun {
                 };
                 self.cautions.clone_from(&cautions);
                 self.log.extend(cautions.map(|cautions| Logged::Exact(cautions.compute(line))));
-                self.run = Some(run);
                 self.total = steps;
                 None
             }
-            News::Moment(Moment::Stepped(progress)) => {
+            JobEvent::Moment(Moment::Stepped(progress)) => {
                 let step = progress.step;
                 let x = step.index as f64;
                 if step.phase != self.phase {
@@ -313,16 +309,18 @@ impl LiveRun {
                 self.worked = progress.worked;
                 None
             }
-            News::Ended(result) => Some(self.end(*result)),
-            News::Choosing(ChoiceMoment::Granted { run, warnings, .. }) => {
-                self.say(format!("granted as {}: all of it is reserved in the ledger", run.0));
-                for warning in warnings {
-                    self.say(format!("note: {warning}"));
-                }
-                self.run = Some(run);
+            JobEvent::Ended(result) => Some(self.end(*result)),
+        }
+    }
+
+    /// Processes an event of a choice among plans; returns a line for the notice.
+    pub fn hear_choice(&mut self, event: ChoiceEvent) -> Option<Result<String, Error>> {
+        match event {
+            JobEvent::Moment(ChoiceMoment::Granted { run, warnings, .. }) => {
+                self.granted(run, "all of it", warnings);
                 None
             }
-            News::Choosing(ChoiceMoment::Stepped { name, step, of }) => {
+            JobEvent::Moment(ChoiceMoment::Stepped { name, step, of }) => {
                 (self.step, self.total) = (step, of);
                 let choice = self.choice.as_mut()?;
                 self.phase = Cow::Borrowed("training");
@@ -336,15 +334,12 @@ impl LiveRun {
                 }
                 None
             }
-            News::Chosen(result) => Some(self.choose(*result)),
+            JobEvent::Ended(result) => Some(self.end_choice(*result)),
         }
     }
 
-    fn choose(&mut self, result: Result<Chosen, Error>) -> Result<String, Error> {
-        let chosen = result.inspect_err(|error| {
-            self.say(with_keys(error).to_string());
-            self.ended = Some(Ended::Refused(error.clone()));
-        })?;
+    fn end_choice(&mut self, result: Result<Chosen, Error>) -> Result<String, Error> {
+        let chosen = result.inspect_err(|error| self.refuse(error))?;
         let winner = chosen.winner.and_then(|winner| chosen.placed.get(winner));
         let line = match winner {
             Some(winner) => format!("chosen: {}", winner.name),
@@ -352,17 +347,8 @@ impl LiveRun {
         };
         let (epsilon, delta) = (chosen.guarantee.epsilon, chosen.guarantee.delta);
         let line = format!("{line}; ε {} at δ {delta:e} was spent", round_up(epsilon, 3));
-        self.say(line.clone());
-        self.say(format!("written to {}", chosen.directory.display()));
-        let trouble = chosen.trouble.clone();
-        self.ended = Some(Ended::Chosen(Box::new(chosen)));
-        match trouble {
-            None => Ok(line),
-            Some(error) => {
-                self.say(with_keys(&error).to_string());
-                Err(error)
-            }
-        }
+        let directory = chosen.directory.clone();
+        self.conclude(line, &directory, Ended::Chosen(Box::new(chosen)))
     }
 
     /// A resumed run may take again a step whose values were lost.
@@ -444,32 +430,39 @@ impl LiveRun {
     }
 
     fn end(&mut self, result: Result<Summary, Error>) -> Result<String, Error> {
-        match result {
-            Ok(summary) => {
-                let trouble = summary.trouble.clone();
-                let epsilon = round_up(summary.guarantee.epsilon, 3);
-                let line = format!(
-                    "'{}' {}: ε {epsilon} at δ {:e} was spent",
-                    short(&self.plan),
-                    summary.outcome.words(),
-                    summary.guarantee.delta
-                );
-                self.say(line.clone());
-                self.say(format!("written to {}", summary.directory.display()));
-                self.ended = Some(Ended::Summary(Box::new(summary)));
-                match trouble {
-                    None => Ok(line),
-                    Some(error) => {
-                        self.say(with_keys(&error).to_string());
-                        Err(error)
-                    }
-                }
-            }
-            Err(error) => {
-                self.say(with_keys(&error).to_string());
-                self.ended = Some(Ended::Refused(error.clone()));
-                Err(error)
-            }
+        let summary = result.inspect_err(|error| self.refuse(error))?;
+        let line = format!(
+            "'{}' {}: ε {} at δ {:e} was spent",
+            short(&self.plan),
+            summary.outcome.words(),
+            round_up(summary.guarantee.epsilon, 3),
+            summary.guarantee.delta
+        );
+        let directory = summary.directory.clone();
+        self.conclude(line, &directory, Ended::Summary(Box::new(summary)))
+    }
+
+    /// Takes note of an error before anything was granted.
+    fn refuse(&mut self, error: &Error) {
+        self.say(with_keys(error).to_string());
+        self.ended = Some(Ended::Refused(error.clone()));
+    }
+
+    /// Takes note of an end after the grant, with or without an error.
+    fn conclude(&mut self, line: String, directory: &Path, end: Ended) -> Result<String, Error> {
+        self.say(line.clone());
+        self.say(format!("written to {}", directory.display()));
+        self.ended = Some(end);
+        let Some(error) = self.trouble().cloned() else { return Ok(line) };
+        self.say(with_keys(&error).to_string());
+        Err(error)
+    }
+
+    fn granted(&mut self, run: RunId, reserved: &str, warnings: Vec<String>) {
+        self.say(format!("granted as {}: {reserved} is reserved in the ledger", run.0));
+        for warning in warnings {
+            self.say(format!("note: {warning}"));
         }
+        self.run = Some(run);
     }
 }

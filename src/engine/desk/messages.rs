@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use crate::choice::{ChoiceMoment, Chosen, Offer};
@@ -16,7 +15,7 @@ use crate::preview::Preview;
 use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::ranking::{Manner, RankingMoment, RankingSummary};
-use crate::rehearse;
+use crate::rehearse::RehearsalProgress;
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
@@ -109,33 +108,17 @@ pub enum Request {
     AcceptUnknownPast(AccountId),
     AbandonRun(RunId),
     RepairLedger,
-    Launch {
+    /// Start a job, which is steered by its control.
+    Start {
         id: JobId,
-        session: Session,
-        plan: PlanDefinition,
-        watch: Watch,
         control: Control,
+        job: JobRequest,
     },
     /// What would it cost to let private records choose among these plans?
     OfferChoice {
         session: Session,
         plans: Vec<PlanDefinition>,
         target: Target,
-    },
-    /// Let private records choose among them.
-    Choose {
-        id: JobId,
-        session: Session,
-        plans: Vec<PlanDefinition>,
-        target: Target,
-        control: Control,
-    },
-    /// Continue a run whose program died.
-    Resume {
-        id: JobId,
-        run: RunId,
-        watch: Watch,
-        control: Control,
     },
     /// Write the predictions of a run's model for the rows of a file.
     Predict {
@@ -154,20 +137,37 @@ pub enum Request {
         runs: Vec<RunId>,
         path: PathBuf,
     },
-    /// Let public data play the private role for this plan.
-    Rehearse {
-        id: JobId,
+}
+
+/// The work of a job.
+#[derive(Debug)]
+pub enum JobRequest {
+    Run {
         session: Session,
         plan: PlanDefinition,
-        stop: Arc<AtomicBool>,
+        watch: Watch,
+    },
+    /// Continue a run whose program died.
+    Resume {
+        run: RunId,
+        watch: Watch,
+    },
+    /// Let private records choose among these plans.
+    Choice {
+        session: Session,
+        plans: Vec<PlanDefinition>,
+        target: Target,
     },
     /// Rank the public datasets.
-    Rank {
-        id: JobId,
+    Ranking {
         session: Session,
         watch: Watch,
-        control: Control,
         manner: Manner,
+    },
+    /// Let public data play the private role for this plan.
+    Rehearsal {
+        session: Session,
+        plan: PlanDefinition,
     },
 }
 
@@ -269,18 +269,10 @@ pub enum DeskReport {
     ChoiceOffered(Box<Result<Offer>>),
     /// The ledger, and the sums of each account.
     Ledger(Book, Vec<Digest>),
-    Job {
-        id: JobId,
-        news: News,
-    },
-    Rank {
-        id: JobId,
-        news: RankNews,
-    },
-    Rehearsal {
-        id: JobId,
-        news: RehearsalNews,
-    },
+    Run(JobId, RunEvent),
+    Choice(JobId, ChoiceEvent),
+    Ranking(JobId, RankingEvent),
+    Rehearsal(JobId, RehearsalEvent),
     Trouble(Error),
     /// A page, a table or a picture of a screen was written here.
     Wrote(PathBuf),
@@ -344,26 +336,18 @@ impl SweepStanding {
     }
 }
 
+/// An event of a job.
 #[derive(Debug)]
-pub enum News {
-    Moment(Moment),
-    Ended(Box<Result<Summary>>),
-    /// News of a choice among plans.
-    Choosing(ChoiceMoment),
-    Chosen(Box<Result<Chosen>>),
+pub enum JobEvent<M, T> {
+    Moment(M),
+    /// Nothing follows.
+    Ended(Box<Result<T>>),
 }
 
-#[derive(Debug)]
-pub enum RehearsalNews {
-    Progressed(Box<rehearse::RehearsalProgress>),
-    Ended(Box<Result<rehearse::RehearsalProgress>>),
-}
-
-#[derive(Debug)]
-pub enum RankNews {
-    Moment(RankingMoment),
-    Ended(Box<Result<RankingSummary>>),
-}
+pub type RunEvent = JobEvent<Moment, Summary>;
+pub type ChoiceEvent = JobEvent<ChoiceMoment, Chosen>;
+pub type RankingEvent = JobEvent<RankingMoment, RankingSummary>;
+pub type RehearsalEvent = JobEvent<Box<RehearsalProgress>, RehearsalProgress>;
 
 impl DeskReport {
     /// Whether somebody waits for it. Then it is drawn at once, and not with the next frame.

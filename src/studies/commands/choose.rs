@@ -179,7 +179,7 @@ impl ChoiceStudy {
                     repetitions: None,
                     part: rehearse::WHOLE,
                     exact: None,
-                    stop: Arc::new(AtomicBool::new(false)),
+                    control: Control::default(),
                 };
                 let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;
                 let candidates = job.candidates(&advice, self.most)?.plans;

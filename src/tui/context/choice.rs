@@ -3,6 +3,7 @@
 use super::{Change, Context};
 use crate::engine::Request;
 use crate::engine::choice::{Offer, PUBLIC_ALONE};
+use crate::engine::desk::JobRequest;
 use crate::error::Action;
 use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};
@@ -53,7 +54,7 @@ impl Context {
         self.notice = None;
         self.go_to(Tab::Run);
         let (session, Offer { plans, target, .. }) = (self.for_disk(), offer);
-        self.ask(Request::Choose { id, session, plans, target, control });
+        self.start(id, control, JobRequest::Choice { session, plans, target });
     }
 }
 

@@ -1,18 +1,16 @@
 //! The shown plan: its cost, its settings, launching it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::budget::parse_budget;
 use super::{Change, Context};
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
-use crate::engine::desk::JobId;
+use crate::engine::desk::{JobId, JobRequest};
 use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
 use crate::evaluation::Evaluation;
 use crate::evaluation::definition::FEWEST;
-use crate::live_rehearsal::{LiveRehearsal, RehearsalWork};
+use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::methods;
 use crate::notice::{ErrorTopic, Level, one_line};
@@ -86,17 +84,17 @@ impl Context {
             return self.say(Level::Warning, text);
         }
         self.rehearsal.stop();
-        let (id, stop) = (self.rehearsal.started + 1, Arc::new(AtomicBool::new(false)));
-        let work = Some(RehearsalWork { id, stop: Arc::clone(&stop) });
+        let (id, control) = (self.rehearsal.started + 1, Control::default());
         self.rehearsal = LiveRehearsal {
             plan: Some(plan.clone()),
-            work,
+            work: Some(control.clone()),
             progress: None,
             shown: true,
             started: id,
         };
         self.notice = None;
-        self.ask(Request::Rehearse { id, session: self.session.clone(), plan, stop });
+        let session = self.session.clone();
+        self.start(id, control, JobRequest::Rehearsal { session, plan });
     }
 
     /// Makes the advised method of the rehearsal that of the shown plan.
@@ -277,7 +275,7 @@ impl Context {
     pub fn launch(&mut self, plan: PlanDefinition) {
         let (id, control) = self.begin(&plan);
         let (session, watch) = (self.for_disk(), self.watch.for_run());
-        self.ask(Request::Launch { id, session, plan, watch, control });
+        self.start(id, control, JobRequest::Run { session, plan, watch });
     }
 
     /// Resumes a run whose program died.
@@ -289,8 +287,8 @@ impl Context {
         if let Some(live) = self.runs.last_mut() {
             live.goes_on(run);
         }
-        let watch = self.watch.for_run();
-        self.ask(Request::Resume { id, run: run.id.clone(), watch, control });
+        let (run, watch) = (run.id.clone(), self.watch.for_run());
+        self.start(id, control, JobRequest::Resume { run, watch });
     }
 
     /// Starts to follow a run.
@@ -300,6 +298,11 @@ impl Context {
         self.note(Change::Launched);
         self.notice = None;
         (id, control)
+    }
+
+    /// Starts a job, which reports under this id.
+    pub(super) fn start(&mut self, id: JobId, control: Control, job: JobRequest) {
+        self.ask(Request::Start { id, control, job });
     }
 
     /// The id of the next run, and its control.

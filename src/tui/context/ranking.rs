@@ -1,8 +1,9 @@
 //! Starting a ranking.
 
 use super::{Change, Context};
+use crate::engine::Control;
+use crate::engine::desk::JobRequest;
 use crate::engine::ranking::Manner;
-use crate::engine::{Control, Request};
 use crate::live_ranking::RankingWork;
 use crate::notice::Level;
 
@@ -49,6 +50,6 @@ impl Context {
         }
         self.note(Change::Ranking);
         let (session, watch) = (self.session.clone(), self.watch.for_run());
-        self.ask(Request::Rank { id, session, watch, control, manner });
+        self.start(id, control, JobRequest::Ranking { session, watch, manner });
     }
 }

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
-use crate::engine::desk::{JobId, News, SoughtSweep, SweepStanding};
+use crate::engine::desk::{JobId, SoughtSweep, SweepStanding};
 use crate::engine::lookup::Wanted;
 use crate::engine::{DeskReport, Request};
+use crate::error::Result;
 use crate::history::History;
 use crate::live_ranking::LiveRanking;
 use crate::live_rehearsal::LiveRehearsal;
+use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};
 use crate::popup::file_browser::FileBrowser;
 use crate::popup::question::Prompt;
@@ -123,23 +125,10 @@ impl Context {
                 self.digests = digests;
                 self.note(Change::Ledger);
             }
-            DeskReport::Job { id, news } => {
-                let ended = matches!(news, News::Ended(_) | News::Chosen(_));
-                let run = self.runs.iter_mut().find(|run| run.id == id);
-                match run.and_then(|run| run.hear(news)) {
-                    None => {}
-                    Some(Ok(line)) => self.say(Level::Good, line),
-                    Some(Err(error)) => self.complain(&error),
-                }
-                if ended {
-                    self.ring(id);
-                    self.leave_when_done();
-                    self.run_ended(id);
-                    self.ask_preview();
-                }
-            }
-            DeskReport::Rank { id, news } => {
-                let said = self.ranking.hear(id, news, &self.watch);
+            DeskReport::Run(id, event) => self.hear_run(id, |run| run.hear(event)),
+            DeskReport::Choice(id, event) => self.hear_run(id, |run| run.hear_choice(event)),
+            DeskReport::Ranking(id, event) => {
+                let said = self.ranking.hear(id, event, &self.watch);
                 match &said {
                     None => return,
                     Some(Ok(line)) => self.say(Level::Good, line),
@@ -147,7 +136,7 @@ impl Context {
                 }
                 self.leave_when_done();
             }
-            DeskReport::Rehearsal { id, news } => match self.rehearsal.hear(id, news) {
+            DeskReport::Rehearsal(id, event) => match self.rehearsal.hear(id, event) {
                 None => {}
                 Some(Ok(line)) => {
                     self.say(Level::Good, line);
@@ -164,6 +153,21 @@ impl Context {
             DeskReport::Collected { sweep, standing } => self.collected(sweep, standing),
             DeskReport::WhichSweep => self.ask_for_sweep(),
         }
+    }
+
+    /// Lets a run, or a choice among plans, process an event.
+    fn hear_run(&mut self, id: JobId, hear: impl FnOnce(&mut LiveRun) -> Option<Result<String>>) {
+        let run = self.runs.iter_mut().find(|run| run.id == id);
+        // There is something to say when it has ended.
+        match run.and_then(hear) {
+            None => return,
+            Some(Ok(line)) => self.say(Level::Good, line),
+            Some(Err(error)) => self.complain(&error),
+        }
+        self.ring(id);
+        self.leave_when_done();
+        self.run_ended(id);
+        self.ask_preview();
     }
 
     /// Collects the sweep in a directory that the user names.

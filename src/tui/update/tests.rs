@@ -12,7 +12,7 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
 use crate::engine::choice::{ChoiceMoment, Offer};
-use crate::engine::desk::{News, RankNews, RehearsalNews};
+use crate::engine::desk::{JobEvent, JobRequest};
 use crate::engine::lookup::Wanted;
 use crate::engine::ranking::{Manner, RankingMoment};
 use crate::engine::{Moment, Request};
@@ -129,24 +129,22 @@ fn any_report(random: &mut ChaCha20Rng) -> DeskReport {
             DeskReport::Ledger(book, digests)
         }
         6 => DeskReport::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
-        7 => DeskReport::Job {
+        7 => DeskReport::Run(
             id,
-            news: News::Moment(Moment::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
-        },
-        8 => DeskReport::Job { id, news: News::Ended(Box::new(Ok(fixtures::summary()))) },
-        9 => DeskReport::Job { id, news: News::Ended(Box::new(Err(Error::refused("no")))) },
+            JobEvent::Moment(Moment::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
+        ),
+        8 => DeskReport::Run(id, JobEvent::Ended(Box::new(Ok(fixtures::summary())))),
+        9 => DeskReport::Run(id, JobEvent::Ended(Box::new(Err(Error::refused("no"))))),
         10 => DeskReport::Trouble(Error::failed("trouble")),
         11 => DeskReport::Inspected {
             definition: Box::new(fixtures::opened().context.session.datasets[0].clone()),
             columns: fixtures::schema().columns,
         },
         13 => rank_step(id),
-        14 => {
-            DeskReport::Rank { id, news: RankNews::Ended(Box::new(Ok(fixtures::rank_summary()))) }
-        }
-        15 => DeskReport::Rank { id, news: RankNews::Ended(Box::new(Err(Error::failed("no")))) },
+        14 => DeskReport::Ranking(id, JobEvent::Ended(Box::new(Ok(fixtures::rank_summary())))),
+        15 => DeskReport::Ranking(id, JobEvent::Ended(Box::new(Err(Error::failed("no"))))),
         16 => DeskReport::ChoiceOffered(Box::new(Ok(fixtures::offer()))),
-        17 => DeskReport::Job { id, news: News::Chosen(Box::new(Ok(fixtures::chosen()))) },
+        17 => DeskReport::Choice(id, JobEvent::Ended(Box::new(Ok(fixtures::chosen())))),
         12 => DeskReport::SessionSaved { session: Box::default(), path: "s.ron".into() },
         _ => DeskReport::Preview(Box::new(Err(Error::failed("not loaded")))),
     }
@@ -157,7 +155,7 @@ fn rank_step(id: u64) -> DeskReport {
     let step = RankStep { index: 3, total: 11, words, done: false };
     let comparison = Some(Box::new(fixtures::exact(fixtures::comparison())));
     let moment = RankingMoment::Stepped { step, comparison };
-    DeskReport::Rank { id, news: RankNews::Moment(moment) }
+    DeskReport::Ranking(id, JobEvent::Moment(moment))
 }
 
 fn any_message(random: &mut ChaCha20Rng) -> Message {
@@ -269,18 +267,20 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     assert_eq!(app.context.session.plans.len(), 2, "a sweep leaves the plans alone");
 
     let effects = press(&mut app, "wy");
-    assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert!(asked(&effects, |it| matches!(it, Request::Start { job: JobRequest::Run { .. }, .. })));
     assert_eq!((app.context.runs.len(), app.context.queue.plans.len()), (1, 3));
-    let end = |id, result| {
-        Message::Reports(vec![DeskReport::Job { id, news: News::Ended(Box::new(result)) }])
-    };
+    let end =
+        |id, result| Message::Reports(vec![DeskReport::Run(id, JobEvent::Ended(Box::new(result)))]);
     let id = app.context.runs[0].id;
     let effects = update(&mut app, end(id, Ok(fixtures::summary())), &Hits::default());
-    assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert!(asked(&effects, |it| matches!(it, Request::Start { job: JobRequest::Run { .. }, .. })));
     let id = app.context.runs[1].id;
     let refused = Err(Error::refused("over the budget"));
     let effects = update(&mut app, end(id, refused), &Hits::default());
-    assert!(!asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert!(!asked(&effects, |it| matches!(
+        it,
+        Request::Start { job: JobRequest::Run { .. }, .. }
+    )));
     assert_eq!((app.context.queue.plans.len(), app.context.queue.working), (2, false));
 }
 
@@ -313,7 +313,10 @@ fn what_is_removed_is_not_selected_any_more() {
 fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     let mut app = fixtures::loaded();
     let effects = press(&mut app, "2r");
-    assert!(asked(&effects, |it| matches!(it, Request::Rank { manner: Manner::Curator, .. })));
+    assert!(asked(&effects, |it| matches!(
+        it,
+        Request::Start { job: JobRequest::Ranking { manner: Manner::Curator, .. }, .. }
+    )));
     assert!(press(&mut app, "r").is_empty(), "one at a time");
     update(&mut app, Message::Reports(vec![rank_step(1)]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
@@ -323,10 +326,10 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     press(&mut app, "c");
     assert!(!control.proceed() && app.context.ranking.work.is_none(), "over at once");
     assert_eq!(ranked(&app).len(), 4, "the repeats so far stay");
-    // News of another ranking change nothing.
+    // Events of another ranking change nothing.
     update(&mut app, Message::Reports(vec![rank_step(7)]), &Hits::default());
-    let news = RankNews::Ended(Box::new(Ok(fixtures::rank_summary())));
-    update(&mut app, Message::Reports(vec![DeskReport::Rank { id: 1, news }]), &Hits::default());
+    let event = JobEvent::Ended(Box::new(Ok(fixtures::rank_summary())));
+    update(&mut app, Message::Reports(vec![DeskReport::Ranking(1, event)]), &Hits::default());
     assert!(app.context.ranking.work.is_none());
 
     press(&mut app, "m");
@@ -355,12 +358,12 @@ fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
     let mut app = fixtures::loaded();
     press(&mut app, "2p\ny");
     let moment = RankingMoment::Begun { total: 10, remarks: Vec::new() };
-    let begun = DeskReport::Rank { id: 1, news: RankNews::Moment(moment) };
+    let begun = DeskReport::Ranking(1, JobEvent::Moment(moment));
     update(&mut app, Message::Reports(vec![begun]), &Hits::default());
     press(&mut app, "qy");
     assert!(!app.context.quit, "its grant is in the ledger");
-    let news = RankNews::Ended(Box::new(Err(Error::failed("no"))));
-    update(&mut app, Message::Reports(vec![DeskReport::Rank { id: 1, news }]), &Hits::default());
+    let event = JobEvent::Ended(Box::new(Err(Error::failed("no"))));
+    update(&mut app, Message::Reports(vec![DeskReport::Ranking(1, event)]), &Hits::default());
     assert!(app.context.quit);
 }
 
@@ -368,8 +371,8 @@ fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
 fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_by_side() {
     let mut app = fixtures::ranked();
     press(&mut app, "p\ny");
-    let news = RankNews::Ended(Box::new(Err(Error::refused("over the budget"))));
-    update(&mut app, Message::Reports(vec![DeskReport::Rank { id: 1, news }]), &Hits::default());
+    let event = JobEvent::Ended(Box::new(Err(Error::refused("over the budget"))));
+    update(&mut app, Message::Reports(vec![DeskReport::Ranking(1, event)]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
     let winner = RankingSoFar::Winner("spring".to_owned(), fixtures::summary().guarantee);
     app.context.ranking.released = Some(winner);
@@ -464,13 +467,16 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     let mut app = fixtures::priced();
     assert!(press(&mut app, "t").is_empty(), "there is no advice yet");
     let effects = press(&mut app, "r");
-    assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 1, .. })));
-    let news = |id: u64, done: usize| {
-        let news = RehearsalNews::Progressed(Box::new(fixtures::rehearsal(done)));
-        Message::Reports(vec![DeskReport::Rehearsal { id, news }])
+    assert!(asked(&effects, |it| matches!(
+        it,
+        Request::Start { id: 1, job: JobRequest::Rehearsal { .. }, .. }
+    )));
+    let event = |id: u64, done: usize| {
+        let event = JobEvent::Moment(Box::new(fixtures::rehearsal(done)));
+        Message::Reports(vec![DeskReport::Rehearsal(id, event)])
     };
-    update(&mut app, news(1, 80), &Hits::default());
-    update(&mut app, news(7, 126), &Hits::default());
+    update(&mut app, event(1, 80), &Hits::default());
+    update(&mut app, event(7, 126), &Hits::default());
     assert_eq!(app.context.rehearsal.progress.as_ref().unwrap().done, 80);
     // The costs appear and disappear again; nothing is requested twice.
     press(&mut app, "r");
@@ -478,14 +484,17 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
     // After stopping, the costs are shown again, and the results are still there.
     press(&mut app, "R");
-    let stopped = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(80))));
-    let stopped = DeskReport::Rehearsal { id: 1, news: stopped };
+    let stopped = JobEvent::Ended(Box::new(Ok(fixtures::rehearsal(80))));
+    let stopped = DeskReport::Rehearsal(1, stopped);
     update(&mut app, Message::Reports(vec![stopped]), &Hits::default());
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
     let effects = press(&mut app, "R");
-    assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 2, .. })));
-    update(&mut app, news(2, 80), &Hits::default());
+    assert!(asked(&effects, |it| matches!(
+        it,
+        Request::Start { id: 2, job: JobRequest::Rehearsal { .. }, .. }
+    )));
+    update(&mut app, event(2, 80), &Hits::default());
     // Another method or ε is not another rehearsal, but other public data are.
     let mut other = app.context.session.plans[0].clone();
     other.target.epsilon = 3.0;
@@ -495,12 +504,8 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
 
     press(&mut app, "R");
     assert!(app.context.rehearsal.work.is_none());
-    let ended = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(126))));
-    update(
-        &mut app,
-        Message::Reports(vec![DeskReport::Rehearsal { id: 2, news: ended }]),
-        &Hits::default(),
-    );
+    let ended = JobEvent::Ended(Box::new(Ok(fixtures::rehearsal(126))));
+    update(&mut app, Message::Reports(vec![DeskReport::Rehearsal(2, ended)]), &Hits::default());
     press(&mut app, "t");
     assert_eq!(app.context.session.plans[0].method, "public_shape");
     press(&mut app, "u");
@@ -549,14 +554,14 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     let effects = press(&mut app, "y");
     assert!(asked(
         &effects,
-        |it| matches!(it, Request::Choose { id: 1, plans, .. } if plans.len() == 2)
+        |it| matches!(it, Request::Start { id: 1, job: JobRequest::Choice { plans, .. }, .. } if plans.len() == 2)
     ));
     assert_eq!((app.context.tab, app.context.runs[0].state()), (Tab::Run, "starting"));
     // It is stopped like a run.
     press(&mut app, "sy");
     assert!(app.context.runs[0].control.is_stopped());
-    let news = News::Chosen(Box::new(Ok(fixtures::chosen())));
-    update(&mut app, Message::Reports(vec![DeskReport::Job { id: 1, news }]), &Hits::default());
+    let event = JobEvent::Ended(Box::new(Ok(fixtures::chosen())));
+    update(&mut app, Message::Reports(vec![DeskReport::Choice(1, event)]), &Hits::default());
     assert_eq!(app.context.runs[0].state(), "finished");
     let said = &app.context.notice.as_ref().unwrap().text;
     assert!(said.contains("chosen: winter from the other seasons; ε 1.000"), "{said}");
@@ -573,8 +578,8 @@ fn what_a_choice_trains_in_secret_shows_nowhere_in_a_sealed_view() {
         &Hits::default(),
     );
     press(&mut app, "y");
-    let news = News::Choosing(ChoiceMoment::Stepped { name, step: 17, of: 47 });
-    update(&mut app, Message::Reports(vec![DeskReport::Job { id: 1, news }]), &Hits::default());
+    let event = JobEvent::Moment(ChoiceMoment::Stepped { name, step: 17, of: 47 });
+    update(&mut app, Message::Reports(vec![DeskReport::Choice(1, event)]), &Hits::default());
     let shown = |app: &App| {
         let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
         terminal.draw(|frame| drop(view(app, frame))).unwrap();
@@ -730,7 +735,9 @@ fn sealed_nothing_is_ranked_but_privately() {
     assert!(press(&mut app, "p\nn").is_empty(), "no is no");
     let effects = press(&mut app, "p\ny");
     let private = |request: &Request| match request {
-        Request::Rank { manner: Manner::Errors(target), .. } => target.epsilon == 0.5,
+        Request::Start {
+            job: JobRequest::Ranking { manner: Manner::Errors(target), .. }, ..
+        } => target.epsilon == 0.5,
         _ => false,
     };
     assert!(asked(&effects, private));
@@ -741,7 +748,9 @@ fn sealed_nothing_is_ranked_but_privately() {
         press(&mut app, key);
         let effects = press(&mut app, "\ny");
         let asked_for = |request: &Request| match request {
-            Request::Rank { manner, .. } => format!("{manner:?}").starts_with(wanted),
+            Request::Start { job: JobRequest::Ranking { manner, .. }, .. } => {
+                format!("{manner:?}").starts_with(wanted)
+            }
             _ => false,
         };
         assert!(asked(&effects, asked_for), "{key}");
@@ -978,8 +987,8 @@ fn sessions_are_found_by_browsing_and_by_a_typed_path() {
 fn a_long_run_that_ends_rings() {
     let mut app = fixtures::running();
     let end = |app: &mut App| {
-        let news = News::Ended(Box::new(Ok(fixtures::summary())));
-        let report = DeskReport::Job { id: 1, news };
+        let event = JobEvent::Ended(Box::new(Ok(fixtures::summary())));
+        let report = DeskReport::Run(1, event);
         let effects = update(app, Message::Reports(vec![report]), &Hits::default());
         effects.iter().any(|effect| matches!(effect, Effect::Ring(_)))
     };
@@ -998,7 +1007,7 @@ fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
     for round in 0..20u64 {
         let reports = (0..400).map(|index| {
             let step = fixtures::progress(41 + round * 400 + index, 100_000);
-            DeskReport::Job { id: 1, news: News::Moment(Moment::Stepped(step)) }
+            DeskReport::Run(1, JobEvent::Moment(Moment::Stepped(step)))
         });
         let reports: Vec<DeskReport> = reports.collect();
         let start = Instant::now();
