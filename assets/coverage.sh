@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Which share of the lines of a folder the tests reach, without the lines of the tests themselves.
 # Needs `cargo install cargo-llvm-cov` and `rustup component add llvm-tools`; takes half an hour.
-#   assets/coverage.sh [FOLDER…]     (src/privacy and src/session without one)
+#   assets/coverage.sh [FOLDER…]     (src/privacy-inside, src/dp and src/session without one)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-(($#)) || set -- src/privacy src/session
+(($#)) || set -- src/privacy-inside src/dp src/session
 echo "halflight $(git rev-parse --short HEAD), $(date -u +%F)"
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
