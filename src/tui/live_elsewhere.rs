@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use super::live_run::{Ended, LiveCurve, LiveRun, smoothed};
+use super::live_run::{Ended, LiveRun};
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
-use super::widgets::track::SmoothedTrack;
 use crate::engine::Control;
 use crate::engine::desk::JobId;
 pub use crate::engine::desk::TrainerSteps;
-use crate::methods::{Series, source_words};
+use crate::methods::source_words;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, GrownRun};
@@ -149,21 +148,11 @@ impl LiveRun {
             self.epsilon.push(*point);
         }
         for (series, points) in curves {
-            let fresh = self.fresh(*series);
-            let curve = self.curves.entry(*series).or_insert_with(|| LiveCurve::Open(fresh));
-            if let LiveCurve::Open(curve) = curve {
-                for point in points {
-                    curve.push(*point);
-                }
-            }
+            self.add_open(*series, points);
         }
         for (series, points) in exact.map(by_series).unwrap_or_default() {
             self.add_exact(series, points);
         }
-    }
-
-    fn fresh(&self, series: Series) -> SmoothedTrack {
-        smoothed(SmoothedTrack::default(), self.smoothing_of(series))
     }
 }
 
@@ -176,6 +165,7 @@ mod tests {
     use crate::engine::desk::JobEvent;
     use crate::engine::job::Progress;
     use crate::fixtures::archived;
+    use crate::methods::Series;
     use crate::methods::example::made_up_step;
     use crate::privacy::Watch;
     use halflight_privacy_inside::openings::OpenWatch;

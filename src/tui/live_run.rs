@@ -367,18 +367,20 @@ impl LiveRun {
     }
 
     fn add(&mut self, series: Series, x: f64, value: MeasureStanding) {
+        if let Some(y) = value.open() {
+            self.add_open(series, &[(x, y)]);
+        } else if let MeasureStanding::Curator(y) = value {
+            self.add_exact(series, y.compute_with(x, |y, x| vec![(x, y)]));
+        }
+    }
+
+    /// Adds points that may be seen. A curve that is exact stays as it is.
+    pub(super) fn add_open(&mut self, series: Series, points: &[PlotPoint]) {
         let smoothing = self.smoothing_of(series);
-        match value {
-            MeasureStanding::Public { .. } | MeasureStanding::Released(_) => {
-                let Some(y) = value.open() else { return };
-                let fresh = || LiveCurve::Open(smoothed(SmoothedTrack::default(), smoothing));
-                let curve = self.curves.entry(series).or_insert_with(fresh);
-                if let LiveCurve::Open(points) = curve {
-                    points.push((x, y));
-                }
-            }
-            MeasureStanding::Curator(y) => {
-                self.add_exact(series, y.compute_with(x, |y, x| vec![(x, y)]));
+        let fresh = || LiveCurve::Open(smoothed(SmoothedTrack::default(), smoothing));
+        if let LiveCurve::Open(curve) = self.curves.entry(series).or_insert_with(fresh) {
+            for point in points {
+                curve.push(*point);
             }
         }
     }

@@ -63,34 +63,19 @@ impl Clerk {
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
         match job {
             JobRequest::Run { session, plan, watch } => {
-                let datasets = self.datasets(&plan).and_then(|datasets| {
+                let job = self.datasets(&plan).and_then(|datasets| {
                     self.note_earlier_looks(&plan.private, &datasets)?;
-                    Ok(datasets)
-                });
-                let job = datasets.map(|datasets| Job {
-                    session,
-                    plan,
-                    datasets,
-                    workspace,
-                    watch,
-                    control,
-                    prepared,
+                    Ok(Job { session, plan, datasets, workspace, watch, control, prepared })
                 });
                 self.carry_out(id, DeskReport::Run, RUN_CRASH, job, |job, tell| {
                     launch::execute(&job, tell)
                 });
             }
             JobRequest::Resume { run, watch } => {
-                let directory = Ok(workspace.run_directory(&run));
-                self.carry_out(
-                    id,
-                    DeskReport::Run,
-                    RUN_CRASH,
-                    directory,
-                    move |directory, tell| {
-                        resume::resume(&resumed(&directory, watch, control)?, &run, tell)
-                    },
-                );
+                let path = Ok(workspace.run_directory(&run));
+                self.carry_out(id, DeskReport::Run, RUN_CRASH, path, move |path, tell| {
+                    resume::resume(&resumed(&path, watch, control)?, &run, tell)
+                });
             }
             JobRequest::Choice { session, plans, target } => {
                 let private = plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
