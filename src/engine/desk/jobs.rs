@@ -59,7 +59,7 @@ impl Clerk {
         });
     }
 
-    pub(super) fn start(&mut self, id: JobId, control: Control, job: JobRequest) -> Result<()> {
+    pub(super) fn start(&mut self, id: JobId, control: Control, job: JobRequest) {
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
         match job {
             JobRequest::Run { session, plan, watch } => {
@@ -109,8 +109,8 @@ impl Clerk {
                 });
             }
             JobRequest::Rehearsal { session, plan } => {
-                let job = RehearsalJob {
-                    datasets: self.datasets(&plan)?,
+                let job = self.datasets(&plan).map(|datasets| RehearsalJob {
+                    datasets,
                     session,
                     plan,
                     workspace,
@@ -120,14 +120,13 @@ impl Clerk {
                     part: rehearse::WHOLE,
                     exact: None,
                     control,
-                };
+                });
                 let crash = ("the rehearsal crashed", "please report the session");
-                self.carry_out(id, DeskReport::Rehearsal, crash, Ok(job), |job, tell| {
+                self.carry_out(id, DeskReport::Rehearsal, crash, job, |job, tell| {
                     rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))
                 });
             }
         }
-        Ok(())
     }
 
     /// A choice among plans, with each dataset once.

@@ -355,7 +355,7 @@ impl Clerk {
                 self.tray.put(DeskReport::Remark(text));
                 self.tell_ledger()?;
             }
-            Request::Start { id, control, job } => self.start(id, control, job)?,
+            Request::Start { id, control, job } => self.start(id, control, job),
             Request::OfferChoice { session, plans, target } => {
                 self.offer(self.choice(session, plans, target, Control::default())?);
             }
@@ -660,6 +660,49 @@ mod tests {
             });
             if let Some(definition) = told {
                 return definition;
+            }
+        }
+    }
+
+    #[test]
+    fn every_job_that_cannot_start_ends_with_the_reason() {
+        let here = tempfile::tempdir().unwrap();
+        let session = session::demo::session("bikeshare").unwrap();
+        let plan = session.plans[0].clone();
+        let (wake, woken) = channel();
+        let desk = Desk::open(Workspace::fresh(here.path()), move || {
+            let _ = wake.send(());
+        });
+        // No dataset was loaded.
+        let jobs = [
+            JobRequest::Run {
+                session: session.clone(),
+                plan: plan.clone(),
+                watch: Watch::sealed(),
+            },
+            JobRequest::Choice {
+                session: session.clone(),
+                plans: vec![plan.clone()],
+                target: plan.target,
+            },
+            JobRequest::Rehearsal { session, plan },
+        ];
+        let asked = jobs.len();
+        for (id, job) in jobs.into_iter().enumerate() {
+            desk.ask(Request::Start { id: id as JobId, control: Control::default(), job });
+        }
+        let mut ended = std::collections::BTreeSet::new();
+        while ended.len() < asked {
+            woken.recv_timeout(Duration::from_mins(1)).unwrap();
+            for report in desk.take() {
+                let (id, failed) = match report {
+                    DeskReport::Run(id, JobEvent::Ended(result)) => (id, result.is_err()),
+                    DeskReport::Choice(id, JobEvent::Ended(result)) => (id, result.is_err()),
+                    DeskReport::Rehearsal(id, JobEvent::Ended(result)) => (id, result.is_err()),
+                    _ => continue,
+                };
+                assert!(failed);
+                ended.insert(id);
             }
         }
     }
