@@ -44,6 +44,11 @@ fn commands_like(word: &str) -> String {
     match near.first() {
         Some(near) => format!("did you mean `halflight {near}`?"),
         None if word == "resume" => "to go on with a run: halflight run --resume RUN".to_owned(),
+        None if word == "reproduce" => {
+            "the studies are a program of their own now; in the source: \
+                                        cargo run --release -p halflight-studies -- --help"
+                .to_owned()
+        }
         None => "`halflight --help` lists the commands".to_owned(),
     }
 }
