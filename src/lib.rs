@@ -29,9 +29,6 @@
 //! let watch = halflight::privacy::Watch::open();
 //! ```
 
-// The texts of public modules link to their private submodules.
-#![allow(rustdoc::private_intra_doc_links)]
-
 pub mod cli;
 
 pub use error::{Error, Result};

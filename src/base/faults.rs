@@ -8,7 +8,7 @@
 //!
 //! They exist only in builds with the feature `planted-faults`, which is never on by default;
 //! without it [`planted`] is a constant and every fault is compiled out. One fault at a time is
-//! chosen at run time: by [`plant`] in this process, or by the environment variable
+//! chosen at run time: by `plant` in this process, or by the environment variable
 //! `HALFLIGHT_PLANTED` (`HALFLIGHT_PLANTED=CountInName`) in a program that a test starts.
 
 /// The planted fault.

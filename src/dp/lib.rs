@@ -10,7 +10,6 @@
 //! | [`error`] | what can go wrong, with a cure |
 
 #![warn(missing_docs)]
-#![allow(rustdoc::private_intra_doc_links)]
 
 pub mod accountant;
 #[doc(hidden)]

@@ -35,7 +35,7 @@ const SAME: f64 = 1e-6;
 pub struct Origin {
     /// Release of the program.
     pub halflight: String,
-    /// [`adapt::STEPS_VERSION`].
+    /// [`methods::STEPS_VERSION`].
     pub steps: u32,
     /// SHA-256 of the run's session: plan, seed, settings and datasets.
     pub session: String,

@@ -12,7 +12,7 @@
 //! | [`beside`] | the model and the ledger beside a certificate |
 //! | [`certificate`], [`account`], [`ledger`] | the numbers in these files, and what they must match |
 //!
-//! Nothing from [`crate::privacy::accountant`] or the ledger is used: no lattice, no Fourier
+//! Nothing from `halflight_dp::accountant` or the ledger is used: no lattice, no Fourier
 //! transform of masses, none of their structs. Both share only the list of mechanisms in the file
 //! and the mathematics. `assets/verify.py` is a third opinion, in 220 lines of Python.
 

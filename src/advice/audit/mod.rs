@@ -10,7 +10,7 @@
 //! | [`canary`] | which lower bound on ε do many runs, or one, show? |
 //!
 //! Nothing here touches private data or a ledger. Uses `adapt`, `privacy`, `data`; used by `cli`
-//! and by the tests, which plant faults ([`crate::faults`]) that the audit must find.
+//! and by the tests, which plant faults ([`halflight_base::faults`]) that the audit must find.
 
 pub mod canary;
 pub mod neighbours;

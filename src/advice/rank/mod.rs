@@ -24,7 +24,7 @@
 //! | [`subspace`] | the leading span of a batch of gradients; distance and energy |
 //! | [`candidates`], [`records`] | the candidates, and the public half of a repeat |
 //! | [`ranking`], `repeat` | repeats one by one, for the curator |
-//! | [`candidate_line`](mod@line) | one candidate in the table: means, paired intervals, ties |
+//! | `candidate_line` | one candidate in the table: means, paired intervals, ties |
 //! | [`comparison`] | turns many repeats into a table |
 //! | [`verdict`] | the meaning of the table, in words |
 //! | [`blind_spots`] | differences that gradients cannot see: discrepancies, the public model's score |

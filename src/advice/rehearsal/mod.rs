@@ -24,7 +24,7 @@
 //! }
 //! ```
 //!
-//! [`crate::engine::rehearse`] handles files and threads.
+//! `halflight_engine::rehearse` handles files and threads.
 
 pub mod advice;
 mod candidates;

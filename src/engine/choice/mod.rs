@@ -390,7 +390,7 @@ impl ChoiceJob {
     }
 
     /// Makes the choice. Errors before the grant spend nothing; later ones end in a
-    /// [`CertifiedChoice`] whose guarantee counts the draws.
+    /// `CertifiedChoice` whose guarantee counts the draws.
     pub fn execute(&self, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
         self.launch(NoiseSource::Secret, tell)
     }
