@@ -239,7 +239,8 @@ fn the_privacy_layer_knows_no_commands_and_no_keys() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let layers = ["src/privacy-inside", "src/dp"].map(|layer| files(&root.join(layer)));
     let layers = layers.iter().flatten().filter(|file| is_rust(file));
-    for file in layers.filter(|file| !file.ends_with("tests.rs")) {
+    // A test makes the mechanisms blind.
+    for file in layers.filter(|file| !file.ends_with("tests.rs") && !file.ends_with("blind.rs")) {
         let text = std::fs::read_to_string(file).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let strings = code.lines().filter(|line| !line.trim_start().starts_with("//"));
