@@ -185,11 +185,7 @@ impl Predict {
             look.at_file(&self.data, source)?;
             look.write()?;
         }
-        let mut progress = ProgressLine::new("rows", table.rows());
-        let mut tell = |done| progress.tell(done);
-        let predictions = self.wanted().of_table(model, table, self.public, &mut tell);
-        progress.end();
-        predictions
+        Self::with_progress(|tell| self.wanted().of_table(model, table, self.public, tell))
     }
 
     /// The look that an exact score is.
@@ -224,10 +220,16 @@ impl Predict {
             look.at(&loaded, &workspace)?;
             look.write()?;
         }
-        let mut progress = ProgressLine::new("rows", loaded.rows);
         let view = look::view(false);
-        let mut tell = |done| progress.tell(done);
-        let predictions = self.wanted().of_loaded(model, loaded, &view, &mut tell);
+        Self::with_progress(|tell| self.wanted().of_loaded(model, loaded, &view, tell))
+    }
+
+    fn with_progress<T>(predict: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T) -> T {
+        let mut progress = ProgressLine::new("rows", 0);
+        let predictions = predict(&mut |done, all| {
+            progress.grow_to(all);
+            progress.tell(done);
+        });
         progress.end();
         predictions
     }

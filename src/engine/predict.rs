@@ -62,14 +62,15 @@ impl WantedPredictions {
         model: &SavedModel,
         loaded: Loaded,
         view: &Watch,
-        tell: &mut dyn FnMut(usize),
+        tell: &mut dyn FnMut(usize, usize),
     ) -> Result<WrittenPredictions> {
         match loaded.records {
             LoadedRecords::Public(table) => self.of_table(model, *table, true, tell),
             LoadedRecords::Private(private) => {
                 let tell = RefCell::new(tell);
                 let seen = private.curator(view, |table| {
-                    self.of_table(model, table.clone(), false, &mut |done| tell.borrow_mut()(done))
+                    let mut tell = |done, all| tell.borrow_mut()(done, all);
+                    self.of_table(model, table.clone(), false, &mut tell)
                 });
                 let seen = seen.as_ref().and_then(|seen| seen.reveal(view));
                 seen.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
@@ -77,19 +78,21 @@ impl WantedPredictions {
         }
     }
 
-    /// Predictions of a table; `tell` hears of each row that is done.
+    /// Predictions of a table; `tell` hears how many rows of how many are done.
     pub fn of_table(
         &self,
         model: &SavedModel,
         table: Table,
         public: bool,
-        tell: &mut dyn FnMut(usize),
+        tell: &mut dyn FnMut(usize, usize),
     ) -> Result<WrittenPredictions> {
         let origin = table.origin.clone();
         let of_persons = table.persons.is_some() && !public;
         let table = model.under_its_names(table, &self.rename)?;
-        let predictions = predict(model, &table, tell).map_err(|error| {
-            match error.cure_text() {
+        let rows = table.rows();
+        let predictions =
+            predict(model, &table, &mut |done| tell(done, rows)).map_err(|error| {
+                match error.cure_text() {
             Some(cure) if cure.starts_with("rename the columns") => error.cure(
                 "give the columns the model's names with --rename IN_FILE=IN_MODEL, or use data \
                  of the same kind",
@@ -100,7 +103,7 @@ impl WantedPredictions {
             ),
             _ => error,
         }
-        })?;
+            })?;
         let score = if self.score { Some(predictions.score(model, &table)?) } else { None };
         let mut columns: Vec<(String, Column)> = Vec::new();
         for name in &self.keep {

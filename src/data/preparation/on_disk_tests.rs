@@ -10,22 +10,20 @@ use crate::{
     Source, Table,
 };
 
-/// 50 000 rows: a byte, a single, a double with gaps, a few texts, a name for each row, and a
-/// label.
+/// 50 000 rows: singles, doubles with gaps, a few texts, a name for each row, and a label.
 fn columns() -> Vec<(String, Column)> {
-    let rows = 0..50_000_u32;
-    let double = |row: u32| if row % 7 == 3 { f64::NAN } else { f64::from(row).sqrt() };
-    let text = |row: u32| ["a", "b", "", "c"][row as usize / 5 % 4].to_owned();
-    [
-        ("byte", Column::Numbers(rows.clone().map(|row| f64::from(row % 256)).collect())),
-        ("single", Column::Numbers(rows.clone().map(|row| f64::from(row) / 8.0).collect())),
-        ("double", Column::Numbers(rows.clone().map(double).collect())),
-        ("text", Column::Text(rows.clone().map(text).collect())),
-        ("name", Column::Text(rows.clone().map(|row| format!("é{row}")).collect())),
-        ("y", Column::Numbers(rows.map(|row| f64::from(row * 37 % 101)).collect())),
-    ]
-    .map(|(name, column)| (name.to_owned(), column))
-    .to_vec()
+    let numbers =
+        |of: fn(u32) -> f64| Column::Numbers((0..50_000).map(of).collect::<Vec<_>>().into());
+    let texts = |of: fn(u32) -> String| Column::Text((0..50_000).map(of).collect());
+    let gaps = |row| if row % 7 == 3 { f64::NAN } else { f64::from(row).sqrt() };
+    let all = [
+        ("single", numbers(|row| f64::from(row) / 8.0)),
+        ("double", numbers(gaps)),
+        ("text", texts(|row| ["a", "b", "", "c"][row as usize / 5 % 4].to_owned())),
+        ("name", texts(|row| format!("é{row}"))),
+        ("y", numbers(|row| f64::from(row * 37 % 101))),
+    ];
+    all.map(|(name, column)| (name.to_owned(), column)).to_vec()
 }
 
 #[test]
