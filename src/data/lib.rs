@@ -1,4 +1,4 @@
-//! Datasets and how files become datasets.
+//! Datasets: how they are defined, and how tables become bounded records.
 //!
 //! | module | holds |
 //! |---|---|
@@ -16,9 +16,8 @@
 //! | [`hospitals`] | synthetic hospital records, for the tutorial |
 //! | [`synthetic`] | the papers' synthetic source and target |
 //!
-//! Used by `adapt` and everything above; uses `numeric`, and `model` for the scores of public
-//! predictors. `session::workspace`, which calls the
-//! readers, wraps private files in `privacy::Private`.
+//! Tables and their readers are in `halflight_tables`. `session::dataset`, which calls the readers, wraps
+//! private files in `Private`.
 
 use halflight_base::{error, faults, memory};
 use halflight_model as model;

@@ -34,8 +34,8 @@
 //! * `step` draws with the handles. Each query is clipped to its [`Reach`](crate::privacy::Reach),
 //!   and its draw is in the ledger before anybody sees it.
 //!
-//! The tests compile and run the following one. It cannot be written outside this crate: only here
-//! may a query look at private records.
+//! The tests compile and run the following one. A crate that does not name
+//! `halflight-privacy-inside` cannot have it, because its query looks at private records.
 //!
 #![doc = concat!("```ignore\n", include_str!("smallest.rs"), "```")]
 

@@ -1,7 +1,5 @@
 //! Models: the results of adaptation runs, and their predictions.
 //!
-//! Used by `adapt` and everything above; uses only `numeric`.
-//!
 //! | module | holds |
 //! |---|---|
 //! | [`linear`], [`logistic`], [`network`] | models with one score, and the logistic loss |

@@ -1,5 +1,5 @@
 //! Numerical tools without domain words: special functions, projections, dense symmetric kernels.
-//! Everything above may use it; it uses no other module.
+//! Of `base` they use errors and files without a name.
 //!
 //! Vocabulary: [`Matrix`] and [`Vector`] are nalgebra's; a data matrix holds one
 //! example per *column*, so an example is contiguous in memory.

@@ -13,8 +13,7 @@
 //! | [`secret`] | the key under which everything written about private rows is hashed |
 //! | [`ledger`] | the append-only record of the spending of each private dataset |
 //!
-//! Used by `adapt`, `engine` and everything above; uses only `numeric`, and the part of `data` that
-//! names and compares rows.
+//! Of `data` it uses only what names and compares rows.
 
 #![warn(missing_docs)]
 

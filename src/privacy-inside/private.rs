@@ -414,8 +414,8 @@ impl<T> std::fmt::Debug for CuratorOnly<T> {
     }
 }
 
-/// Whether somebody may be looking at exact numbers, and whether they have been. Outside this crate
-/// an open watch only comes from a run that was started with it.
+/// Whether somebody may be looking at exact numbers, and whether they have been. Only insiders
+/// make an open watch ([`OpenWatch::open`]).
 #[derive(Debug, Clone)]
 pub struct Watch {
     sealed: Arc<AtomicBool>,

@@ -38,8 +38,6 @@
 //! | [`signature`] | a certificate's signature |
 //! | [`changes`] | the differences between two versions of a session |
 //! | [`demo`] | the embedded demo sessions |
-//!
-//! Used by `engine`, `cli`; uses everything below.
 
 use halflight_advice::{glossary, rank, rehearsal, verdict};
 use halflight_base::{clock, error, faults, files};

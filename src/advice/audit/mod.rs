@@ -9,8 +9,8 @@
 //! | [`noise`] | is the noise drawn the noise accounted for? |
 //! | [`canary`] | which lower bound on ε do many runs, or one, show? |
 //!
-//! Nothing here touches private data or a ledger. Uses `adapt`, `privacy`, `data`; used by `cli`
-//! and by the tests, which plant faults ([`halflight_base::faults`]) that the audit must find.
+//! Nothing here touches private data or a ledger. Tests plant faults
+//! ([`halflight_base::faults`]) that the audit must find.
 
 pub mod canary;
 pub mod neighbours;

@@ -32,9 +32,6 @@
 //! | [`shared_directions`] | the directions of all candidates together, and the private moment in them |
 //! | `released` | the common parts of all private rankings |
 //! | [`errors`], [`selection`], [`release`], [`direction`] | the errors of all candidates' models, the best candidate, the whole table, or one direction, under differential privacy |
-//!
-//! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses
-//! `model`, `data`, `privacy`, `numeric`.
 
 pub mod blind_spots;
 pub mod candidate_line;

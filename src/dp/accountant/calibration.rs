@@ -69,8 +69,8 @@ const ROUNDS: u32 = 40;
 /// A little more noise than training covers, so that rounding leaves nothing uncovered.
 const WELL_COVERED: f64 = 1.0 + 1e-9;
 
-/// A plan with its noise: the events that will be drawn and their guarantee. Only this crate makes
-/// one, by [`calibrate`] or for rehearsals, so nobody can draw with made-up noise.
+/// A plan with its noise: the events that will be drawn and their guarantee. Nobody can change one:
+/// its guarantee is always that of its events, or no guarantee at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
     pub(crate) target: Target,
