@@ -8,6 +8,9 @@ use std::sync::{Mutex, PoisonError};
 /// The most parts into which work is split: enough for a large machine.
 const PARTS: usize = 64;
 
+/// Shares of each thread in the work of [`map`], so that a slow one does not keep the others waiting.
+const SHARES: usize = 8;
+
 /// The least multiplications per part; with fewer, passing it to a thread costs more.
 const LEAST_SHARE: usize = 1 << 20;
 
@@ -60,11 +63,17 @@ pub fn threads_for(multiplications: usize) -> usize {
 
 /// The results of `work` for each number below `count`, on several threads if there are many.
 pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
-    use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
-    if count < 16 || threads() < 2 {
+    let threads = threads();
+    if count < 16 || threads < 2 {
         return (0..count).map(work).collect();
     }
-    (0..count).into_par_iter().map(work).collect()
+    let share = count.div_ceil(threads * SHARES);
+    let mut parts: Vec<Vec<T>> = (0..count).step_by(share).map(|_| Vec::new()).collect();
+    let jobs = (0..count).step_by(share).zip(&mut parts).collect();
+    share_out(jobs, threads, &|(first, part): (usize, &mut Vec<T>)| {
+        *part = (first..count.min(first + share)).map(&work).collect();
+    });
+    parts.into_iter().flatten().collect()
 }
 
 /// Runs both at once, if there are two threads: the serial parts of each overlap with the other.
@@ -93,17 +102,22 @@ pub fn share_out<J: Send>(jobs: Vec<J>, threads: usize, work: &(impl Fn(J) + Syn
         return;
     }
     let queue = Mutex::new(jobs.into_iter());
-    let take_turns = || {
+    on_all(threads, &|| {
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         while let Some(job) = next() {
             work(job);
         }
-    };
+    });
+}
+
+/// Does the work on this many threads at once, including this one. It is compiled once for all kinds of
+/// work.
+fn on_all(threads: usize, work: &(dyn Fn() + Sync)) {
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|_| take_turns());
+            scope.spawn(|_| work());
         }
-        take_turns();
+        work();
     });
 }
 

@@ -67,7 +67,7 @@ pub fn inner_products_with_few<T: Many>(few: &Matrix, many: &DMatrix<T>) -> Matr
 /// have `length` numbers. Each product is rounded the same, whatever other columns there are.
 pub fn add_inner_products<T: Many>(few: &[f64], many: &[T], length: usize, products: &mut [f64]) {
     if length > 0 && !few.is_empty() {
-        Arch::new().dispatch(Tiles { few, many, length, products });
+        T::multiply(Tiles { few, many, length, products });
     }
 }
 
@@ -94,22 +94,21 @@ pub fn add_combinations<T: Many>(many: &[T], length: usize, few: &[f64], sums: &
             part.sums.push(sum);
         }
     }
-    let arch = Arch::new();
-    share_out(parts, parallel::threads(), &|part: PartialProduct<'_, T>| arch.dispatch(part));
+    share_out(parts, parallel::threads(), &T::combine);
 }
 
 /// ‖x‖² of a single column.
 pub fn squared_length<T: Many>(column: &[T]) -> f64 {
     let mut square = [0.0];
     let (length, squares) = (column.len(), &mut square[..]);
-    Arch::new().dispatch(SquaredLengths { columns: column, length, squares });
+    T::measure(SquaredLengths { columns: column, length, squares });
     square[0]
 }
 
 /// ‖x‖² of each column of `length` numbers.
 pub fn squared_lengths<T: Many>(columns: &[T], length: usize) -> Vec<f64> {
     let mut squares = vec![0.0; columns.len() / length.max(1)];
-    Arch::new().dispatch(SquaredLengths { columns, length, squares: &mut squares });
+    T::measure(SquaredLengths { columns, length, squares: &mut squares });
     squares
 }
 
@@ -124,9 +123,17 @@ pub trait Many: Kept + Scalar + Default + Send + Sync {
     /// The numbers as doubles.
     fn doubles(numbers: &[Self]) -> Cow<'_, [f64]>;
 
-    /// Adds the products of a tile.
+    // The kernels for each kind of number, with the widest registers of the machine. They are compiled
+    // once, here, and not again in every crate that uses them.
+
     #[doc(hidden)]
-    fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>);
+    fn multiply(tiles: Tiles<'_, Self>);
+
+    #[doc(hidden)]
+    fn combine(part: PartialProduct<'_, Self>);
+
+    #[doc(hidden)]
+    fn measure(columns: SquaredLengths<'_, Self>);
 }
 
 impl Many for f64 {
@@ -140,13 +147,16 @@ impl Many for f64 {
         Cow::Borrowed(numbers)
     }
 
-    #[inline(always)]
-    fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>) {
-        if S::F64_LANES < WIDE {
-            tiles.add::<S, DOUBLES, FEW>(simd, PIECE);
-        } else {
-            tiles.add::<S, WIDE_MANY, WIDE_FEW>(simd, WIDE_PIECE);
-        }
+    fn multiply(tiles: Tiles<'_, Self>) {
+        Arch::new().dispatch(tiles);
+    }
+
+    fn combine(part: PartialProduct<'_, Self>) {
+        Arch::new().dispatch(part);
+    }
+
+    fn measure(columns: SquaredLengths<'_, Self>) {
+        Arch::new().dispatch(columns);
     }
 }
 
@@ -166,13 +176,16 @@ impl Many for f32 {
         numbers.iter().map(|number| f64::from(*number)).collect()
     }
 
-    #[inline(always)]
-    fn add_tiles<S: Simd>(simd: S, tiles: Tiles<'_, Self>) {
-        if S::F64_LANES < WIDE {
-            tiles.add::<S, SINGLES, FEW>(simd, PIECE);
-        } else {
-            tiles.add::<S, WIDE_MANY, WIDE_FEW>(simd, WIDE_PIECE);
-        }
+    fn multiply(tiles: Tiles<'_, Self>) {
+        Arch::new().dispatch(tiles);
+    }
+
+    fn combine(part: PartialProduct<'_, Self>) {
+        Arch::new().dispatch(part);
+    }
+
+    fn measure(columns: SquaredLengths<'_, Self>) {
+        Arch::new().dispatch(columns);
     }
 }
 
@@ -185,12 +198,29 @@ pub struct Tiles<'a, T> {
     products: &'a mut [f64],
 }
 
-impl<T: Many> WithSimd for Tiles<'_, T> {
+impl WithSimd for Tiles<'_, f64> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        T::add_tiles(simd, self);
+        if S::F64_LANES < WIDE {
+            self.add::<S, DOUBLES, FEW>(simd, PIECE);
+        } else {
+            self.add::<S, WIDE_MANY, WIDE_FEW>(simd, WIDE_PIECE);
+        }
+    }
+}
+
+impl WithSimd for Tiles<'_, f32> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        if S::F64_LANES < WIDE {
+            self.add::<S, SINGLES, FEW>(simd, PIECE);
+        } else {
+            self.add::<S, WIDE_MANY, WIDE_FEW>(simd, WIDE_PIECE);
+        }
     }
 }
 
@@ -301,7 +331,8 @@ fn add_tile<S: Simd, T: Many, const FEW: usize, const MANY: usize>(
 }
 
 /// Some rows of a product of the many with the few.
-struct PartialProduct<'a, T> {
+#[derive(Debug)]
+pub struct PartialProduct<'a, T> {
     many: &'a [T],
     few: &'a [f64],
     length: usize,
@@ -432,7 +463,9 @@ impl<T: Many> Added<'_, T> {
     }
 }
 
-struct SquaredLengths<'a, T> {
+/// Columns of numbers, and the squared length of each.
+#[derive(Debug)]
+pub struct SquaredLengths<'a, T> {
     columns: &'a [T],
     length: usize,
     squares: &'a mut [f64],

@@ -4,7 +4,7 @@
 
 use pulp::Simd;
 
-use super::{GroupPass, Kept, Pass, Slopes, add};
+use super::{GroupPass, Kept, Pass, add};
 use crate::projection::shrink_factor;
 
 /// The number of examples whose slopes are computed and which are added together.
@@ -15,7 +15,7 @@ const LEAST_SQUARE: f64 = 1e-280;
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn pass<S: Simd, T: Kept, M: Slopes>(simd: S, pass: Pass<'_, T, M>) {
+pub(super) fn pass<S: Simd, T: Kept>(simd: S, pass: Pass<'_, '_, T>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let dimension = w.len();
     let mut groups = examples.chunks_exact(TOGETHER * dimension);
@@ -24,7 +24,7 @@ pub(super) fn pass<S: Simd, T: Kept, M: Slopes>(simd: S, pass: Pass<'_, T, M>) {
         for (score, example) in found.iter_mut().zip(group.chunks_exact(dimension)) {
             *score = score_of(simd, example, w);
         }
-        slopes.slopes(first, &mut found);
+        slopes(first, &mut found);
         if found.contains(&0.0) {
             for (slope, example) in found.into_iter().zip(group.chunks_exact(dimension)) {
                 add(slope, example, sum);
@@ -36,7 +36,7 @@ pub(super) fn pass<S: Simd, T: Kept, M: Slopes>(simd: S, pass: Pass<'_, T, M>) {
     }
     for example in groups.remainder().chunks_exact(dimension) {
         let mut found = [score_of(simd, example, w)];
-        slopes.slopes(first, &mut found);
+        slopes(first, &mut found);
         add(found[0], example, sum);
         first += 1;
     }
@@ -45,7 +45,7 @@ pub(super) fn pass<S: Simd, T: Kept, M: Slopes>(simd: S, pass: Pass<'_, T, M>) {
 /// A pass in which every group has a sum of its own, which is shortened before it is added.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {
+pub(super) fn by_group<S: Simd>(simd: S, pass: GroupPass<'_, '_>) {
     let GroupPass { examples, first, groups, longest, w, sum, slopes } = pass;
     let dimension = w.len();
     let mut own = vec![0.0; dimension];
@@ -57,7 +57,7 @@ pub(super) fn by_group<S: Simd, M: Slopes>(simd: S, pass: GroupPass<'_, M>) {
         let square = if group.len() == 1 { score_of(simd, examples, examples) } else { 0.0 };
         if square > LEAST_SQUARE {
             let mut found = [score_of(simd, examples, w)];
-            slopes.slopes(group.start, &mut found);
+            slopes(group.start, &mut found);
             let norm = found[0].abs() * square.sqrt();
             if norm.is_finite() {
                 add(shrink_factor(norm, longest) * found[0], examples, sum);

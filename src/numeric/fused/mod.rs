@@ -17,7 +17,7 @@ mod tiny;
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 use super::columns::{ExampleColumns, Examples};
 use super::parallel::{even, share_out};
@@ -43,8 +43,7 @@ pub trait Slopes: Send {
 pub struct Each<F>(pub F);
 
 impl<F: Fn(usize, f64) -> f64 + Send> Slopes for Each<F> {
-    // Inlined, like the kernels, so that it is compiled for the instruction set detected at run
-    // time.
+    // Inlined, so that it is compiled for the instruction set detected at run time.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
@@ -80,7 +79,7 @@ pub fn with_slopes<S: Slopes>(
     if dimension == 0 || count == 0 {
         return (total, Vec::new());
     }
-    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
+    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { Arch::new() };
     // Their number does not depend on the threads, so that the sum is the same to the last bit.
     let parts = even(dimension * count / LEAST_SHARE);
     let share = count.div_ceil(parts);
@@ -90,19 +89,20 @@ pub fn with_slopes<S: Slopes>(
     let jobs: Vec<_> = shares.zip(&mut done).collect();
     share_out(jobs, threads, &|(share, (sum, slopes)): (Range<usize>, &mut (Vector, S))| {
         let (mut room, sum, w) = (Vec::new(), sum.as_mut_slice(), w.as_slice());
+        let slopes = &mut on(arch, slopes);
         for stretch in features.stretches(share) {
             let first = stretch.start;
             if dimension < LEAST_FOR_SINGLES {
                 let examples = features.read(stretch, &mut room);
-                arch.dispatch(Pass { examples, first, w, sum, slopes });
+                Pass { examples, first, w, sum, slopes }.run(arch);
                 continue;
             }
             features.see(stretch, |examples| match examples {
                 Examples::Doubles(examples) => {
-                    arch.dispatch(Pass { examples, first, w, sum, slopes });
+                    Pass { examples, first, w, sum, slopes }.run(arch);
                 }
                 Examples::Singles(examples) => {
-                    arch.dispatch(Pass { examples, first, w, sum, slopes });
+                    Pass { examples, first, w, sum, slopes }.run_singles(arch);
                 }
             });
         }
@@ -126,7 +126,7 @@ pub fn by_group<S: Slopes>(
     }
     // An example between two groups would be added to the later one.
     debug_assert!(groups.windows(2).all(|pair| pair[0].end == pair[1].start));
-    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
+    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { Arch::new() };
     let parts = even(dimension * count / LEAST_SHARE);
     let shares = groups.chunks(groups.len().div_ceil(parts));
     let mut done: Vec<(Vector, S)> =
@@ -135,6 +135,7 @@ pub fn by_group<S: Slopes>(
     let (stretch, w) = (features.stretch(), w.as_slice());
     share_out(jobs, threads, &|(groups, (sum, slopes)): (&[Range<usize>], &mut (Vector, S))| {
         let (mut room, sum) = (Vec::new(), sum.as_mut_slice());
+        let slopes = &mut on(arch, slopes);
         let mut rest = groups;
         while let Some(start) = rest.first() {
             // Whole groups that are read at once.
@@ -143,7 +144,7 @@ pub fn by_group<S: Slopes>(
             rest = after;
             let (first, end) = (start.start, groups[fit - 1].end);
             let examples = features.read(first..end, &mut room);
-            arch.dispatch(GroupPass { examples, first, groups, longest, w, sum, slopes });
+            GroupPass { examples, first, groups, longest, w, sum, slopes }.run(arch);
         }
     });
     added(total, done)
@@ -159,8 +160,36 @@ fn added<S>(mut total: Vector, parts: Vec<(Vector, S)>) -> (Vector, Vec<S>) {
     (total, made)
 }
 
+/// Turns the scores of the examples from a first one on into slopes.
+///
+/// The passes call it for a few examples at a time. So they are compiled once, here, and not again for
+/// each kind of slopes in every crate that has some: their code is far longer than that of the slopes.
+type Turn<'a> = dyn FnMut(usize, &mut [f64]) + 'a;
+
+/// Slopes that are computed with this instruction set.
+fn on<S: Slopes>(arch: Arch, slopes: &mut S) -> impl FnMut(usize, &mut [f64]) {
+    move |first, scores| arch.dispatch(Block { slopes: &mut *slopes, first, scores })
+}
+
+/// The scores of a few examples, to be turned into slopes.
+struct Block<'a, M> {
+    slopes: &'a mut M,
+    first: usize,
+    scores: &'a mut [f64],
+}
+
+impl<M: Slopes> WithSimd for Block<'_, M> {
+    type Output = ();
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.slopes.slopes(self.first, self.scores);
+    }
+}
+
 /// Some of the groups, for the widest instructions of the machine.
-struct GroupPass<'a, S> {
+struct GroupPass<'a, 's> {
     examples: &'a [f64],
     /// The number of their first example.
     first: usize,
@@ -168,10 +197,16 @@ struct GroupPass<'a, S> {
     longest: f64,
     w: &'a [f64],
     sum: &'a mut [f64],
-    slopes: &'a mut S,
+    slopes: &'a mut Turn<'s>,
 }
 
-impl<M: Slopes> WithSimd for GroupPass<'_, M> {
+impl GroupPass<'_, '_> {
+    fn run(self, arch: Arch) {
+        arch.dispatch(self);
+    }
+}
+
+impl WithSimd for GroupPass<'_, '_> {
     type Output = ();
 
     #[allow(clippy::inline_always)]
@@ -179,16 +214,16 @@ impl<M: Slopes> WithSimd for GroupPass<'_, M> {
     fn with_simd<S: Simd>(self, simd: S) {
         match self.w.len() / S::F64_LANES {
             0 => match self.w.len() {
-                1 => tiny::by_group::<M, 1>(self),
-                2 => tiny::by_group::<M, 2>(self),
-                3 => tiny::by_group::<M, 3>(self),
+                1 => tiny::by_group::<1>(self),
+                2 => tiny::by_group::<2>(self),
+                3 => tiny::by_group::<3>(self),
                 _ => long::by_group(simd, self),
             },
-            1 => short::by_group::<S, M, 1>(simd, self),
-            2 => short::by_group::<S, M, 2>(simd, self),
-            3 => short::by_group::<S, M, 3>(simd, self),
-            4 => short::by_group::<S, M, 4>(simd, self),
-            5 => short::by_group::<S, M, 5>(simd, self),
+            1 => short::by_group::<S, 1>(simd, self),
+            2 => short::by_group::<S, 2>(simd, self),
+            3 => short::by_group::<S, 3>(simd, self),
+            4 => short::by_group::<S, 4>(simd, self),
+            5 => short::by_group::<S, 5>(simd, self),
             _ => long::by_group(simd, self),
         }
     }
@@ -226,16 +261,28 @@ impl Kept for f32 {
 pub(super) const MOST_LANES: usize = 16;
 
 /// One part of the examples, for the widest instructions of the machine.
-struct Pass<'a, T, S> {
+struct Pass<'a, 's, T> {
     examples: &'a [T],
     /// The number of the part's first example.
     first: usize,
     w: &'a [f64],
     sum: &'a mut [f64],
-    slopes: &'a mut S,
+    slopes: &'a mut Turn<'s>,
 }
 
-impl<M: Slopes> WithSimd for Pass<'_, f32, M> {
+impl Pass<'_, '_, f64> {
+    fn run(self, arch: Arch) {
+        arch.dispatch(self);
+    }
+}
+
+impl Pass<'_, '_, f32> {
+    fn run_singles(self, arch: Arch) {
+        arch.dispatch(self);
+    }
+}
+
+impl WithSimd for Pass<'_, '_, f32> {
     type Output = ();
 
     #[allow(clippy::inline_always)]
@@ -245,7 +292,7 @@ impl<M: Slopes> WithSimd for Pass<'_, f32, M> {
     }
 }
 
-impl<M: Slopes> WithSimd for Pass<'_, f64, M> {
+impl WithSimd for Pass<'_, '_, f64> {
     type Output = ();
 
     #[allow(clippy::inline_always)]
@@ -253,16 +300,16 @@ impl<M: Slopes> WithSimd for Pass<'_, f64, M> {
     fn with_simd<S: Simd>(self, simd: S) {
         match self.w.len() / S::F64_LANES {
             0 => match self.w.len() {
-                1 => tiny::pass::<M, 1>(self),
-                2 => tiny::pass::<M, 2>(self),
-                3 => tiny::pass::<M, 3>(self),
+                1 => tiny::pass::<1>(self),
+                2 => tiny::pass::<2>(self),
+                3 => tiny::pass::<3>(self),
                 _ => long::pass(simd, self),
             },
-            1 => short::pass::<S, M, 1>(simd, self),
-            2 => short::pass::<S, M, 2>(simd, self),
-            3 => short::pass::<S, M, 3>(simd, self),
-            4 => short::pass::<S, M, 4>(simd, self),
-            5 => short::pass::<S, M, 5>(simd, self),
+            1 => short::pass::<S, 1>(simd, self),
+            2 => short::pass::<S, 2>(simd, self),
+            3 => short::pass::<S, 3>(simd, self),
+            4 => short::pass::<S, 4>(simd, self),
+            5 => short::pass::<S, 5>(simd, self),
             _ => long::pass(simd, self),
         }
     }
@@ -339,7 +386,7 @@ mod tests {
             // Half of the groups are longer.
             let longest = 2.0 * (dimension as f64).sqrt();
             let (groups, slow) = slowly(&features, &w, longest);
-            for arch in [pulp::Arch::Scalar, four_lanes(), pulp::Arch::new()] {
+            for arch in [Arch::Scalar, four_lanes(), Arch::new()] {
                 let mut sum = vec![0.0; dimension];
                 arch.dispatch(GroupPass {
                     examples: features.as_slice(),
@@ -348,7 +395,7 @@ mod tests {
                     longest,
                     w: w.as_slice(),
                     sum: &mut sum,
-                    slopes: &mut Each(|_: usize, score: f64| 1.0 + score),
+                    slopes: &mut on(arch, &mut Each(|_: usize, score: f64| 1.0 + score)),
                 });
                 let off = (Vector::from_vec(sum) - &slow).norm();
                 assert!(off < 1e-11 * slow.norm(), "{dimension} {arch:?}: {off}");
@@ -424,7 +471,7 @@ mod tests {
     /// Every width of register, whatever this machine would use for a shape.
     #[test]
     fn every_instruction_set_gives_the_same_sum() {
-        let sets = [pulp::Arch::Scalar, four_lanes(), pulp::Arch::new()];
+        let sets = [Arch::Scalar, four_lanes(), Arch::new()];
         for dimension in 1..70 {
             let features =
                 Matrix::from_fn(dimension, 37, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
@@ -438,7 +485,7 @@ mod tests {
                     first: 0,
                     w: w.as_slice(),
                     sum: &mut sum,
-                    slopes: &mut Each(|_: usize, score: f64| score - 3.0),
+                    slopes: &mut on(arch, &mut Each(|_: usize, score: f64| score - 3.0)),
                 });
                 // Whole numbers, so every order of summation is exact.
                 assert_eq!(sum, plain.as_slice(), "{dimension} {arch:?}");
@@ -448,7 +495,7 @@ mod tests {
 
     #[test]
     fn examples_in_single_precision_give_the_sum_of_their_doubles() {
-        let sets = [pulp::Arch::Scalar, four_lanes(), pulp::Arch::new()];
+        let sets = [Arch::Scalar, four_lanes(), Arch::new()];
         for dimension in [1, 5, 23, 47, 48, 49, 63, 64, 131, 400] {
             let features =
                 Matrix::from_fn(dimension, 37, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
@@ -465,7 +512,7 @@ mod tests {
                     first: 0,
                     w: w.as_slice(),
                     sum: &mut sum,
-                    slopes: &mut Each(slope),
+                    slopes: &mut on(arch, &mut Each(slope)),
                 });
                 assert_eq!(sum, expected.as_slice(), "{dimension} {arch:?}");
             }

@@ -7,7 +7,7 @@
 
 use pulp::Simd;
 
-use super::{GroupPass, MOST_LANES, Pass, Slopes, add};
+use super::{GroupPass, MOST_LANES, Pass, add};
 use crate::projection::shrink_factor;
 
 /// Examples of a block: with more of them the processor does not prefetch the next ones while it
@@ -88,7 +88,7 @@ fn score<S: Simd, const N: usize>(
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, f64, M>) {
+pub(super) fn pass<S: Simd, const N: usize>(simd: S, pass: Pass<'_, '_, f64>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let dimension = w.len();
     let ending = Ending::<S>::of(w);
@@ -98,7 +98,7 @@ pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, f
     for block in examples.chunks(BLOCK * dimension) {
         let scores = &mut scores[..block.len() / dimension];
         score::<S, N>(simd, block, w, &ending, scores);
-        slopes.slopes(first, scores);
+        slopes(first, scores);
         first += scores.len();
         if scores.contains(&0.0) {
             for (x, slope) in block.chunks_exact(dimension).zip(&*scores) {
@@ -129,7 +129,7 @@ pub(super) fn pass<S: Simd, M: Slopes, const N: usize>(simd: S, pass: Pass<'_, f
 /// A pass in which every group has a sum of its own, which is shortened before it is added.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn by_group<S: Simd, M: Slopes, const N: usize>(simd: S, pass: GroupPass<'_, M>) {
+pub(super) fn by_group<S: Simd, const N: usize>(simd: S, pass: GroupPass<'_, '_>) {
     let GroupPass { examples, mut first, groups, longest, w, sum, slopes } = pass;
     let dimension = w.len();
     let ending = Ending::<S>::of(w);
@@ -142,7 +142,7 @@ pub(super) fn by_group<S: Simd, M: Slopes, const N: usize>(simd: S, pass: GroupP
     for block in examples.chunks(BLOCK * dimension) {
         let scores = &mut scores[..block.len() / dimension];
         score::<S, N>(simd, block, w, &ending, scores);
-        slopes.slopes(first, scores);
+        slopes(first, scores);
         for (x, slope) in block.chunks_exact(dimension).zip(&*scores) {
             if *slope != 0.0 {
                 add_scaled::<S, N>(simd, x, *slope, &ending, (&mut own, &mut own_last));

@@ -1,7 +1,7 @@
 //! Examples with fewer features than a register holds: plain loops over several examples, which the
 //! compiler turns into whole registers of examples.
 
-use super::{GroupPass, Pass, Slopes};
+use super::{GroupPass, Pass};
 use crate::projection::shrink_factor;
 
 /// Examples of a block.
@@ -9,7 +9,7 @@ const BLOCK: usize = 64;
 
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn pass<M: Slopes, const D: usize>(pass: Pass<'_, f64, M>) {
+pub(super) fn pass<const D: usize>(pass: Pass<'_, '_, f64>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let mut scores = [0.0; BLOCK];
     for block in examples.as_chunks::<D>().0.chunks(BLOCK) {
@@ -17,7 +17,7 @@ pub(super) fn pass<M: Slopes, const D: usize>(pass: Pass<'_, f64, M>) {
         for (score, x) in scores.iter_mut().zip(block) {
             *score = x.iter().zip(w).map(|(x, w)| x * w).sum();
         }
-        slopes.slopes(first, scores);
+        slopes(first, scores);
         for (slope, x) in scores.iter().zip(block) {
             for (sum, x) in sum.iter_mut().zip(x) {
                 *sum += if *slope == 0.0 { 0.0 } else { slope * x };
@@ -30,7 +30,7 @@ pub(super) fn pass<M: Slopes, const D: usize>(pass: Pass<'_, f64, M>) {
 /// A pass in which every group has a sum of its own, which is shortened before it is added.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) fn by_group<M: Slopes, const D: usize>(pass: GroupPass<'_, M>) {
+pub(super) fn by_group<const D: usize>(pass: GroupPass<'_, '_>) {
     let GroupPass { examples, mut first, groups, longest, w, sum, slopes } = pass;
     let mut scores = [0.0; BLOCK];
     let mut own = [0.0; D];
@@ -41,7 +41,7 @@ pub(super) fn by_group<M: Slopes, const D: usize>(pass: GroupPass<'_, M>) {
         for (score, x) in scores.iter_mut().zip(block) {
             *score = x.iter().zip(w).map(|(x, w)| x * w).sum();
         }
-        slopes.slopes(first, scores);
+        slopes(first, scores);
         for (slope, x) in scores.iter().zip(block) {
             if *slope != 0.0 {
                 for (own, x) in own.iter_mut().zip(x) {
