@@ -16,11 +16,12 @@ use super::archive::{
     directories,
 };
 pub use super::place::Place;
+use super::run_directory::CERTIFICATE;
 use super::run_steps::{RunGrowth, StepReader};
 use super::slurm::{QUEUE, SlurmQueue};
 use super::sweep::{SweepDirectory, TaskState};
 use super::workspace::Workspace;
-use super::{Session, certificate, steering};
+use super::{Session, steering};
 use crate::error::Result;
 use crate::files::words::harmless;
 use crate::numeric::parallel;
@@ -348,7 +349,7 @@ impl Follower {
             (open.grew, open.wrote) = (Some(Instant::now()), Some(SystemTime::now()));
         }
         let is_due = growth.is_nothing() && open.asked.elapsed() >= ASKED;
-        let is_over = || open.found.directory.join(certificate::FILE).exists();
+        let is_over = || open.found.directory.join(CERTIFICATE).exists();
         let (mut outcome, mut trouble) = (open.outcome.clone(), None);
         // A waiting run may have taken its last step just now.
         let waits = || open.outcome == PAUSED && steering::is_paused(&open.found.directory);

@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn accounts_of_one_copy_stay_equal_or_different() {
         let mut it = of("acc-00000000aa", 17);
-        let ancestor = |account: &str| crate::lineage::Ancestor {
+        let ancestor = |account: &str| crate::certificate::Ancestor {
             run: it.run.clone(),
             account: AccountId(account.into()),
             method: "dp_sgd".into(),

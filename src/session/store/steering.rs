@@ -15,8 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate;
-use super::run_directory::{Process, RunDirectory};
+use super::run_directory::{CERTIFICATE, Process, RunDirectory};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 
@@ -71,7 +70,7 @@ pub fn is_paused(directory: &Path) -> bool {
 /// Asks the program that executes the run in `directory` to do something.
 pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
     let here = || directory.display().to_string();
-    if directory.join(certificate::FILE).exists() {
+    if directory.join(CERTIFICATE).exists() {
         return Err(Error::refused("this run has ended").at(here()));
     }
     let process = RunDirectory::process(directory).ok_or_else(|| {
@@ -315,7 +314,7 @@ mod tests {
         for pace in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(ask(run.path(), Wish::Pace(Some(pace))).is_err());
         }
-        fs::write(run.path().join(certificate::FILE), "{}").unwrap();
+        fs::write(run.path().join(CERTIFICATE), "{}").unwrap();
         assert!(ask(run.path(), Wish::Stop).unwrap_err().to_string().contains("has ended"));
         let none = tempfile::tempdir().unwrap();
         assert!(ask(none.path(), Wish::Stop).unwrap_err().to_string().contains("no run"));

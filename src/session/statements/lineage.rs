@@ -14,59 +14,17 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::certificate::{self, Certificate};
-use super::file::Session;
-use super::model_file;
-use super::workspace::Workspace;
+pub use super::certificate::{Ancestor, DeclaredPublic, Lineage};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Composition, counted, round_up};
-use crate::privacy::ledger::{AccountId, Book, RowOrder, RunId, RunState, sha256};
-use crate::privacy::{Event, Guarantee};
+use crate::privacy::Event;
+use crate::privacy::accountant::{Composition, round_up};
+use crate::privacy::ledger::{Book, RunId, RunState, sha256};
+use crate::store::run_directory::MODEL;
+use crate::store::{Session, Workspace};
 
 /// More runs in a row than anybody makes, so that a circle of files ends.
 const LONGEST: usize = 64;
-
-/// A run whose released model a later run started from, directly or through others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ancestor {
-    pub run: RunId,
-    /// The account of its private dataset; an alias if only a shared certificate is known.
-    pub account: AccountId,
-    pub method: String,
-    /// Number of private training records of the run, or persons.
-    pub records: usize,
-    /// The columns that identify the person of a row, where persons are protected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub person: Option<String>,
-    /// The guarantee of its own draws.
-    pub guarantee: Guarantee,
-    pub mechanisms: Vec<Event>,
-    /// Whether exact numbers could be seen during the run.
-    pub peeked: bool,
-    /// How it chose among private rows at random.
-    #[serde(default, skip_serializing_if = "RowOrder::is_by_place")]
-    pub order: RowOrder,
-}
-
-/// A starting model that somebody vouches for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeclaredPublic {
-    /// Name of its file or run, without the folders above it.
-    pub name: String,
-    /// SHA-256 of its `model.ron`.
-    pub sha256: String,
-}
-
-/// Everything that a starting model depends on.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Lineage {
-    /// The runs, the nearest first.
-    pub runs: Vec<Ancestor>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub declared_public: Option<DeclaredPublic>,
-}
 
 impl Lineage {
     /// The lineage of the model at `path`, a run directory or its `model.ron`.
@@ -144,19 +102,9 @@ impl Lineage {
     }
 }
 
-/// The joint guarantee of everything in these lists, even if later runs were chosen by earlier
-/// ones.
-pub(super) fn together<'a>(
-    lists: impl IntoIterator<Item = &'a [Event]>,
-    delta: f64,
-) -> Result<Guarantee> {
-    let all: Vec<Event> = lists.into_iter().flat_map(counted).collect();
-    Ok(Composition::of(&all)?.gate(delta)?)
-}
-
 /// The `model.ron` that a path means.
 fn text_of(path: &Path) -> std::path::PathBuf {
-    if path.is_dir() { path.join(model_file::TEXT) } else { path.to_path_buf() }
+    if path.is_dir() { path.join(MODEL) } else { path.to_path_buf() }
 }
 
 fn hash_of(path: &Path) -> Result<String> {
@@ -170,7 +118,7 @@ fn hash_of(path: &Path) -> Result<String> {
 
 fn declared(path: &Path) -> Result<DeclaredPublic> {
     let file = text_of(path);
-    let named = if file.file_name().is_some_and(|name| name == model_file::TEXT) {
+    let named = if file.file_name().is_some_and(|name| name == MODEL) {
         file.parent().and_then(Path::file_name)
     } else {
         file.file_name()

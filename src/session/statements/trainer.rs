@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::tail::Tail;
 use crate::error::{Error, Result};
 use crate::files::words::harmless;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, Noise, QueryKind};
+use crate::store::tail::Tail;
 
 /// More names of metrics are skipped, and more kinds of noise are not added up.
 const MOST_METRICS: usize = 64;
@@ -612,7 +612,7 @@ mod tests {
     /// Configurations that dp-accounting was asked about.
     fn recorded() -> Vec<Value> {
         let all: Vec<Value> =
-            serde_json::from_str(include_str!("../../tests/golden/accounting.json")).unwrap();
+            serde_json::from_str(include_str!("../../../tests/golden/accounting.json")).unwrap();
         let sampled = all.iter().filter(|it| it["q"].as_f64().unwrap() < 1.0).take(8).cloned();
         let whole = all.iter().filter(|it| it["q"] == 1.0).take(4).cloned();
         sampled.chain(whole).collect()

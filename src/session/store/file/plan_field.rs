@@ -1,7 +1,7 @@
 //! The fields of a plan under the names that people read: the common ones and the method's own,
 //! from its `Spec`. Forms, comparisons and reports use these names.
 
-use super::file::PlanDefinition;
+use super::PlanDefinition;
 use crate::data::DatasetDefinition;
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::error::{Error, Result};

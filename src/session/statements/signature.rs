@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::certificate;
-use super::preferences::UserDirectories;
 use crate::error::{Error, Result};
+use crate::store::preferences::UserDirectories;
 
 /// The file of the signature, beside the certificate.
 pub const FILE: &str = "certificate.json.sig";

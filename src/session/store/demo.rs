@@ -8,13 +8,14 @@ use super::workspace::Workspace;
 use crate::data::hospitals::HOSPITALS;
 use crate::error::{Error, Result};
 
-const GERMAN_CREDIT: &[u8] = include_bytes!("../../assets/german_credit/german_credit_codes.csv");
-const BIKESHARE: &[u8] = include_bytes!("../../assets/bikeshare/bikeshare.csv");
+const GERMAN_CREDIT: &[u8] =
+    include_bytes!("../../../assets/german_credit/german_credit_codes.csv");
+const BIKESHARE: &[u8] = include_bytes!("../../../assets/bikeshare/bikeshare.csv");
 
 /// Demo sessions by name.
 pub const SESSIONS: [(&str, &str); 2] = [
-    ("bikeshare", include_str!("../../assets/bikeshare/session.ron")),
-    ("synthetic", include_str!("../../assets/synthetic/session.ron")),
+    ("bikeshare", include_str!("../../../assets/bikeshare/session.ron")),
+    ("synthetic", include_str!("../../../assets/synthetic/session.ron")),
 ];
 
 /// A dataset inside the program.
@@ -61,12 +62,12 @@ const COLUMNS: [&str; 8] =
 /// The files of the guide's examples, by name: a table for each season of the bikeshare data, and a
 /// session on them.
 pub fn practice_files() -> Vec<(String, String)> {
-    let session = include_str!("../../assets/bikeshare/practice.ron").to_owned();
+    let session = include_str!("../../../assets/bikeshare/practice.ron").to_owned();
     let tables = PRACTICE.iter().map(|(name, season)| (format!("{name}.csv"), table(season)));
     tables.chain([("session.ron".to_owned(), session)]).collect()
 }
 
-const TUTORIAL: &str = include_str!("../../assets/synthetic/hospitals.ron");
+const TUTORIAL: &str = include_str!("../../../assets/synthetic/hospitals.ron");
 
 /// The files of the tutorial, by name: a table for each hospital, and a session on them.
 pub fn tutorial_files() -> Vec<(String, String)> {

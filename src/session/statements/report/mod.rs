@@ -21,17 +21,16 @@ mod rehearsal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::archive::{self, ArchivedRun};
 use super::certificate::Certificate;
-use super::file::Session;
-use super::ranking_record::ArchivedRanking;
-use super::workspace::{FOLDER, Workspace};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::accountant::{Composition, Guarantee, counted};
 use crate::privacy::ledger::RunId;
 use crate::privacy::{Event, Watch};
 use crate::rehearsal::advice::Advice;
+use crate::store::ranking_record::ArchivedRanking;
+use crate::store::workspace::FOLDER;
+use crate::store::{ArchivedRun, Session, Workspace, archive};
 
 /// Name of the report that every run leaves in its directory.
 pub const FILE: &str = "report.html";

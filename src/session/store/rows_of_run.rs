@@ -8,9 +8,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Loaded;
-use crate::error::{Error, Result};
-use crate::files;
+use super::{Loaded, json};
+use crate::error::Result;
 
 /// File of the rows in a run directory.
 pub const FILE: &str = "rows.json";
@@ -46,9 +45,7 @@ pub enum SameRows {
 
 /// Notes the private rows of a run in its directory.
 pub fn keep(directory: &Path, private: &Loaded) -> Result<()> {
-    let text = serde_json::to_string(&RowsOfRun::of(private))
-        .map_err(|error| Error::failed(format!("{FILE} cannot be written: {error}")))?;
-    files::write_private(&directory.join(FILE), (text + "\n").as_bytes())
+    json::write_line(&directory.join(FILE), &RowsOfRun::of(private))
 }
 
 /// Compares a private dataset with the rows of the run in this directory.

@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::certificate::{self, Certificate};
 use super::model_file::{self, SavedModel};
-use super::report::{self, Report};
-use super::signature;
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::ledger::{AccountId, sha256};
+use crate::statements::{Certificate, Report, certificate, report, signature};
 
 /// Files of a run directory, and the purpose of each. Only the certificate is required.
 pub const MAY_LEAVE: [(&str, &str); 6] = [

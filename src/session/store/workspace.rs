@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::preferences::UserDirectories;
-use super::{resumption, secret};
+use super::{origin, secret};
 use crate::data::read::Overflow;
 use crate::error::{Error, Result};
 use crate::files;
@@ -122,7 +122,7 @@ impl Workspace {
             let is_settled = |run: &RunId| {
                 book.run(run).is_some_and(|run| matches!(run.state, RunState::Settled { .. }))
             };
-            resumption::cover_all(&self.folder, &secret, is_settled);
+            origin::cover_all(&self.folder, &secret, is_settled);
             ledger.renew()?;
         }
         Ok(ledger)

@@ -1,4 +1,18 @@
 //! The session file: one RON value, `version: 1`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`ranking`] | the settings for ranking the public datasets, and the datasets that they mean |
+//! | `syntax` | what is wrong with a session file that cannot be read |
+//! | [`plan_field`] | the fields of a plan under the names that people read |
+//! | [`plan_name`] | the name of a plan until its user names it |
+//! | [`changes`] | the differences between two versions of a session |
+
+pub mod changes;
+pub mod plan_field;
+pub mod plan_name;
+pub mod ranking;
+mod syntax;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,9 +21,6 @@ use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use serde::{Deserialize, Serialize};
 
-use super::ranking::RankingDefinition;
-use super::syntax;
-use super::workspace::Workspace;
 use crate::data::names::hint_or_all;
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
@@ -20,6 +31,9 @@ use crate::methods::{self, PublicPredictor, Settings, Spec, Value};
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::player::Player;
+use crate::store::Workspace;
+
+pub use self::ranking::RankingDefinition;
 
 pub const VERSION: u32 = 1;
 

@@ -15,18 +15,19 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::certificate::Certificate;
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
 use crate::methods::public_predictor::EarlierModel;
 use crate::model::{Architecture, Model};
-use crate::privacy::NoiseSource;
 use crate::privacy::ledger::sha256;
+use crate::privacy::{NoiseSource, Released};
+use crate::statements::Certificate;
+use crate::store::RunDirectory;
 
 const VERSION: u32 = 1;
-pub(super) const TEXT: &str = "model.ron";
+pub use crate::store::run_directory::MODEL as TEXT;
 pub(super) const NUMBERS: &str = "model.safetensors";
 /// The key of the tensors' meaning in the metadata of their file.
 const METADATA: &str = "halflight";
@@ -84,9 +85,14 @@ struct TensorFile {
     values: Vec<f64>,
 }
 
-/// Writes both files into `directory` and returns the SHA-256 of `model.ron`. Only [`super::RunDirectory`] calls it, with models
-/// that were released.
-pub(super) fn write(directory: &Path, model: &Model, beside: &Beside) -> Result<String> {
+/// Writes a released model twice into the directory of its run: numbers for any reader, and with the
+/// preparation that turns a raw row into its input. Returns the SHA-256 of the latter.
+pub fn keep(run: &RunDirectory, model: &Released<Model>, beside: &Beside) -> Result<String> {
+    write(run.path(), model.get(), beside)
+}
+
+/// Writes both files into `directory` and returns the SHA-256 of `model.ron`.
+fn write(directory: &Path, model: &Model, beside: &Beside) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::failed(format!("the model cannot be written: {error}"))
     };
@@ -350,7 +356,7 @@ pub(crate) mod tests {
         // A model of an earlier version has no mark, and its certificate says it.
         saved(place.path(), &[1.0, 2.0, 3.0], Task::Regression);
         assert!(SavedModel::open(place.path()).unwrap().refuse_known_noise().is_ok());
-        let seeded = super::super::certificate::tests::seeded().text().unwrap();
+        let seeded = crate::statements::certificate::tests::seeded().text().unwrap();
         std::fs::write(place.path().join("certificate.json"), seeded).unwrap();
         assert!(SavedModel::open(place.path()).unwrap().refuse_known_noise().is_err());
     }

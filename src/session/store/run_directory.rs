@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::certificate::{self, Certificate};
 use super::file::{PlanDefinition, Session};
-use super::model_file;
 use super::resumption::{Recorded, keep_until};
 use super::workspace::Workspace;
 use crate::data::Role;
@@ -18,13 +16,15 @@ use crate::error::{Error, Result};
 use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::methods::{MeasureStanding, Step};
-use crate::model::Model;
+use crate::privacy::Watch;
 use crate::privacy::ledger::{RunId, this_host};
-use crate::privacy::{Released, Watch};
 use crate::verdict::Errors;
 
 /// The file with the number of the process that executes the run.
 const PROCESS: &str = "process";
+/// The files of a run that has ended: its certificate, and its model as text.
+pub const CERTIFICATE: &str = "certificate.json";
+pub const MODEL: &str = "model.ron";
 
 /// The files of one run, open for writing.
 #[derive(Debug)]
@@ -182,20 +182,6 @@ impl RunDirectory {
             write_line(&self.curator, &line, &self.path.join("curator.jsonl"))?;
         }
         write_line(&self.events, &line, &self.path.join("events.jsonl"))
-    }
-
-    /// Writes the model twice: weights for any reader, and with the preparation
-    /// that turns a raw row into its input. Returns the SHA-256 of the latter.
-    pub fn write_model(
-        &self,
-        model: &Released<Model>,
-        beside: &model_file::Beside,
-    ) -> Result<String> {
-        model_file::write(&self.path, model.get(), beside)
-    }
-
-    pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
-        files::write_private(&self.path.join(certificate::FILE), certificate.text()?.as_bytes())
     }
 }
 

@@ -16,18 +16,17 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::certificate::AccountStanding;
 use super::file::Session;
-use super::resumption::{Origin, TRANSCRIPT};
+pub use super::origin::CarriedGrant;
+use super::resumption::TRANSCRIPT;
 use super::workspace::Workspace;
-use super::{PlanDefinition, leftovers, run_directory};
+use super::{PlanDefinition, json, leftovers, run_directory};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
-use crate::privacy::ledger::{Book, Grant, RunId, RunOutcome, RunState, this_process};
+use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, this_process};
 
 const VERSION: u32 = 1;
 
@@ -49,17 +48,6 @@ pub struct TaskEntry {
     pub run: RunId,
     /// The values that distinguish it from the others.
     pub values: Vec<(String, String)>,
-}
-
-/// The draws allowed to a task, and its data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CarriedGrant {
-    pub grant: Grant,
-    pub origin: Origin,
-    /// The state of the account when the sweep was reserved.
-    #[serde(default)]
-    pub standing: AccountStanding,
 }
 
 /// How a task ended.
@@ -130,7 +118,7 @@ impl SweepDirectory {
             workspace: workspace.folder().to_path_buf(),
             tasks,
         };
-        write(&path.join("sweep.json"), &manifest)?;
+        json::write(&path.join("sweep.json"), &manifest)?;
         Ok(Self { path, manifest })
     }
 
@@ -143,7 +131,7 @@ impl SweepDirectory {
                 .at(path.display().to_string())
                 .cure("give the directory that `halflight sweep` printed, or its --into"));
         }
-        let manifest: Manifest = read(&file)?;
+        let manifest: Manifest = json::read(&file)?;
         if manifest.version != VERSION {
             return Err(Error::failed(format!("the sweep has version {}", manifest.version))
                 .at(path.display().to_string())
@@ -248,18 +236,12 @@ impl TaskDirectory {
 
     /// Gives the task its grant, once this is in the ledger.
     pub fn write_grant(&self, grant: &CarriedGrant) -> Result<()> {
-        write(&self.path.join("grant.json"), grant)
+        grant.write(&self.path)
     }
 
     /// Grant of the task; plain fingerprints of an earlier version are replaced.
     pub fn grant(&self, secret: &Secret) -> Result<CarriedGrant> {
-        let carried: CarriedGrant = read(&self.path.join("grant.json"))?;
-        if !carried.origin.private.is_plain() {
-            return Ok(carried);
-        }
-        let carried = CarriedGrant { origin: carried.origin.under(secret), ..carried };
-        self.write_grant(&carried)?;
-        Ok(carried)
+        CarriedGrant::read(&self.path, secret)
     }
 
     /// The workspace of its run: the sweep.
@@ -270,7 +252,7 @@ impl TaskDirectory {
                 .at(self.path.display().to_string())
                 .cure("name a directory like SWEEP/tasks/0007")
         })?;
-        let manifest: Manifest = read(&sweep.join("sweep.json"))?;
+        let manifest: Manifest = json::read(&sweep.join("sweep.json"))?;
         Ok(Workspace::with_folder(sweep, sweep).reserved_in(&manifest.workspace))
     }
 
@@ -310,12 +292,12 @@ impl TaskDirectory {
     }
 
     pub fn write_result(&self, result: &TaskResult) -> Result<()> {
-        write(&self.path.join("result.json"), result)
+        json::write(&self.path.join("result.json"), result)
     }
 
     fn result(&self) -> Result<Option<TaskResult>> {
         let path = self.path.join("result.json");
-        if path.exists() { read(&path).map(Some) } else { Ok(None) }
+        if path.exists() { json::read(&path).map(Some) } else { Ok(None) }
     }
 }
 
@@ -340,19 +322,6 @@ pub fn merge(from: &Path, to: &Path) -> Result<()> {
         step::rename(&half, to)
     };
     merged().map_err(|error| fail(&error))
-}
-
-fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Error::failed(format!("it cannot be written: {error}")))?;
-    files::write_private(path, (text + "\n").as_bytes())
-}
-
-fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read(path).map_err(|error| Error::io("read", path, &error))?;
-    serde_json::from_slice(&text).map_err(|error| {
-        Error::failed(format!("it cannot be read: {error}")).at(path.display().to_string())
-    })
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::certificate::{self, CertifiedChoice};
 use super::file::{PlanDefinition, Session};
 use super::resumption::TRANSCRIPT;
-use super::run_directory::{Process, RunDirectory};
+use super::run_directory::{CERTIFICATE, Process, RunDirectory};
 use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
 use super::workspace::Workspace;
@@ -407,12 +406,12 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
 
 /// Reads the certificate of the run, if there is one.
 pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
-    let certificate = fs::read(run.directory.join(certificate::FILE)).ok();
+    let certificate = fs::read(run.directory.join(CERTIFICATE)).ok();
     let certificate =
         certificate.and_then(|text| serde_json::from_slice::<CertificateGist>(&text).ok());
     let Some(certificate) = certificate else { return false };
     read_certificate(run, &certificate);
-    if let Ok(chosen) = serde_json::from_value::<CertifiedChoice>(certificate.chosen)
+    if let Ok(chosen) = serde_json::from_value::<ChosenPlan>(certificate.chosen)
         && let Ok(session) = Session::open(&run.directory.join("run.ron"))
     {
         let plans = session.plans;
@@ -423,13 +422,19 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
 
 /// The plan that was chosen among several; for public data alone, the common part of all of them.
 fn chosen_plan(
-    chosen: &CertifiedChoice,
+    chosen: &ChosenPlan,
     plans: &[PlanDefinition],
     first: &PlanDefinition,
 ) -> PlanDefinition {
     let winner = chosen.winner.as_deref().unwrap_or("nothing");
     let plan = plans.iter().find(|plan| plan.name == winner);
     PlanDefinition { name: format!("chosen: {winner}"), ..plan.unwrap_or(first).clone() }
+}
+
+/// The part of a certificate about a choice that a table shows.
+#[derive(Deserialize)]
+struct ChosenPlan {
+    winner: Option<String>,
 }
 
 /// The part of a certificate that a table shows. Certificates are long and there are many, so the

@@ -8,6 +8,7 @@
 
 mod for_others;
 mod registry;
+mod start;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -16,17 +17,18 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lineage::{self, Ancestor, Lineage};
+use self::start::together;
+pub use self::start::{Ancestor, DeclaredPublic, Lineage};
 use crate::data::persons::protected_words;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
+use crate::files;
 use crate::methods::{self, SourceWeight};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{
-    Account, AccountId, ChargedElsewhere, Gap, LedgerLine, RowOrder, RunId, RunOutcome, RunRecord,
-    RunState, Unprotected, sha256,
-};
+use crate::privacy::ledger::{AccountId, LedgerLine, RowOrder, RunId, RunOutcome, sha256};
 use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
+use crate::store::RunDirectory;
+pub use crate::store::standing::AccountStanding;
 
 /// The share of false alarms at which [`reading`] states how good a test can be.
 const FALSE_ALARMS: f64 = 0.05;
@@ -103,30 +105,6 @@ pub struct TakenAsPublic {
     pub predictor: Option<String>,
 }
 
-/// The state of the private dataset's account when the run was granted.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AccountStanding {
-    /// The line of the ledger that granted the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<LedgerLine>,
-    /// Exact numbers about the same records that were looked at before, with their time.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub looks: Vec<String>,
-    /// The unknown parts of the account's past.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gaps: Vec<String>,
-    /// What other trainers claim to have drawn from the same records.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<String>,
-    /// The charges on the same records in other ledgers of the same user.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<String>,
-    /// Earlier names of the account, from before it was found to hold the same records.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub former: Vec<AccountId>,
-}
-
 impl TakenAsPublic {
     /// Everything that several runs on the same private data take as public.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
@@ -144,48 +122,6 @@ impl TakenAsPublic {
             }
         }
         sum
-    }
-}
-
-/// The spending that another trainer claims, in its own numbers.
-fn claimed(run: &RunRecord) -> Option<String> {
-    let claim = run.claim.as_ref()?;
-    let epsilon = claim.says.map_or_else(
-        || "an ε that it does not state".to_owned(),
-        |says| format!("ε {} at δ {:e}, as it states itself", round_up(says, 4), claim.delta),
-    );
-    let words = format!("{}: {} with {epsilon}", run.time, claim.trainer);
-    let changes = run.corrections.iter();
-    let changes = changes.map(|it| format!("changed by hand on {}, because: {}", it.time, it.why));
-    Some(std::iter::once(words).chain(changes).collect::<Vec<_>>().join("; "))
-}
-
-impl AccountStanding {
-    pub fn of(account: &Account) -> Self {
-        let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
-        let seen = account
-            .runs
-            .iter()
-            .filter(|run| matches!(run.state, RunState::Settled { peeked: true, .. }));
-        let seen: Vec<&RunRecord> = seen.collect();
-        let of_runs = seen.first().zip(seen.last()).map(|(first, last)| match seen.len() {
-            1 => format!(
-                "{}: exact numbers could be seen while run {} worked",
-                first.time, first.grant.run.0
-            ),
-            many => format!(
-                "{} to {}: exact numbers could be seen while {many} runs worked",
-                first.time, last.time
-            ),
-        });
-        Self {
-            line: None,
-            looks: account.unprotected.iter().map(look).chain(of_runs).collect(),
-            gaps: account.gaps().iter().map(Gap::words).collect(),
-            elsewhere: ChargedElsewhere::note_for_others(&account.elsewhere),
-            claims: account.runs.iter().filter_map(claimed).collect(),
-            former: account.former.clone(),
-        }
     }
 }
 
@@ -294,7 +230,7 @@ const COVERED: [&str; 3] = [
 const SCORE_COVERED: &str = "the score on private records that were held out of training";
 
 /// File of the certificate in a run directory.
-pub const FILE: &str = "certificate.json";
+pub use crate::store::run_directory::CERTIFICATE as FILE;
 
 impl Certificate {
     /// The certificate of a run directory; `None` for a run that has not ended.
@@ -310,6 +246,11 @@ impl Certificate {
                 .at(path.display().to_string())
                 .cure("restore it from a copy; the ledger still has what the run spent")
         })
+    }
+
+    /// Writes the certificate into the directory of its run.
+    pub fn keep(&self, run: &RunDirectory) -> Result<()> {
+        files::write_private(&run.path().join(FILE), self.text()?.as_bytes())
     }
 
     /// The text of its file.
@@ -467,7 +408,7 @@ impl Scope {
         } else {
             let lists = drawn(&own);
             let all = lists.iter().map(Vec::as_slice).chain([facts.mechanisms.as_slice()]);
-            lineage::together(all, delta)?
+            together(all, delta)?
         };
         let mut also: Vec<String> = Vec::new();
         let mut accounts: Vec<&AccountId> = other.iter().map(|it| &it.account).collect();
@@ -497,11 +438,11 @@ fn foreign(
 ) -> Result<String> {
     let theirs = match runs {
         [only] => only.guarantee.clone(),
-        several => lineage::together(several.iter().map(|it| it.mechanisms.as_slice()), delta)?,
+        several => together(several.iter().map(|it| it.mechanisms.as_slice()), delta)?,
     };
     let everything = runs.iter().map(|it| it.mechanisms.as_slice());
     let everything = everything.chain(own.iter().map(Vec::as_slice));
-    let both = lineage::together(everything.chain([facts.mechanisms.as_slice()]), delta)?;
+    let both = together(everything.chain([facts.mechanisms.as_slice()]), delta)?;
     let names: Vec<&str> = runs.iter().map(|it| it.run.0.as_str()).collect();
     let largest = runs.iter().max_by_key(|it| it.records);
     let records = largest.map_or(0, |it| it.records);
@@ -854,7 +795,7 @@ fn looks(past: &Past) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(super) fn facts(epsilon: f64, delta: f64) -> Facts {
