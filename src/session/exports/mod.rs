@@ -7,6 +7,7 @@
 //! | [`onnx`] | a model with its preparation as an ONNX file |
 //! | [`outbox`] | the files of a run that may leave the workspace |
 //! | [`tensorboard`] | steps as an event file that TensorBoard reads |
+//! | `wire` | protocol buffers, of which ONNX and event files consist |
 //!
 //! Neither the store nor the statements need an export.
 
@@ -15,6 +16,7 @@ pub mod onnx;
 pub mod outbox;
 pub mod prediction;
 pub mod tensorboard;
+mod wire;
 
 pub use model_file::SavedModel;
 pub use prediction::Predictions;

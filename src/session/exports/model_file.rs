@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::data::{Preparation, Table};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
 use crate::methods::public_predictor::EarlierModel;
@@ -138,19 +138,14 @@ fn numbers(file: &ModelFile) -> std::result::Result<Vec<u8>, safetensors::SafeTe
         about["noise"] = json!(file.noise);
         about["warning"] = json!(KNOWN_NOISE);
     }
-    let bytes: Vec<Vec<u8>> = file
-        .tensors
-        .values()
-        .map(|tensor| tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect())
-        .collect();
-    let views = file
-        .tensors
-        .iter()
-        .zip(&bytes)
-        .map(|((name, tensor), bytes)| {
-            Ok((name.as_str(), TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?))
-        })
-        .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()?;
+    let bytes = |tensor: &TensorFile| -> Vec<u8> {
+        tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    };
+    let bytes: Vec<Vec<u8>> = file.tensors.values().map(bytes).collect();
+    let views = file.tensors.iter().zip(&bytes).map(|((name, tensor), bytes)| {
+        Ok((name.as_str(), TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?))
+    });
+    let views: Vec<_> = views.collect::<std::result::Result<_, safetensors::SafeTensorError>>()?;
     let metadata = HashMap::from([(METADATA.to_owned(), about.to_string())]);
     safetensors::serialize(views, Some(metadata))
 }
@@ -287,7 +282,7 @@ fn read_text(path: &Path, place: &str) -> Result<ModelFile> {
 }
 
 fn read_numbers(path: &Path) -> Result<BTreeMap<String, TensorFile>> {
-    let bytes = std::fs::read(path).map_err(|error| Error::io("read the model", path, &error))?;
+    let bytes = std::fs::read(path).doing("read the model", path)?;
     let damaged = |what: String| {
         Error::failed(what)
             .at(path.display().to_string())

@@ -2,15 +2,17 @@
 //! once more. Everything else there is only for the curator.
 
 use std::fs::DirBuilder;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::model_file::{self, SavedModel};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
 use crate::privacy::ledger::{AccountId, sha256};
 use crate::statements::{Certificate, Report, certificate, report, signature};
+use crate::store::run_directory::EVENTS;
 
 /// Files of a run directory, and the purpose of each. Only the certificate is required.
 pub const MAY_LEAVE: [(&str, &str); 6] = [
@@ -19,7 +21,7 @@ pub const MAY_LEAVE: [(&str, &str); 6] = [
     (model_file::TEXT, "the model, with what turns a raw row into its input"),
     (model_file::NUMBERS, "its numbers, for other programs"),
     (report::FILE, "a page about the run"),
-    ("events.jsonl", "the public and released numbers of every step"),
+    (EVENTS, "the public and released numbers of every step"),
 ];
 
 /// Copies the files of the run in `directory` that may leave into a new folder `into`. The
@@ -34,48 +36,36 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
     refuse_without_guarantee(&certificate, directory)?;
     let mut copy = certificate.for_others()?;
     let mut found = Vec::new();
-    for (name, _) in MAY_LEAVE {
-        if [certificate::FILE, signature::FILE].contains(&name) {
-            continue;
-        }
-        match std::fs::read(directory.join(name)) {
-            Ok(bytes) => found.push((name, bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::io("read", &directory.join(name), &error)),
-        }
-    }
-    for (name, bytes) in &found {
-        let fits = match *name {
-            "events.jsonl" => only_public_or_released(bytes),
-            model_file::TEXT => certificate.model.as_ref().is_none_or(|it| *it == sha256(bytes)),
-            report::FILE => !String::from_utf8_lossy(bytes).contains("CURATOR ONLY"),
+    let paid = certificate.score.as_ref().and_then(|it| it.elsewhere.as_ref()?.account.clone());
+    for name in [model_file::TEXT, model_file::NUMBERS, report::FILE, EVENTS] {
+        let path = directory.join(name);
+        let bytes = std::fs::read(&path).if_there().doing("read", &path)?;
+        let Some(mut bytes) = bytes else { continue };
+        let fits = match name {
+            EVENTS => only_public_or_released(&bytes),
+            model_file::TEXT => is_about(&certificate, &bytes),
+            report::FILE => !String::from_utf8_lossy(&bytes).contains("CURATOR ONLY"),
             _ => true,
         };
         if !fits {
             return Err(not_what_the_run_wrote(name, directory));
         }
-    }
-    let paid = certificate.score.as_ref().and_then(|it| it.elsewhere.as_ref()?.account.clone());
-    for (name, bytes) in &mut found {
-        match *name {
+        if let Some(account) = paid.as_ref().filter(|_| name.starts_with("model.")) {
             // Earlier versions wrote the account that paid for a score into the model.
-            model_file::TEXT | model_file::NUMBERS => {
-                if let Some(account) = &paid {
-                    replace(bytes, account, &AccountId::alias()?.0);
-                }
-                if *name == model_file::TEXT && copy.model.is_some() {
-                    copy.model = Some(sha256(bytes));
-                }
-            }
-            report::FILE => *bytes = Report::beside(directory, &copy)?.into_bytes(),
+            replace(&mut bytes, account, &AccountId::alias()?.0);
+        }
+        match name {
+            model_file::TEXT => copy.model = copy.model.map(|_| sha256(&bytes)),
+            report::FILE => bytes = Report::beside(directory, &copy)?.into_bytes(),
             _ => {}
         }
+        found.push((name, bytes));
     }
     found.insert(0, (certificate::FILE, copy.text()?.into_bytes()));
     files::create_folder(into.parent().unwrap_or(Path::new(".")))
         .and_then(|()| step::make_folder(&DirBuilder::new(), into))
         .map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::usage("it is there already")
+            ErrorKind::AlreadyExists => Error::usage("it is there already")
                 .at(into.display().to_string())
                 .cure("choose another folder with --into, or remove it first"),
             _ => Error::io("create the folder", into, &error),
@@ -128,23 +118,27 @@ fn refuse_without_guarantee(certificate: &Certificate, directory: &Path) -> Resu
 /// model that somebody passed on may have no certificate.
 pub fn refuse_model(model: &SavedModel) -> Result<()> {
     model.refuse_known_noise()?;
-    let model = &model.path;
-    let directory = model.parent().unwrap_or(Path::new(""));
+    let directory = model.path.parent().unwrap_or(Path::new(""));
     if let Some(certificate) = Certificate::read(directory)? {
         refuse_without_guarantee(&certificate, directory)?;
     }
-    refuse_another_model(model)
+    refuse_another_model(&model.path)
 }
 
 /// Refuses the model in a folder whose certificate is about another model.
 pub fn refuse_another_model(model: &Path) -> Result<()> {
     let directory = model.parent().unwrap_or(Path::new(""));
     let Some(certificate) = Certificate::read(directory)? else { return Ok(()) };
-    let bytes = std::fs::read(model).map_err(|error| Error::io("read", model, &error))?;
-    if certificate.model.as_ref().is_none_or(|it| *it == sha256(&bytes)) {
+    let bytes = std::fs::read(model).doing("read", model)?;
+    if is_about(&certificate, &bytes) {
         return Ok(());
     }
     Err(not_what_the_run_wrote(model_file::TEXT, directory))
+}
+
+/// Whether a certificate is about this model; those of the first version do not say.
+fn is_about(certificate: &Certificate, model: &[u8]) -> bool {
+    certificate.model.as_ref().is_none_or(|it| *it == sha256(model))
 }
 
 fn not_what_the_run_wrote(name: &str, directory: &Path) -> Error {
@@ -156,14 +150,10 @@ fn not_what_the_run_wrote(name: &str, directory: &Path) -> Error {
 /// Whether every number of every step says that it is public or released.
 fn only_public_or_released(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
+    let is_open = |value: &Value| matches!(value["standing"].as_str(), Some("public" | "released"));
     text.lines().all(|line| {
-        let Ok(step) = serde_json::from_str::<Value>(line) else { return false };
-        let values = step["values"].as_object();
-        values.is_some_and(|values| {
-            let standing =
-                |value: &Value| matches!(value["standing"].as_str(), Some("public" | "released"));
-            values.values().all(standing)
-        })
+        let step: Value = serde_json::from_str(line).unwrap_or_default();
+        step["values"].as_object().is_some_and(|values| values.values().all(is_open))
     })
 }
 

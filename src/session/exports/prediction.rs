@@ -100,18 +100,15 @@ impl PredictedLabels {
             Self::Classes { names, of, probabilities, order } => {
                 let answers = model.model.class_answers(features);
                 let answers = answers.ok_or_else(|| contradiction(model))?;
-                if let Some(scores) = &answers.order {
-                    let order = order.get_or_insert_with(|| vec![f64::NAN; of.len()]);
-                    for (at, score) in scores.iter().enumerate() {
-                        order[place(at)] = *score;
-                    }
-                }
-                let classes = answers.classes;
-                if classes.iter().any(|&class| class as usize >= names.len()) {
+                if answers.classes.iter().any(|&class| class as usize >= names.len()) {
                     return Err(contradiction(model));
                 }
-                for (at, class) in classes.into_iter().enumerate() {
+                for (at, class) in answers.classes.into_iter().enumerate() {
                     of[place(at)] = Some(class);
+                }
+                for (at, score) in answers.order.iter().flatten().enumerate() {
+                    let order = order.get_or_insert_with(|| vec![f64::NAN; of.len()]);
+                    order[place(at)] = *score;
                 }
                 let Some(found) = model.model.probabilities(features) else { return Ok(()) };
                 probabilities.resize_with(found.nrows(), || vec![f64::NAN; of.len()]);

@@ -6,7 +6,8 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use super::wire::Message;
+use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
 
 /// The prefix of the name of such a file.
@@ -25,8 +26,7 @@ impl Board {
     /// A new file in `folder/run`.
     pub fn create(folder: &Path, run: &str) -> Result<Self> {
         let folder = folder.join(run);
-        files::create_folder(&folder)
-            .map_err(|error| Error::io("create the directory", &folder, &error))?;
+        files::create_folder(&folder).doing("create the directory", &folder)?;
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         if entries.into_iter().any(|it| it.file_name().to_string_lossy().starts_with(PREFIX)) {
             return Err(Error::usage(
@@ -38,11 +38,11 @@ impl Board {
         let seconds = crate::clock::now().as_second();
         let path = folder.join(format!("{PREFIX}.{seconds:010}.halflight.{}", std::process::id()));
         let file = step::open(OpenOptions::new().write(true).create_new(true), &path)
-            .map_err(|error| Error::io("create the event file", &path, &error))?;
+            .doing("create the event file", &path)?;
         let board = Self { file, path };
-        let mut version = time();
-        put_bytes(&mut version, 3, VERSION.as_bytes());
-        board.write(&version)?;
+        let mut version = event();
+        version.text(3, VERSION);
+        board.write(version)?;
         Ok(board)
     }
 
@@ -52,53 +52,32 @@ impl Board {
         step: u64,
         values: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<()> {
-        let mut summary = Vec::new();
+        let mut summary = Message::default();
         for (name, y) in values {
-            let mut value = Vec::new();
-            put_bytes(&mut value, 1, name.as_bytes());
-            value.push(2 << 3 | 5);
-            value.extend((y as f32).to_le_bytes());
-            put_bytes(&mut summary, 1, &value);
+            summary.message(1, Message::default().text(1, name).float(2, y as f32));
         }
-        let mut event = time();
-        event.push(2 << 3);
-        put_varint(&mut event, step);
-        put_bytes(&mut event, 5, &summary);
-        self.write(&event)
+        let mut event = event();
+        event.integer(2, step.cast_signed()).message(5, &summary);
+        self.write(event)
     }
 
-    fn write(&self, event: &[u8]) -> Result<()> {
+    fn write(&self, event: Message) -> Result<()> {
+        let event = event.into_bytes();
         let length = (event.len() as u64).to_le_bytes();
         let mut record = length.to_vec();
         record.extend(masked(crc(&length)).to_le_bytes());
-        record.extend(event);
-        record.extend(masked(crc(event)).to_le_bytes());
-        step::write(&self.file, &record)
-            .map_err(|error| Error::io("write the event file", &self.path, &error))
+        record.extend(&event);
+        record.extend(masked(crc(&event)).to_le_bytes());
+        step::write(&self.file, &record).doing("write the event file", &self.path)
     }
 }
 
 /// The beginning of an event: its time, in seconds.
-fn time() -> Vec<u8> {
-    let mut event = vec![1 << 3 | 1];
+fn event() -> Message {
     let now = crate::clock::now();
-    let seconds = now.as_second() as f64 + f64::from(now.subsec_nanosecond()) * 1e-9;
-    event.extend(seconds.to_le_bytes());
+    let mut event = Message::default();
+    event.double(1, now.as_second() as f64 + f64::from(now.subsec_nanosecond()) * 1e-9);
     event
-}
-
-fn put_bytes(to: &mut Vec<u8>, field: u8, bytes: &[u8]) {
-    to.push(field << 3 | 2);
-    put_varint(to, bytes.len() as u64);
-    to.extend(bytes);
-}
-
-fn put_varint(to: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        to.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    to.push(number as u8);
 }
 
 /// CRC-32C, bit by bit: a step has few bytes.

@@ -14,6 +14,7 @@
 
 use std::path::Path;
 
+use super::certificate::for_others::names_of_aliases;
 use super::certificate::{self, Certificate};
 pub use super::certificate::{Ancestor, DeclaredPublic, Lineage};
 use crate::error::{Error, Result};
@@ -65,12 +66,8 @@ impl Lineage {
             return Ok(None);
         }
         let book = workspace.book()?;
-        let known = |run: &Ancestor| {
-            let account = book.account_of_run(&run.run)?;
-            run.account.is_alias().then(|| (run.account.clone(), account.id.clone()))
-        };
-        let known: Vec<_> = self.runs.iter().filter_map(known).collect();
-        for (alias, account) in known {
+        let runs = self.runs.iter().map(|run| (&run.run, &run.account));
+        for (alias, account) in names_of_aliases(runs, &book) {
             for run in self.runs.iter_mut().filter(|run| run.account == alias) {
                 run.account = account.clone();
             }

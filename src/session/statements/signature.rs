@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::certificate;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::store::preferences::UserDirectories;
 
 /// The file of the signature, beside the certificate.
@@ -46,7 +46,7 @@ pub fn sign(directory: &Path) -> Result<bool> {
         .stdin(Stdio::null())
         .env("SSH_ASKPASS_REQUIRE", "never")
         .output()
-        .map_err(|error| Error::io("start the program that signs", &program, &error))?;
+        .doing("start the program that signs", &program)?;
     if done.status.success() && signature.is_file() {
         return Ok(true);
     }

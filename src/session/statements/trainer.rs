@@ -20,11 +20,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files::words::harmless;
-use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, Noise, QueryKind};
+use crate::privacy::accountant::{
+    Adjacency, Composition, Event, Guarantee, Mechanism, Noise, QueryKind,
+};
 use crate::store::tail::Tail;
 
+/// The format that is read here.
+const FORMAT: &str = "steps 1";
 /// More names of metrics are skipped, and more kinds of noise are not added up.
 const MOST_METRICS: usize = 64;
 const MOST_KINDS: usize = 1000;
@@ -74,8 +78,8 @@ impl NoiseRelation {
 
 #[derive(Debug, Deserialize)]
 struct FileHead {
-    #[serde(rename = "halflight")]
-    _version: FormatVersion,
+    /// The format and its version.
+    halflight: String,
     #[serde(default)]
     id: String,
     #[serde(default)]
@@ -87,7 +91,6 @@ struct FileHead {
     delta: f64,
     adjacency: NoiseRelation,
     /// The column that identifies the person of a row, where persons are protected.
-    #[serde(default)]
     unit: Option<String>,
 }
 
@@ -105,30 +108,20 @@ impl FormatLine {
 }
 
 #[derive(Debug, Deserialize)]
-enum FormatVersion {
-    #[serde(rename = "steps 1")]
-    One,
-}
-
-#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrainerLine {
-    #[serde(default)]
     step: Option<u64>,
     #[serde(default)]
     metrics: BTreeMap<String, Option<f64>>,
-    #[serde(default)]
     drawn: Option<Vec<TrainerDraw>>,
-    #[serde(default)]
     epsilon: Option<f64>,
-    #[serde(default)]
     end: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "WrittenDraw")]
 struct TrainerDraw {
-    mechanism: TrainerMechanism,
+    mechanism: Mechanism,
     count: u64,
 }
 
@@ -136,12 +129,11 @@ struct TrainerDraw {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenDraw {
-    mechanism: EventKind,
-    #[serde(default)]
+    mechanism: MechanismName,
+    /// Noise relative to the sensitivity: the farthest that changing one record moves the answer, or,
+    /// for samples, the largest norm of one record's part (the clip norm).
     noise_multiplier: Option<f64>,
-    #[serde(default)]
     sampling_rate: Option<f64>,
-    #[serde(default)]
     epsilon: Option<f64>,
     #[serde(default = "once")]
     count: u64,
@@ -153,7 +145,7 @@ fn once() -> u64 {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum EventKind {
+enum MechanismName {
     Gaussian,
     SubsampledGaussian,
     Laplace,
@@ -164,81 +156,42 @@ impl TryFrom<WrittenDraw> for TrainerDraw {
     type Error = &'static str;
 
     fn try_from(written: WrittenDraw) -> std::result::Result<Self, Self::Error> {
+        use MechanismName as Name;
         let WrittenDraw { mechanism, noise_multiplier, sampling_rate, epsilon, count } = written;
-        let positive = |x: &f64| x.is_finite() && *x > 0.0;
-        let noise_multiplier = match noise_multiplier {
-            Some(it) if !positive(&it) => return Err("a noise multiplier is a number above 0"),
-            other => other,
-        };
+        let is_positive = |x: f64| x.is_finite() && x > 0.0;
+        if noise_multiplier.is_some_and(|it| !is_positive(it)) {
+            return Err("a noise multiplier is a number above 0");
+        }
+        let with = |kind: QueryKind, noise: f64| kind.query(1.0, 1).with(Noise::ideal(noise));
         let mechanism = match (mechanism, noise_multiplier, sampling_rate, epsilon) {
-            (EventKind::Gaussian, Some(noise_multiplier), None, None) => {
-                TrainerMechanism::Gaussian { noise_multiplier }
-            }
-            (EventKind::SubsampledGaussian, Some(noise_multiplier), Some(sampling_rate), None) => {
-                if !positive(&sampling_rate) || sampling_rate > 1.0 {
+            (Name::Gaussian, Some(noise), None, None) => with(QueryKind::Gaussian, noise),
+            (Name::SubsampledGaussian, Some(noise), Some(rate), None) => {
+                if !is_positive(rate) || rate > 1.0 {
                     return Err("a sampling rate lies above 0 and is at most 1");
                 }
-                TrainerMechanism::SubsampledGaussian { noise_multiplier, sampling_rate }
+                let sampled = QueryKind::SampledSum { rate };
+                with(if rate < 1.0 { sampled } else { QueryKind::Gaussian }, noise)
             }
-            (EventKind::Laplace, Some(noise_multiplier), None, None) => {
-                TrainerMechanism::Laplace { noise_multiplier }
-            }
-            (EventKind::Pure, None, None, Some(epsilon)) => {
-                if !positive(&epsilon) {
+            (Name::Laplace, Some(noise), None, None) => with(QueryKind::Laplace, noise),
+            (Name::Pure, None, None, Some(epsilon)) => {
+                if !is_positive(epsilon) {
                     return Err("the ε of a draw is a number above 0");
                 }
-                TrainerMechanism::Pure { epsilon }
+                QueryKind::Pure.query(epsilon, 1).with(Noise::ideal(1.0))
             }
-            (EventKind::Gaussian | EventKind::Laplace, ..) => {
+            (Name::Gaussian | Name::Laplace, ..) => {
                 return Err("gaussian and laplace have a noise_multiplier and no other number");
             }
-            (EventKind::SubsampledGaussian, ..) => {
+            (Name::SubsampledGaussian, ..) => {
                 return Err("subsampled_gaussian has a noise_multiplier and a sampling_rate");
             }
-            (EventKind::Pure, ..) => return Err("pure has an epsilon and no other number"),
+            (Name::Pure, ..) => return Err("pure has an epsilon and no other number"),
         };
         Ok(Self { mechanism, count })
     }
 }
 
-/// Noise relative to the sensitivity: the farthest that changing one record moves the answer, or,
-/// for samples, the largest norm of one record's part (the clip norm).
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum TrainerMechanism {
-    Gaussian { noise_multiplier: f64 },
-    SubsampledGaussian { noise_multiplier: f64, sampling_rate: f64 },
-    Laplace { noise_multiplier: f64 },
-    Pure { epsilon: f64 },
-}
-
-impl TrainerMechanism {
-    fn event(self, count: u64, adjacency: Adjacency) -> Event {
-        let (query, scale) = match self {
-            Self::SubsampledGaussian { noise_multiplier, sampling_rate } if sampling_rate < 1.0 => {
-                let kind = QueryKind::SampledSum { rate: sampling_rate };
-                (kind.query(1.0, 1), noise_multiplier)
-            }
-            Self::Gaussian { noise_multiplier }
-            | Self::SubsampledGaussian { noise_multiplier, .. } => {
-                (QueryKind::Gaussian.query(1.0, 1), noise_multiplier)
-            }
-            Self::Laplace { noise_multiplier } => {
-                (QueryKind::Laplace.query(1.0, 1), noise_multiplier)
-            }
-            Self::Pure { epsilon } => (QueryKind::Pure.query(epsilon, 1), 1.0),
-        };
-        Event {
-            label: "step".to_owned(),
-            what: "a step of another trainer".to_owned(),
-            mechanism: query.with(Noise::ideal(scale)),
-            count,
-            adjacency,
-            held_out: false,
-        }
-    }
-}
-
-type Counts = Vec<(TrainerMechanism, u64)>;
+type Counts = Vec<(Mechanism, u64)>;
 
 /// The last claim of a trainer, and its draws up to then.
 #[derive(Debug, Clone)]
@@ -248,7 +201,7 @@ struct LastClaim {
 }
 
 /// A trainer's steps so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Trainer {
     tail: Tail,
     head: Option<FileHead>,
@@ -284,20 +237,7 @@ pub struct TrainerCost {
 
 impl Trainer {
     pub fn new(path: &Path) -> Self {
-        Self {
-            tail: Tail::new(path),
-            head: None,
-            step: 0,
-            metrics: BTreeMap::new(),
-            claimed: Vec::new(),
-            end: None,
-            skipped: 0,
-            counts: Vec::new(),
-            lines: 0,
-            unknown: None,
-            trouble: None,
-            claim: None,
-        }
+        Self { tail: Tail::new(path), ..Self::default() }
     }
 
     pub fn path(&self) -> &Path {
@@ -340,9 +280,7 @@ impl Trainer {
         loop {
             let added = self.tail.read()?;
             if added.anew {
-                let path = self.path().to_path_buf();
-                let tail = std::mem::replace(&mut self.tail, Tail::new(&path));
-                *self = Self { tail, ..Self::new(&path) };
+                *self = Self { tail: std::mem::take(&mut self.tail), ..Self::default() };
             }
             has_grown |= added.anew || !added.text.is_empty() || added.too_long > 0;
             self.skipped += added.too_long;
@@ -358,8 +296,7 @@ impl Trainer {
 
     /// All whole lines currently in a file, with their bytes.
     pub fn of_file(path: &Path) -> Result<(Self, Vec<u8>)> {
-        let mut lines = std::fs::read(path)
-            .map_err(|error| Error::io("read the trainer's steps", path, &error))?;
+        let mut lines = std::fs::read(path).doing("read the trainer's steps", path)?;
         let end = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         lines.truncate(end);
         let mut trainer = Self::new(path);
@@ -386,7 +323,8 @@ impl Trainer {
     fn take(&mut self, text: &[u8]) -> bool {
         if self.head.is_none() {
             let head = serde_json::from_slice::<FileHead>(text).ok();
-            self.head = head.filter(|head| head.delta > 0.0 && head.delta < 1.0);
+            let is_delta = |delta: f64| delta > 0.0 && delta < 1.0;
+            self.head = head.filter(|it| it.halflight == FORMAT && is_delta(it.delta));
             if self.head.is_none() && self.trouble.is_none() {
                 self.trouble = Some(not_a_head(text));
             }
@@ -436,8 +374,7 @@ impl Trainer {
 
     fn add(&mut self, drawn: &TrainerDraw) {
         let has_room = self.counts.len() < MOST_KINDS;
-        let same = self.counts.iter_mut().find(|(other, _)| *other == drawn.mechanism);
-        match same {
+        match self.counts.iter_mut().find(|(other, _)| *other == drawn.mechanism) {
             Some((_, count)) => *count = count.saturating_add(drawn.count),
             None if has_room => self.counts.push((drawn.mechanism, drawn.count)),
             None => self.cannot_tell("draws one more kind of noise than can be added up"),
@@ -474,20 +411,13 @@ impl Trainer {
 
     /// Why this is not a file of steps, if it is not.
     pub fn trouble(&self) -> Option<Error> {
-        self.trouble.is_some().then(|| self.no_head())
-    }
-
-    fn no_head(&self) -> Error {
-        let why = self.trouble.clone();
-        Error::failed(why.unwrap_or_else(|| "the file has no whole line".to_owned())).cure(
-            "`halflight guide trainers` shows a whole file, `halflight schema steps` the format",
-        )
+        self.trouble.as_deref().map(no_head)
     }
 
     /// All draws so far; refused if some of them cannot be read.
     pub fn drawn(&self) -> Result<Vec<Event>> {
         let Some(head) = &self.head else {
-            return Err(self.no_head());
+            return Err(no_head(self.trouble.as_deref().unwrap_or("the file has no whole line")));
         };
         if let Some(unknown) = &self.unknown {
             return Err(Error::failed(format!("{unknown}, so nothing can be charged")).cure(
@@ -512,37 +442,50 @@ impl Trainer {
             Some((_, Ok(then))) if same => Ok(then.clone()),
             _ => self.guarantee(&self.counts),
         };
-        let trouble = ours.as_ref().err().map(|error: &Error| error.what().to_owned());
+        let failure = ours.as_ref().err().map(|error: &Error| error.what().to_owned());
         let claimed = claimed.map(|(epsilon, then)| (epsilon, then.ok().flatten()));
-        let (verdict, is_too_low) = match (&claimed, trouble) {
-            (_, Some(trouble)) => (format!("ε cannot be computed: {trouble}"), false),
-            _ if self.trouble.is_some() => (self.trouble.clone().unwrap_or_default(), false),
-            _ if self.unknown.is_some() => {
-                let unknown = self.unknown.as_deref().unwrap_or_default();
-                (format!("{unknown}, so no ε is computed"), false)
-            }
-            _ if self.counts.is_empty() => {
-                ("the file names no mechanism: the claim cannot be checked".to_owned(), false)
-            }
-            (None, None) => ("the trainer claims no ε".to_owned(), false),
-            (Some((claim, Some(then))), None) => judge(*claim, then),
-            (Some((_, None)), None) => {
-                ("the claim cannot be checked: nothing was drawn before it".to_owned(), false)
+        let (verdict, is_too_low) = if let Some(failure) = failure {
+            (format!("ε cannot be computed: {failure}"), false)
+        } else if let Some(trouble) = &self.trouble {
+            (trouble.clone(), false)
+        } else if let Some(unknown) = &self.unknown {
+            (format!("{unknown}, so no ε is computed"), false)
+        } else if self.counts.is_empty() {
+            ("the file names no mechanism: the claim cannot be checked".to_owned(), false)
+        } else {
+            match &claimed {
+                None => ("the trainer claims no ε".to_owned(), false),
+                Some((claim, Some(then))) => judge(*claim, then),
+                Some((_, None)) => {
+                    ("the claim cannot be checked: nothing was drawn before it".to_owned(), false)
+                }
             }
         };
         TrainerCost { ours: ours.ok().flatten(), claimed, verdict, is_too_low }
     }
 }
 
+fn no_head(why: &str) -> Error {
+    Error::failed(why)
+        .cure("`halflight guide trainers` shows a whole file, `halflight schema steps` the format")
+}
+
 fn events(counts: &Counts, neighbours: NoiseRelation) -> Vec<Event> {
-    let drawn = counts.iter().filter(|(_, count)| *count > 0);
-    drawn.map(|(it, count)| it.event(*count, neighbours.adjacency())).collect()
+    let event = |(mechanism, count): &(Mechanism, u64)| Event {
+        label: "step".to_owned(),
+        what: "a step of another trainer".to_owned(),
+        mechanism: *mechanism,
+        count: *count,
+        adjacency: neighbours.adjacency(),
+        held_out: false,
+    };
+    counts.iter().filter(|(_, count)| *count > 0).map(event).collect()
 }
 
 /// Why the first line does not begin a file of steps.
 fn not_a_head(line: &[u8]) -> String {
     match FormatLine::of(line) {
-        Some(format) if format.halflight != "steps 1" => format!(
+        Some(format) if format.halflight != FORMAT => format!(
             "the file has the format '{}', and this build reads 'steps 1': a newer halflight may \
              read it",
             harmless(&format.halflight, LONGEST)
@@ -563,25 +506,25 @@ fn flaw(error: &serde_json::Error) -> String {
     harmless(words.split(" at line ").next().unwrap_or_default(), 200)
 }
 
+/// What our guarantee says about a claim, and whether the claim is too low.
 fn judge(claim: f64, ours: &Guarantee) -> (String, bool) {
     let (least, most) = (ours.epsilon_lower, ours.epsilon);
     if !claim.is_finite() || claim < 0.0 {
         return ("the claim is not an ε".to_owned(), true);
     }
     if claim < least * (1.0 - AGREES) {
-        let text = format!("the claim is too low: these draws leak at least ε {least:.4}");
-        return (text, true);
+        return (format!("the claim is too low: these draws leak at least ε {least:.4}"), true);
     }
-    if claim < most * (1.0 - AGREES) {
-        let text = format!(
+    let verdict = if claim < most * (1.0 - AGREES) {
+        format!(
             "the claim is between what is leaked for certain, ε {least:.4}, and what is proven here"
-        );
-        return (text, false);
-    }
-    if claim > most * (1.0 + AGREES) {
-        return (format!("the claim is on the safe side: ε {most:.4} holds, too"), false);
-    }
-    ("the claim agrees".to_owned(), false)
+        )
+    } else if claim > most * (1.0 + AGREES) {
+        format!("the claim is on the safe side: ε {most:.4} holds, too")
+    } else {
+        "the claim agrees".to_owned()
+    };
+    (verdict, false)
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use super::file::{PlanDefinition, Session};
 use super::resumption::TRANSCRIPT;
-use super::run_directory::{CERTIFICATE, Process, RunDirectory};
+use super::run_directory::{CERTIFICATE, Process, RunDirectory, SESSION};
 use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
 use super::workspace::Workspace;
 use crate::data::{DatasetDefinition, Task};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::evaluation::{FurtherScores, Scored};
 use crate::files::words::harmless;
 use crate::files::{self, step};
@@ -130,12 +130,12 @@ pub fn curve<'a>(
     run: &'a ArchivedRun,
     series: Series,
     watch: &Watch,
-) -> Option<(&'a Vec<(f64, f64)>, bool)> {
+) -> Option<(&'a [(f64, f64)], bool)> {
     if let Some(points) = run.curves.get(&series) {
         return Some((points, false));
     }
     let exact = run.exact.as_ref()?.reveal(watch)?;
-    exact.get(&series).map(|points| (points, true))
+    exact.get(&series).map(|points| (points.as_slice(), true))
 }
 
 pub fn last(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
@@ -182,6 +182,11 @@ pub fn state_words(outcome: &str) -> &str {
     if outcome == "abandoned" { GIVEN_UP } else { outcome }
 }
 
+/// Whether a run in this state has ended.
+pub(super) fn is_end(outcome: &str) -> bool {
+    !matches!(outcome, OPEN | RUNNING | PAUSED | DIED | UNSEEN | NOT_BEGUN | MISSING)
+}
+
 impl ArchivedRun {
     /// Whether its errors are shares of wrong answers or numbers in label units, if its plan says
     /// so.
@@ -191,8 +196,7 @@ impl ArchivedRun {
 
     /// Whether the run has ended with a certificate.
     pub fn is_settled(&self) -> bool {
-        !matches!(self.outcome.as_str(), OPEN | DIED | UNSEEN | NOT_BEGUN | MISSING)
-            && !self.is_alive()
+        is_end(&self.outcome)
     }
 
     /// Whether a program executes it now.
@@ -350,49 +354,41 @@ pub(super) fn is_locked(directory: &Path) -> bool {
     file.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
-/// All runs of the workspace, the newest first.
-pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
-    let directories = directories(&workspace.folder().join("runs"))?;
-    let mut runs: Vec<ArchivedRun> = directories.iter().map(|path| read_run(path)).collect();
-    if runs.iter().any(|run| !run.is_settled()) {
-        let judge = RunFates::of(workspace);
-        for run in runs.iter_mut().filter(|run| !run.is_settled()) {
-            judge.outcome(&run.id, &run.directory).clone_into(&mut run.outcome);
-        }
-    }
-    runs.sort_by(|a, b| b.id.cmp(&a.id));
-    Ok(runs)
-}
-
 /// The folders in a folder; none if it does not exist.
-pub(super) fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("list the runs", folder, &error)),
-    };
+pub fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).if_there().doing("list the runs", folder)?;
     let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    Ok(entries.flatten().filter(is_folder).map(|entry| entry.path()).collect())
+    Ok(entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(is_folder)
+        .map(|entry| entry.path())
+        .collect())
 }
 
 /// One run, with everything that can be read.
 pub fn read_run(directory: &Path) -> ArchivedRun {
-    let mut steps = StepReader::with_exact(directory);
     let mut run = read_head(directory);
+    read_rest(&mut run, &mut StepReader::new(directory, true));
+    run
+}
+
+/// Reads the steps of a run, and its certificate if there is one.
+pub(super) fn read_rest(run: &mut ArchivedRun, steps: &mut StepReader) -> bool {
     match steps.read() {
         Ok(growth) => run.grow(&growth),
         Err(error) => run.trouble = Some(error.to_string()),
     }
     run.wrote = steps.written();
-    read_end(&mut run);
-    run
+    read_end(run)
 }
 
 /// The files in a run's directory from its beginning.
 pub(super) fn read_head(directory: &Path) -> ArchivedRun {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut run = ArchivedRun::unread(RunId(name), directory);
-    match Session::open(&directory.join("run.ron")) {
+    match Session::open(&directory.join(SESSION)) {
         Ok(session) => {
             (run.plan, run.data) = (session.plans.into_iter().next(), session.datasets);
         }
@@ -406,67 +402,47 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
 
 /// Reads the certificate of the run, if there is one.
 pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
-    let certificate = fs::read(run.directory.join(CERTIFICATE)).ok();
-    let certificate =
-        certificate.and_then(|text| serde_json::from_slice::<CertificateGist>(&text).ok());
-    let Some(certificate) = certificate else { return false };
-    read_certificate(run, &certificate);
-    if let Ok(chosen) = serde_json::from_value::<ChosenPlan>(certificate.chosen)
-        && let Ok(session) = Session::open(&run.directory.join("run.ron"))
+    let text = fs::read(run.directory.join(CERTIFICATE)).ok();
+    let gist = text.and_then(|text| serde_json::from_slice::<CertificateGist>(&text).ok());
+    let Some(gist) = gist else { return false };
+    if let Some(outcome) = gist.outcome.as_str() {
+        run.outcome = harmless(outcome, 20);
+    }
+    run.peeked = gist.peeked.as_bool().unwrap_or(true);
+    run.told = serde_json::from_value(gist.score).ok();
+    run.source_weights = serde_json::from_value(gist.source_weights).unwrap_or_default();
+    let numbers = gist.guarantee["epsilon"].as_f64().zip(gist.guarantee["delta"].as_f64());
+    run.guarantee = numbers.map(|(epsilon, delta)| Target { epsilon, delta });
+    if let Ok(chosen) = serde_json::from_value::<ChosenPlan>(gist.chosen)
+        && let Ok(session) = Session::open(&run.directory.join(SESSION))
     {
-        let plans = session.plans;
-        run.plan = plans.first().map(|first| chosen_plan(&chosen, &plans, first));
+        // For public data alone, the common part of all plans.
+        let winner = chosen.winner.as_deref().unwrap_or("nothing");
+        let plan = session.plans.iter().find(|plan| plan.name == winner);
+        run.plan = plan
+            .or(session.plans.first())
+            .map(|plan| PlanDefinition { name: format!("chosen: {winner}"), ..plan.clone() });
     }
     true
 }
 
-/// The plan that was chosen among several; for public data alone, the common part of all of them.
-fn chosen_plan(
-    chosen: &ChosenPlan,
-    plans: &[PlanDefinition],
-    first: &PlanDefinition,
-) -> PlanDefinition {
-    let winner = chosen.winner.as_deref().unwrap_or("nothing");
-    let plan = plans.iter().find(|plan| plan.name == winner);
-    PlanDefinition { name: format!("chosen: {winner}"), ..plan.unwrap_or(first).clone() }
+/// The part of a certificate that a table shows. Certificates are long and there are many, so the
+/// rest is skipped unread.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CertificateGist {
+    outcome: Value,
+    peeked: Value,
+    score: Value,
+    source_weights: Value,
+    guarantee: Value,
+    chosen: Value,
 }
 
 /// The part of a certificate about a choice that a table shows.
 #[derive(Deserialize)]
 struct ChosenPlan {
     winner: Option<String>,
-}
-
-/// The part of a certificate that a table shows. Certificates are long and there are many, so the
-/// rest is skipped unread.
-#[derive(Deserialize)]
-struct CertificateGist {
-    #[serde(default)]
-    outcome: Value,
-    #[serde(default)]
-    peeked: Value,
-    #[serde(default)]
-    score: Value,
-    #[serde(default)]
-    source_weights: Value,
-    #[serde(default)]
-    guarantee: Value,
-    #[serde(default)]
-    chosen: Value,
-}
-
-fn read_certificate(run: &mut ArchivedRun, certificate: &CertificateGist) {
-    if let Some(outcome) = certificate.outcome.as_str() {
-        run.outcome = harmless(outcome, 20);
-    }
-    run.peeked = certificate.peeked.as_bool().unwrap_or(true);
-    run.told = serde_json::from_value(certificate.score.clone()).ok();
-    let weights = serde_json::from_value(certificate.source_weights.clone());
-    run.source_weights = weights.unwrap_or_default();
-    let number = |name: &str| certificate.guarantee[name].as_f64();
-    if let (Some(epsilon), Some(delta)) = (number("epsilon"), number("delta")) {
-        run.guarantee = Some(Target { epsilon, delta });
-    }
 }
 
 /// `20260131-235959-…` as `2026-01-31 23:59:59`; another name has no time.
@@ -502,7 +478,7 @@ pub fn delete(workspace: &Workspace, run: &RunId) -> Result<()> {
             .at(path.display().to_string())
             .cure("stop it there first"));
     }
-    step::remove_folder(&path).map_err(|error| Error::io("remove the run", &path, &error))
+    step::remove_folder(&path).doing("remove the run", &path)
 }
 
 /// The directory of a run, which must be a plain name below the runs' folder.
@@ -519,6 +495,7 @@ fn existing(workspace: &Workspace, run: &RunId) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::follow::{Follower, Place};
     use super::*;
     use crate::privacy::openings::OpenWatch;
 
@@ -531,6 +508,12 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         (directory, workspace)
+    }
+
+    /// All runs of the workspace, the newest first.
+    fn read(workspace: &Workspace) -> Vec<ArchivedRun> {
+        let place = Place::Workspace(workspace.clone());
+        Follower::new(vec![place], true).read().unwrap()
     }
 
     #[test]
@@ -550,7 +533,7 @@ mod tests {
     fn a_run_under_way_elsewhere_says_so_and_is_not_deleted() {
         let name = "20260131-235958-moment_release-00";
         let (_keep, workspace) = workspace_with(&[(&format!("{name}/process"), "4711\n")]);
-        let outcome = || read(&workspace).unwrap()[0].outcome.clone();
+        let outcome = || read(&workspace)[0].outcome.clone();
         assert_eq!(outcome(), DIED);
         let open = workspace.folder().join("open");
         fs::create_dir_all(&open).unwrap();
@@ -562,7 +545,7 @@ mod tests {
         drop(mark);
         assert_eq!(outcome(), DIED);
         delete(&workspace, &RunId(name.to_owned())).unwrap();
-        assert!(read(&workspace).unwrap().is_empty());
+        assert!(read(&workspace).is_empty());
     }
 
     #[test]
@@ -618,7 +601,7 @@ mod tests {
             ),
             ("stray/other.txt", "not a run"),
         ]);
-        let runs = read(&workspace).unwrap();
+        let runs = read(&workspace);
         assert_eq!(runs.len(), 2);
         let run = runs.iter().find(|run| run.id.0 == name).unwrap();
         assert_eq!(run.time, "2026-01-31 23:59:58");
@@ -640,12 +623,12 @@ mod tests {
         let (_keep, workspace) = workspace_with(&[("20260131-235958-x-00/events.jsonl", "")]);
         let id = RunId("20260131-235958-x-00".to_owned());
         tag(&workspace, &id, " the good one ").unwrap();
-        assert_eq!(read(&workspace).unwrap()[0].tag, "the good one");
+        assert_eq!(read(&workspace)[0].tag, "the good one");
         for outside in ["..", "../runs", ".", "", "a/../20260131-235958-x-00"] {
             assert!(delete(&workspace, &RunId(outside.to_owned())).is_err(), "{outside}");
         }
         delete(&workspace, &id).unwrap();
-        assert!(read(&workspace).unwrap().is_empty());
+        assert!(read(&workspace).is_empty());
         assert!(delete(&workspace, &id).is_err());
     }
 }

@@ -232,7 +232,7 @@ pub fn load_watched(
     progress: &mut dyn ReadingProgress,
 ) -> Result<Loaded> {
     let mut reader = Reader { workspace, progress, role: definition.role, of: 1 };
-    let (whole, parts) = reader.read_all(&definition.source)?;
+    let (whole, parts) = reader.read(&definition.source)?;
     let progress = reader.progress;
     let mut warnings = whole.remarks.clone();
     let private = definition.role == Role::Private;
@@ -240,7 +240,8 @@ pub fn load_watched(
     // the contents of the file would this be too late.
     let found = (private || definition.extract.is_some()).then(|| workspace.secret());
     let found = found.transpose()?;
-    let secret = found.as_ref().map(|found| &found.secret).filter(|_| private);
+    let owner = found.as_ref().filter(|_| private);
+    let secret = owner.map(|found| &found.secret);
     let (table, order) = chosen_rows(definition, whole, secret, &mut warnings)?;
     let about = definition.units.keys().chain(definition.notes.keys());
     let unit = definition.unit.iter().flat_map(Unit::columns);
@@ -248,19 +249,15 @@ pub fn load_watched(
         table.column(column)?;
     }
     let fingerprint = table.view.to_string();
-    if definition.role == Role::Public
-        && definition.fingerprint.as_ref().is_some_and(|known| *known != fingerprint)
-    {
+    if !private && definition.fingerprint.as_ref().is_some_and(|known| *known != fingerprint) {
         warnings.push(format!(
             "'{}' has changed since the session was saved: other rows than then",
             definition.name
         ));
     }
     let content = table.content;
-    let mut names = table.names.iter();
-    if let (true, None, Some(name)) =
-        (private, &definition.unit, names.find(|name| persons::seems_to_name_persons(name)))
-    {
+    let named = table.names.iter().find(|name| persons::seems_to_name_persons(name));
+    if let Some(name) = named.filter(|_| private && definition.unit.is_none()) {
         warnings.push(format!(
             "the column '{name}' seems to name persons. The guarantee is for single rows: for \
              somebody with k rows, ε is k times as large. `unit: \"{name}\"` protects all rows of \
@@ -298,20 +295,13 @@ pub fn load_watched(
         }
         _ => table,
     };
-    let columns = column_kinds(&table);
-    let rows = table.protected();
+    let (rows, several) = (table.protected(), parts.len() > 1);
     let mut definition = definition.clone();
-    let mut parts_on_record = Vec::new();
-    let (records, record) = match definition.role {
-        Role::Public => {
-            definition.fingerprint = Some(fingerprint);
-            (LoadedRecords::Public(Box::new(table)), None)
-        }
-        Role::Private => {
-            definition.fingerprint = None;
-            let FoundSecret { secret, remark } =
-                found.clone().map_or_else(|| workspace.secret(), Ok)?;
-            warnings.extend(remark);
+    definition.fingerprint = (!private).then(|| fingerprint.clone());
+    let (record, parts) = match owner {
+        None => (None, Vec::new()),
+        Some(FoundSecret { secret, remark }) => {
+            warnings.extend(remark.clone());
             let record = |origin, content: Fingerprint| DatasetRecord {
                 name: definition.name.clone(),
                 origin,
@@ -326,23 +316,23 @@ pub fn load_watched(
                 [place] => canonical(&workspace.resolve(place)),
                 _ => parts.iter().map(|part| part.origin.as_str()).collect::<Vec<_>>().join(" + "),
             };
-            let whole = record(origin, content);
-            let whole = DatasetRecord { sketch: sketch.clone(), ..whole };
-            if parts.len() > 1 {
-                let parts = parts.into_iter().map(|part| record(part.origin, part.content));
-                parts_on_record = parts.collect();
-            }
-            (LoadedRecords::Private(Private::new(table)), Some(whole))
+            let whole = DatasetRecord { sketch: sketch.clone(), ..record(origin, content) };
+            let parts = parts.into_iter().filter(|_| several);
+            (Some(whole), parts.map(|part| record(part.origin, part.content)).collect())
         }
     };
     Ok(Loaded {
         reading: ReadingId::next(),
         definition,
         rows,
-        columns,
-        records,
+        columns: column_kinds(&table),
+        records: if private {
+            LoadedRecords::Private(Private::new(table))
+        } else {
+            LoadedRecords::Public(Box::new(table))
+        },
         record,
-        parts: parts_on_record,
+        parts,
         warnings,
         secret: found.filter(|_| private).map(|found| found.secret),
         order,
@@ -427,20 +417,54 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads everything that a source names, one after another.
-    fn read_all(&mut self, source: &Source) -> Result<(Table, Vec<SourcePart>)> {
-        let in_parts = self.in_parts(source)?;
-        let Source::Several(sources) = in_parts.as_ref().unwrap_or(source) else {
-            let (table, origin) = self.read(source)?;
-            let content = table.content;
-            return Ok((table, vec![SourcePart { origin, content }]));
+    /// Reads everything that a source names.
+    fn read(&mut self, source: &Source) -> Result<(Table, Vec<SourcePart>)> {
+        if let Some(sources) = self.in_parts(source)? {
+            let (mut table, parts) = self.several(&sources)?;
+            table.origin = source.files().join(" + ");
+            return Ok((table, parts));
+        }
+        let (table, origin) = match source {
+            Source::Several(sources) => return self.several(sources),
+            Source::Together(files) => {
+                let paths =
+                    files.iter().map(|(name, file)| (name.clone(), self.workspace.resolve(file)));
+                let files: BTreeMap<String, PathBuf> = paths.collect();
+                let table = read::read_together(&files, |path| self.file(path, &Reading::Plain))?;
+                let origins: Vec<_> = files.values().map(|file| canonical(file)).collect();
+                (table, origins.join(" + "))
+            }
+            Source::File(file) => self.file_with(file, &Reading::Plain)?,
+            Source::Delimited { file, delimiter, names } => {
+                let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
+                self.file_with(file, &Reading::Delimited(dialect))?
+            }
+            Source::Arrays { file, arrays } => {
+                self.file_with(file, &Reading::Arrays(arrays.clone()))?
+            }
+            Source::Sparse { file, width } => self.file_with(file, &Reading::Sparse(*width))?,
+            Source::Builtin(name) => {
+                let origin = format!("builtin:{name}");
+                (csv::read_bytes(&origin, super::demo::builtin(name)?)?, origin)
+            }
+            Source::Synthetic { part, rows, dimension, mixture, seed } => {
+                let table = synthetic::generate(*part, *rows, *dimension, *mixture, *seed)?;
+                let origin = table.origin.clone();
+                (table, origin)
+            }
         };
+        let content = table.content;
+        Ok((table, vec![SourcePart { origin, content }]))
+    }
+
+    /// Reads sources one after another.
+    fn several(&mut self, sources: &[Source]) -> Result<(Table, Vec<SourcePart>)> {
         let of_whole = self.of;
         self.of *= sources.len().max(1);
         let mut tables = Vec::new();
         let mut parts: Vec<SourcePart> = Vec::new();
         for source in sources {
-            let (table, further) = self.read_all(source)?;
+            let (table, further) = self.read(source)?;
             for part in further {
                 // Otherwise one person's record would be in the dataset twice.
                 if parts.iter().any(|known| known.content == part.content) {
@@ -453,15 +477,11 @@ impl Reader<'_> {
             tables.push(table);
         }
         self.of = of_whole;
-        let mut table = Table::concat(&tables.iter().collect::<Vec<_>>())?;
-        if in_parts.is_some() {
-            table.origin = source.files().join(" + ");
-        }
-        Ok((table, parts))
+        Ok((Table::concat(&tables.iter().collect::<Vec<_>>())?, parts))
     }
 
     /// A source whose file is a folder or a pattern, as its parts: the ledger knows each by itself.
-    fn in_parts(&self, source: &Source) -> Result<Option<Source>> {
+    fn in_parts(&self, source: &Source) -> Result<Option<Vec<Source>>> {
         let (Source::File(file)
         | Source::Delimited { file, .. }
         | Source::Arrays { file, .. }
@@ -470,16 +490,14 @@ impl Reader<'_> {
             return Ok(None);
         };
         let parts = parts::of(&self.workspace.resolve(file))?;
-        Ok(parts.map(|parts| {
-            let of_part = |part: PathBuf| {
-                let mut source = source.clone();
-                for file in source.files_mut() {
-                    *file = part.display().to_string();
-                }
-                source
-            };
-            Source::Several(parts.into_iter().map(of_part).collect())
-        }))
+        let of_part = |part: PathBuf| {
+            let mut source = source.clone();
+            for file in source.files_mut() {
+                *file = part.display().to_string();
+            }
+            source
+        };
+        Ok(parts.map(|parts| parts.into_iter().map(of_part).collect()))
     }
 
     fn file(&mut self, path: &Path, reading: &Reading) -> Result<Table> {
@@ -494,44 +512,6 @@ impl Reader<'_> {
     fn file_with(&mut self, file: &str, reading: &Reading) -> Result<(Table, String)> {
         let path = self.workspace.resolve(file);
         Ok((self.file(&path, reading)?, canonical(&path)))
-    }
-
-    /// A source's table and its origin.
-    fn read(&mut self, source: &Source) -> Result<(Table, String)> {
-        match source {
-            Source::Together(files) => {
-                let paths =
-                    files.iter().map(|(name, file)| (name.clone(), self.workspace.resolve(file)));
-                let files: BTreeMap<String, PathBuf> = paths.collect();
-                let table = read::read_together(&files, |path| self.file(path, &Reading::Plain))?;
-                let origins: Vec<_> = files.values().map(|file| canonical(file)).collect();
-                Ok((table, origins.join(" + ")))
-            }
-            Source::Several(_) => {
-                let (table, parts) = self.read_all(source)?;
-                let origins: Vec<_> = parts.into_iter().map(|part| part.origin).collect();
-                Ok((table, origins.join(" + ")))
-            }
-            Source::File(file) => self.file_with(file, &Reading::Plain),
-            Source::Delimited { file, delimiter, names } => {
-                let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
-                self.file_with(file, &Reading::Delimited(dialect))
-            }
-            Source::Arrays { file, arrays } => {
-                self.file_with(file, &Reading::Arrays(arrays.clone()))
-            }
-            Source::Sparse { file, width } => self.file_with(file, &Reading::Sparse(*width)),
-            Source::Builtin(name) => {
-                let bytes = super::demo::builtin(name)?;
-                let origin = format!("builtin:{name}");
-                Ok((csv::read_bytes(&origin, bytes)?, origin))
-            }
-            Source::Synthetic { part, rows, dimension, mixture, seed } => {
-                let table = synthetic::generate(*part, *rows, *dimension, *mixture, *seed)?;
-                let origin = table.origin.clone();
-                Ok((table, origin))
-            }
-        }
     }
 }
 

@@ -107,14 +107,11 @@ impl std::fmt::Display for PartValue {
 /// The columns by which a table can be split: those with few values first.
 pub fn dividers(table: &Table) -> Vec<Divider> {
     let divider = |(name, column): (&String, &Column)| {
-        let numbers = matches!(column, Column::Numbers(_));
         if matches!(column, Column::Vectors(_)) {
             return None;
         }
-        let values: Vec<PartValue> = column
-            .values()
-            .into_iter()
-            .filter(|(cell, _)| !lacks_value(cell))
+        let values = column.values().into_iter().filter(|(cell, _)| !lacks_value(cell));
+        let values: Vec<PartValue> = values
             .map(|(cell, _)| match cell {
                 Cell::Number(number) => PartValue::Number(number),
                 cell => PartValue::Text(cell.to_string()),
@@ -123,7 +120,7 @@ pub fn dividers(table: &Table) -> Vec<Divider> {
         let by = match values.len() {
             0 | 1 => return None,
             2..=MOST_PARTS => By::Values(values),
-            _ if numbers => By::Numbers,
+            _ if matches!(column, Column::Numbers(_)) => By::Numbers,
             _ => return None,
         };
         Some(Divider { column: name.clone(), by })
@@ -150,18 +147,13 @@ pub struct TablePart {
 
 /// A part for each value of a column.
 pub fn by_values(column: &str, values: &[PartValue]) -> Vec<TablePart> {
-    let part = |value: &PartValue| TablePart {
-        name: match value {
-            PartValue::Text(text) => text.clone(),
-            PartValue::Number(number) => format!("{column} {number}"),
-        },
-        condition: match value {
-            PartValue::Text(text) => {
-                format!("{} == \"{}\"", quoted(column), text.replace('"', "\"\""))
-            }
-            PartValue::Number(number) => format!("{} == {number}", quoted(column)),
-        },
-        constant: Some(column.to_owned()),
+    let part = |value: &PartValue| {
+        let (name, value) = match value {
+            PartValue::Text(text) => (text.clone(), format!("\"{}\"", text.replace('"', "\"\""))),
+            PartValue::Number(number) => (format!("{column} {number}"), number.to_string()),
+        };
+        let condition = format!("{} == {value}", quoted(column));
+        TablePart { name, condition, constant: Some(column.to_owned()) }
     };
     values.iter().map(part).collect()
 }

@@ -12,7 +12,7 @@ use super::workspace::Workspace;
 use crate::data::extraction::Extraction;
 use crate::data::read::{self, Reading, ReadingProgress, Unwatched};
 use crate::data::{Column, Table, Vectors};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
 
@@ -25,8 +25,7 @@ pub(super) fn extracted(
     progress: &mut dyn ReadingProgress,
 ) -> Result<Table> {
     let path = workspace.resolve(&extraction.network);
-    let network =
-        std::fs::read(&path).map_err(|error| Error::io("read the network", &path, &error))?;
+    let network = std::fs::read(&path).doing("read the network", &path)?;
     let key = extraction.key(&network, &table)?;
     let file = file_of(&workspace.folder().join("features"), &key, secret);
     let features = if let Some(features) = kept(&file, table.rows()) {
@@ -66,8 +65,7 @@ fn kept(file: &Path, rows: usize) -> Option<Vectors> {
 
 fn keep(file: &Path, features: &Vectors) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    files::create_private_folder(folder)
-        .map_err(|error| Error::io("create the folder of features", folder, &error))?;
+    files::create_private_folder(folder).doing("create the folder of features", folder)?;
     protect(folder)?;
     files::write_private(file, &npy(features))
 }
@@ -76,7 +74,7 @@ fn keep(file: &Path, features: &Vectors) -> Result<()> {
 fn protect(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
-        .map_err(|error| Error::io("protect the folder of features", folder, &error))
+        .doing("protect the folder of features", folder)
 }
 
 #[cfg(not(unix))]

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::archive::{
-    self, ArchivedRun, GIVEN_UP, GrownRun, MISSING, NOT_BEGUN, PAUSED, RUNNING, RunFates, UNSEEN,
-    directories,
+    self, ArchivedRun, GrownRun, MISSING, NOT_BEGUN, PAUSED, RUNNING, RunFates, UNSEEN,
+    directories, is_end,
 };
 pub use super::place::Place;
-use super::run_directory::CERTIFICATE;
+use super::run_directory::{CERTIFICATE, RunDirectory, SESSION};
 use super::run_steps::{RunGrowth, StepReader};
 use super::slurm::{QUEUE, SlurmQueue};
 use super::sweep::{SweepDirectory, TaskState};
@@ -45,9 +45,6 @@ const GIVEN_UP_WORDS: &str = "it has no result and was given up: all of its ε s
 
 /// From this many runs on, reading takes a while.
 const MANY: usize = 300;
-
-/// The session that repeats a run: the first file in its directory.
-const SESSION: &str = "run.ron";
 
 /// The changes since the last look.
 #[derive(Debug, Default)]
@@ -91,7 +88,7 @@ struct Open {
     steps: StepReader,
     /// Whether the run can be read; a task that is not begun cannot.
     is_begun: bool,
-    outcome: String,
+    outcome: &'static str,
     wrote: Option<SystemTime>,
     trouble: Option<String>,
     /// When it last grew, was last checked, and was last reported.
@@ -102,7 +99,7 @@ struct Open {
     is_half: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Follower {
     places: Vec<Place>,
     /// Whether exact numbers are also read.
@@ -122,18 +119,7 @@ pub struct Follower {
 
 impl Follower {
     pub fn new(places: Vec<Place>, exact: bool) -> Self {
-        Self {
-            places,
-            exact,
-            judges: Vec::new(),
-            sweeps: Vec::new(),
-            queues: Vec::new(),
-            patience: Duration::ZERO,
-            known: BTreeMap::new(),
-            open: BTreeMap::new(),
-            listed: Vec::new(),
-            listed_at: None,
-        }
+        Self { places, exact, ..Self::default() }
     }
 
     /// Sets how long to wait for the first answer of Slurm's queue.
@@ -146,9 +132,8 @@ impl Follower {
         (self.judges, self.sweeps, self.queues) = (Vec::new(), Vec::new(), Vec::new());
         self.known = self.list()?;
         self.open.clear();
-        let found: Vec<(RunId, FoundRun)> =
-            self.known.iter().map(|(run, found)| (run.clone(), found.clone())).collect();
-        let mut runs = self.begin(&found);
+        let found = self.known.clone().into_iter().collect();
+        let mut runs = self.begin(found);
         runs.sort_by(|a, b| b.id.cmp(&a.id));
         Ok(runs)
     }
@@ -161,10 +146,7 @@ impl Follower {
         }
         let read = |index: usize| {
             let (run, FoundRun { directory, .. }) = &found[index];
-            if !directory.is_dir() {
-                return ArchivedRun::unread(run.clone(), directory);
-            }
-            let mut run = archive::read_head(directory);
+            let mut run = head_of(run, directory);
             archive::read_end(&mut run);
             run
         };
@@ -179,15 +161,13 @@ impl Follower {
         if self.is_listing_due() {
             let before = std::mem::take(&mut self.known);
             self.known = self.list()?;
-            let new = |(run, found): &(&RunId, &FoundRun)| before.get(*run) != Some(*found);
-            let new = self.known.iter().filter(new);
-            let new: Vec<(RunId, FoundRun)> =
-                new.map(|(run, found)| (run.clone(), found.clone())).collect();
+            let new = self.known.iter().filter(|(run, found)| before.get(*run) != Some(*found));
+            let new = new.map(|(run, found)| (run.clone(), found.clone())).collect();
             for run in before.keys().filter(|run| !self.known.contains_key(*run)) {
                 self.open.remove(run);
                 news.gone.push(run.clone());
             }
-            for run in self.begin(&new) {
+            for run in self.begin(new) {
                 // A collected run is in another place now.
                 let list =
                     if before.contains_key(&run.id) { &mut news.changed } else { &mut news.added };
@@ -206,7 +186,7 @@ impl Follower {
         let grew = |open: &Open| open.grew.is_some_and(|at| at.elapsed() < LATELY);
         if self.open.values().any(grew) {
             GROWING
-        } else if self.open.values().any(|it| matches!(it.outcome.as_str(), RUNNING | PAUSED)) {
+        } else if self.open.values().any(|it| matches!(it.outcome, RUNNING | PAUSED)) {
             WORKING
         } else {
             IDLE
@@ -214,51 +194,41 @@ impl Follower {
     }
 
     /// Reads the beginning of these runs, and follows those that have no end.
-    fn begin(&mut self, found: &[(RunId, FoundRun)]) -> Vec<ArchivedRun> {
+    fn begin(&mut self, found: Vec<(RunId, FoundRun)>) -> Vec<ArchivedRun> {
         let (exact, sweeps) = (self.exact, &self.sweeps);
         let read = |index: usize| {
             let (run, found) = &found[index];
             let directory = &found.directory;
-            let mut steps =
-                if exact { StepReader::with_exact(directory) } else { StepReader::of(directory) };
-            let is_begun = found.directory.is_dir();
-            let mut archived = if is_begun {
-                archive::read_head(&found.directory)
-            } else {
-                ArchivedRun::unread(run.clone(), &found.directory)
-            };
+            let mut steps = StepReader::new(directory, exact);
+            let is_begun = directory.is_dir();
+            let mut archived = head_of(run, directory);
             if let (None, Home::Sweep(sweep, task)) = (&archived.plan, &found.of) {
                 let session = Session::open(&sweeps[*sweep].task(*task).session_file());
                 archived.plan = session.ok().and_then(|session| session.plans.into_iter().next());
             }
-            match steps.read() {
-                Ok(growth) => archived.grow(&growth),
-                Err(error) => archived.trouble = Some(error.to_string()),
-            }
-            archived.wrote = steps.written();
-            let has_ended = is_begun && archive::read_end(&mut archived);
+            let has_ended = archive::read_rest(&mut archived, &mut steps);
             (archived, steps, is_begun, has_ended)
         };
         let all = parallel::map(found.len(), read);
         let mut runs = Vec::with_capacity(found.len());
         for ((mut run, steps, is_begun, has_ended), (_, found)) in all.into_iter().zip(found) {
             if !has_ended {
-                let unread = run.trouble.take();
-                self.judge(&mut run, found, false);
-                let trouble = run.trouble.clone();
-                run.trouble = run.trouble.or(unread);
-                if !run.is_settled() {
+                let (outcome, trouble) = self.judge(&run.id, &found, false);
+                outcome.clone_into(&mut run.outcome);
+                run.trouble = trouble.clone().or(run.trouble);
+                if !is_end(outcome) {
+                    let is_half = is_begun && !found.directory.join(SESSION).exists();
                     let open = Open {
-                        found: found.clone(),
+                        found,
                         steps,
                         is_begun,
-                        outcome: run.outcome.clone(),
+                        outcome,
                         wrote: run.wrote,
                         trouble,
                         grew: None,
                         asked: Instant::now(),
                         told: Instant::now(),
-                        is_half: is_begun && !found.directory.join(SESSION).exists(),
+                        is_half,
                     };
                     self.open.insert(run.id.clone(), open);
                 }
@@ -268,63 +238,66 @@ impl Follower {
         runs
     }
 
-    /// Sets the state of a run without a certificate.
-    fn judge(&mut self, run: &mut ArchivedRun, found: &FoundRun, again: bool) {
-        let outcome = match found.of {
+    /// The state of a run without a certificate, and what more there is to say about it.
+    fn judge(
+        &mut self,
+        run: &RunId,
+        found: &FoundRun,
+        again: bool,
+    ) -> (&'static str, Option<String>) {
+        let directory = &found.directory;
+        match found.of {
             Home::Workspace(judge) => {
-                let mut word = self.judges[judge].outcome(&run.id, &found.directory);
+                let judge = &mut self.judges[judge];
+                let mut word = judge.outcome(run, directory);
                 if again && !matches!(word, RUNNING | PAUSED) {
                     // Its program is gone, so the ledger is asked.
-                    self.judges[judge].read();
-                    word = self.judges[judge].outcome(&run.id, &found.directory);
+                    judge.read();
+                    word = judge.outcome(run, directory);
                 }
-                if word == UNSEEN {
-                    run.trouble = Some(self.judges[judge].why_unseen(run.process.as_ref()));
-                }
-                word
+                let why = || judge.why_unseen(RunDirectory::process(directory).as_ref());
+                (word, (word == UNSEEN).then(why))
             }
-            Home::Sweep(sweep, task) => match self.state_of_task(sweep, task, again) {
-                Ok(TaskState::NotBegun) => {
-                    let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
-                    run.trouble =
-                        queue.filter(|it| !it.is_empty()).map(|it| format!("{QUEUE}{it}"));
-                    NOT_BEGUN
-                }
-                Ok(TaskState::Running) if steering::is_paused(&found.directory) => PAUSED,
-                Ok(TaskState::Running) => RUNNING,
-                Ok(TaskState::Missing { claim }) => {
-                    let claim = harmless(&claim, 200);
-                    let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
-                    let (word, more) = match queue.as_deref() {
-                        Some("") => (MISSING, "; the queue does not have it any more".to_owned()),
-                        Some(state) if state.starts_with("RUNNING") => (RUNNING, String::new()),
-                        Some(state) => (MISSING, format!("; queue: {state}")),
-                        None => (MISSING, String::new()),
-                    };
-                    let text = format!("taken by {claim}, without a result{more}");
-                    run.trouble = (word == MISSING).then_some(text);
-                    word
-                }
-                Ok(TaskState::Ended(result)) => {
-                    run.trouble = result.trouble.map(|trouble| harmless(&trouble, 2000));
-                    // A directory is there where it was begun.
-                    if result.outcome == RunOutcome::Abandoned && found.directory.is_dir() {
-                        run.trouble = Some(GIVEN_UP_WORDS.to_owned());
-                    }
-                    match result.outcome {
-                        RunOutcome::Finished => "finished",
-                        RunOutcome::Stopped => "stopped",
-                        RunOutcome::Failed => "failed",
-                        RunOutcome::Abandoned => GIVEN_UP,
-                    }
-                }
-                Err(error) => {
-                    run.trouble = Some(error.to_string());
-                    UNSEEN
-                }
-            },
-        };
-        outcome.clone_into(&mut run.outcome);
+            Home::Sweep(sweep, task) => self
+                .judge_task(sweep, task, directory, again)
+                .unwrap_or_else(|error| (UNSEEN, Some(error.to_string()))),
+        }
+    }
+
+    fn judge_task(
+        &mut self,
+        sweep: usize,
+        task: usize,
+        directory: &Path,
+        again: bool,
+    ) -> Result<(&'static str, Option<String>)> {
+        let state = self.state_of_task(sweep, task, again)?;
+        let mut queue = || self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
+        Ok(match state {
+            TaskState::NotBegun => {
+                let queue = queue().filter(|it| !it.is_empty());
+                (NOT_BEGUN, queue.map(|it| format!("{QUEUE}{it}")))
+            }
+            TaskState::Running if steering::is_paused(directory) => (PAUSED, None),
+            TaskState::Running => (RUNNING, None),
+            TaskState::Missing { claim } => {
+                let more = match queue().as_deref() {
+                    Some(state) if state.starts_with("RUNNING") => return Ok((RUNNING, None)),
+                    Some("") => "; the queue does not have it any more".to_owned(),
+                    Some(state) => format!("; queue: {state}"),
+                    None => String::new(),
+                };
+                let claim = harmless(&claim, 200);
+                (MISSING, Some(format!("taken by {claim}, without a result{more}")))
+            }
+            TaskState::Ended(result) => {
+                // A directory is there where it was begun.
+                let given_up = result.outcome == RunOutcome::Abandoned && directory.is_dir();
+                let trouble = result.trouble.map(|trouble| harmless(&trouble, 2000));
+                let given_up = given_up.then(|| GIVEN_UP_WORDS.to_owned());
+                (result.outcome.words(), given_up.or(trouble))
+            }
+        })
     }
 
     /// Where a task stands, by the ledger too where it has no result.
@@ -350,45 +323,35 @@ impl Follower {
         }
         let is_due = growth.is_nothing() && open.asked.elapsed() >= ASKED;
         let is_over = || open.found.directory.join(CERTIFICATE).exists();
-        let (mut outcome, mut trouble) = (open.outcome.clone(), None);
+        let (mut outcome, mut trouble) = (open.outcome, None);
         // A waiting run may have taken its last step just now.
         let waits = || open.outcome == PAUSED && steering::is_paused(&open.found.directory);
         if growth.added > 0 && !waits() {
-            RUNNING.clone_into(&mut outcome);
+            outcome = RUNNING;
         }
         let is_whole = open.is_half && open.found.directory.join(SESSION).exists();
         if is_due || growth.anew || is_whole {
             open.asked = Instant::now();
-            let directory = &open.found.directory;
-            let mut now = if open.is_begun {
-                ArchivedRun {
-                    process: super::RunDirectory::process(directory),
-                    ..ArchivedRun::unread(run.clone(), directory)
-                }
-            } else {
-                ArchivedRun::unread(run.clone(), directory)
-            };
-            self.judge(&mut now, &open.found, true);
+            let told;
+            (outcome, told) = self.judge(&run, &open.found, true);
             let lately = open.grew.is_some_and(|at| at.elapsed() < LATELY);
-            if lately && matches!(now.outcome.as_str(), MISSING | UNSEEN) {
-                RUNNING.clone_into(&mut now.outcome);
+            if lately && matches!(outcome, MISSING | UNSEEN) {
+                outcome = RUNNING;
             }
-            let has_begun = !open.is_begun && directory.is_dir();
-            if is_over() || now.is_settled() || growth.anew || is_whole || has_begun {
-                news.changed.extend(self.begin(&[(run, open.found)]));
+            let has_begun = !open.is_begun && open.found.directory.is_dir();
+            if is_over() || is_end(outcome) || growth.anew || is_whole || has_begun {
+                news.changed.extend(self.begin(vec![(run, open.found)]));
                 return;
             }
-            outcome = now.outcome;
-            if now.trouble != open.trouble {
-                trouble = Some(now.trouble.clone().unwrap_or_default());
-                open.trouble = now.trouble;
+            if told != open.trouble {
+                trouble = Some(told.clone().unwrap_or_default());
+                open.trouble = told;
             }
         }
         let is_quiet = outcome == RUNNING && open.told.elapsed() >= QUIET;
         if !growth.is_nothing() || outcome != open.outcome || trouble.is_some() || is_quiet {
-            open.told = Instant::now();
-            open.outcome.clone_from(&outcome);
-            let (run, wrote) = (run.clone(), open.wrote);
+            (open.told, open.outcome) = (Instant::now(), outcome);
+            let (run, wrote, outcome) = (run.clone(), open.wrote, outcome.to_owned());
             news.grown.push(GrownRun { run, growth, outcome, wrote, trouble });
         }
         self.open.insert(run, open);
@@ -396,7 +359,6 @@ impl Follower {
 
     /// Whether the entries of a folder have changed, or may have, since it was listed.
     fn is_listing_due(&self) -> bool {
-        let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
         // The clock of a disk may be ahead of ours; then the time is unknown.
         let recent = |at: &SystemTime| {
             let is_late =
@@ -404,7 +366,7 @@ impl Follower {
             at.elapsed().map_or(true, |since| since < COARSE)
                 && self.listed.iter().any(|(_, time)| time.as_ref().is_some_and(is_late))
         };
-        self.listed.iter().any(|(path, before)| time(path) != *before)
+        self.listed.iter().any(|(path, before)| changed_at(path) != *before)
             || self.listed_at.as_ref().is_some_and(recent)
     }
 
@@ -455,8 +417,7 @@ impl Follower {
                 }
             }
         }
-        let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-        let listed = listed.into_iter().map(|path| (path.clone(), time(&path))).collect();
+        let listed = listed.into_iter().map(|path| (path.clone(), changed_at(&path))).collect();
         // Unchanged folders need no further look.
         if self.listed != listed {
             (self.listed, self.listed_at) = (listed, Some(now));
@@ -500,6 +461,19 @@ impl Follower {
     }
 }
 
+/// What can be read of the beginning of a run; a task of a sweep may have no directory yet.
+fn head_of(run: &RunId, directory: &Path) -> ArchivedRun {
+    if directory.is_dir() {
+        archive::read_head(directory)
+    } else {
+        ArchivedRun::unread(run.clone(), directory)
+    }
+}
+
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|about| about.modified()).ok()
+}
+
 fn name_of(directory: &Path) -> RunId {
     RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
@@ -534,7 +508,7 @@ pub fn wrote_words(wrote: Option<SystemTime>) -> String {
 mod tests {
     use std::io::Write as _;
 
-    use super::super::archive::DIED;
+    use super::super::archive::{DIED, GIVEN_UP};
     use super::super::sweep::TaskEntry;
     use super::super::workspace::FOLDER;
     use super::*;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files;
 
 /// Writes a value, indented.
@@ -27,7 +27,7 @@ fn put(path: &Path, text: serde_json::Result<String>) -> Result<()> {
 
 /// Reads a value.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+    let text = std::fs::read(path).doing("read", path)?;
     serde_json::from_slice(&text).map_err(|error| {
         Error::failed(format!("it cannot be read: {error}")).at(path.display().to_string())
     })

@@ -14,7 +14,7 @@ use super::preferences::UserDirectories;
 use super::resumption;
 use super::rows_of_run;
 use super::workspace::Workspace;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Result};
 use crate::files::{self, step};
 use crate::privacy::Transcript;
 use crate::privacy::ledger::{Book, Ledger, RunId, RunState, is_torn_note};
@@ -51,7 +51,7 @@ pub fn remove(workspace: &Workspace, book: &Book) {
 
 /// Removes unfinished replacements of files anywhere in this folder.
 pub fn remove_halves(folder: &Path) {
-    for found in halves(folder, &|_| true) {
+    for found in halves(folder) {
         let _ = found.remove();
     }
 }
@@ -70,14 +70,15 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
     for run in book.accounts.iter().flat_map(|account| &account.runs) {
         let id = &run.grant.run;
         if run.state == RunState::Open && !ledger.is_alive(id) {
-            let advice = format!(
-                "it counts in the ledger, so it stays: `halflight ledger` says how to resume it, \
-                 and `halflight ledger settle {}` gives it up",
-                id.0
-            );
-            let what = "a run whose program died, or that another machine carries out";
-            let path = workspace.run_directory(id);
-            found.push(Leftover { path, what, advice: Some(advice) });
+            found.push(Leftover {
+                path: workspace.run_directory(id),
+                what: "a run whose program died, or that another machine carries out",
+                advice: Some(format!(
+                    "it counts in the ledger, so it stays: `halflight ledger` says how to resume \
+                     it, and `halflight ledger settle {}` gives it up",
+                    id.0
+                )),
+            });
         }
     }
     if let Some(places) = UserDirectories::of_environment() {
@@ -98,22 +99,18 @@ fn of_workspace(workspace: &Workspace, book: &Book) -> Vec<Leftover> {
             found.extend(old(folder, "the directory of a run that was never granted"));
         }
     }
-    found.extend(halves(workspace.folder(), &|_| true));
+    found.extend(halves(workspace.folder()));
     // The folder belongs to the user: only an unfinished session is ours.
     let of_session = |file: &Path| {
-        let name = Path::new(file.file_stem().unwrap_or_default());
-        let name = if name.extension().is_some_and(|it| it == "previous") {
-            Path::new(name.file_stem().unwrap_or_default())
-        } else {
-            name
-        };
-        name.extension().is_some_and(|it| it == "ron")
+        let stem = |file: &Path| PathBuf::from(file.file_stem().unwrap_or_default());
+        let ends = |file: &Path, ending: &str| file.extension().is_some_and(|it| it == ending);
+        let name = stem(file);
+        ends(&name, "ron") || (ends(&name, "previous") && ends(&stem(&name), "ron"))
     };
     found.extend(halves_in(workspace.base(), &of_session));
     if let Some(places) = UserDirectories::of_environment() {
-        found.extend(
-            [&places.config, &places.state].into_iter().flat_map(|it| halves(it, &|_| true)),
-        );
+        let folders = [&places.config, &places.state].into_iter();
+        found.extend(folders.flat_map(|folder| halves(folder)));
     }
     found
 }
@@ -139,9 +136,9 @@ fn of_demo(folder: &Path) -> Option<Leftover> {
     Some(found)
 }
 
-fn halves(folder: &Path, is_ours: &dyn Fn(&Path) -> bool) -> Vec<Leftover> {
-    let inner = folders(folder).flat_map(|folder| halves(&folder, is_ours));
-    inner.chain(halves_in(folder, is_ours)).collect()
+fn halves(folder: &Path) -> Vec<Leftover> {
+    let inner = folders(folder).flat_map(|folder| halves(&folder));
+    inner.chain(halves_in(folder, &|_| true)).collect()
 }
 
 fn halves_in(folder: &Path, is_ours: &dyn Fn(&Path) -> bool) -> Vec<Leftover> {
@@ -161,7 +158,7 @@ impl Leftover {
             None if self.path.is_dir() => step::remove_folder(&self.path),
             None => step::remove(&self.path),
         };
-        removed.map_err(|error| Error::io("remove what was left behind", &self.path, &error))
+        removed.doing("remove what was left behind", &self.path)
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Workspace;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
 
 const FOLDER: &str = "rehearsals";
@@ -54,8 +54,7 @@ impl Notebook {
             if path.extension().is_none_or(|ending| ending != ENDING) {
                 continue;
             }
-            let text = std::fs::read_to_string(&path)
-                .map_err(|error| Error::io("read the rehearsal", &path, &error))?;
+            let text = std::fs::read_to_string(&path).doing("read the rehearsal", &path)?;
             let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
             known.extend(lines.map(|line: NotebookLine| (line.key.words(), line.loss)));
         }
@@ -64,8 +63,7 @@ impl Notebook {
 
     /// Keeps a summary, for readers without time for everything.
     pub fn sum_up(&self, summary: &str) -> Result<()> {
-        files::create_private_folder(&self.folder)
-            .map_err(|error| Error::io("write the rehearsal", &self.folder, &error))?;
+        files::create_private_folder(&self.folder).doing("write the rehearsal", &self.folder)?;
         files::write_private(&self.folder.join(SUMMARY), summary.as_bytes())
     }
 
@@ -84,8 +82,7 @@ impl Notebook {
             Some(file) => file,
             None => self.file.insert(own_file(&self.folder)?),
         };
-        step::write(file, text.as_bytes())
-            .map_err(|error| Error::io("write the rehearsal", &self.folder, &error))?;
+        step::write(file, text.as_bytes()).doing("write the rehearsal", &self.folder)?;
         self.known.insert(words, loss);
         Ok(())
     }
@@ -98,12 +95,11 @@ pub fn summary(workspace: &Workspace, name: &str) -> Option<String> {
 
 /// A file that no other process writes.
 fn own_file(folder: &Path) -> Result<File> {
-    let failed = |error: &std::io::Error| Error::io("write the rehearsal", folder, error);
-    files::create_private_folder(folder).map_err(|error| failed(&error))?;
+    files::create_private_folder(folder).doing("write the rehearsal", folder)?;
     let time = crate::clock::now().as_nanosecond();
     let path = folder.join(format!("{time}-{}.{ENDING}", std::process::id()));
     step::open(files::private().create_new(true).append(true), &path)
-        .map_err(|error| failed(&error))
+        .doing("write the rehearsal", folder)
 }
 
 impl TrialKey {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::json;
 use super::standing::AccountStanding;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files::step;
 use crate::privacy::Secret;
 use crate::privacy::ledger::{DatasetRecord, Grant, RunId};
@@ -55,8 +55,7 @@ impl Origin {
     /// As an earlier program wrote it; plain fingerprints are replaced.
     pub fn read(directory: &Path, secret: &Secret) -> Result<Self> {
         let path = directory.join(FILE);
-        let text = std::fs::read(&path)
-            .map_err(|error| Error::io("read how the run began", &path, &error))?;
+        let text = std::fs::read(&path).doing("read how the run began", &path)?;
         let origin: Self = serde_json::from_slice(&text).map_err(|error| {
             Error::failed(format!("the beginning of the run cannot be read: {error}"))
                 .at(path.display().to_string())
@@ -77,69 +76,60 @@ impl Origin {
     /// Refuses to continue if `now` differs from then. The same files in another place are no
     /// difference.
     pub fn check(&self, now: &Self) -> Result<()> {
-        let differs = |what: &str, cure: &str| {
+        let differs = |what: String, cure: &str| {
             Err(Error::refused(format!("{what} since the run began")).cure(cure.to_owned()))
         };
-        let program = (&self.halflight, self.steps);
-        if program != (&now.halflight, now.steps) {
+        let (then, private) = (self, &self.private);
+        if (&then.halflight, then.steps) != (&now.halflight, now.steps) {
             return differs(
-                &format!(
+                format!(
                     "halflight {} (steps {}) is another program: {} (steps {}) took the first steps",
-                    now.halflight, now.steps, self.halflight, self.steps
+                    now.halflight, now.steps, then.halflight, then.steps
                 ),
                 "resume it with the release that started it, or settle it and run again",
             );
         }
-        if self.session != now.session {
-            return differs(
-                "run.ron was changed",
-                "bring it back as it was, or run it as a new run",
-            );
+        if then.session != now.session {
+            let cure = "bring it back as it was, or run it as a new run";
+            return differs("run.ron was changed".to_owned(), cure);
         }
-        if self.private.key != now.private.key {
+        if private.key != now.private.key {
             let key = |record: &DatasetRecord| record.key.clone().unwrap_or_default();
             return Err(Error::refused(format!(
                 "the private records are known under another secret ({}) than this user's ({}): so \
                  nobody can say whether they are the same",
-                key(&self.private),
+                key(private),
                 key(&now.private)
             ))
             .cure("bring that secret back from a backup, or name it with HALFLIGHT_SECRET_FILE"));
         }
-        let rows =
-            |record: &DatasetRecord| (record.content.clone(), record.view.clone(), record.rows);
-        if rows(&self.private) != rows(&now.private) {
+        let rows = |it: &DatasetRecord| (it.content.clone(), it.view.clone(), it.rows);
+        if rows(private) != rows(&now.private) {
             return differs(
-                &format!("the private dataset '{}' was changed", self.private.name),
+                format!("the private dataset '{}' was changed", private.name),
                 "bring its file back as it was: noise that was released belongs to those records",
             );
         }
-        match &self.order {
-            None => {
-                return Err(Error::refused(
-                    "it was begun by an earlier version of halflight, which chose the held-out \
-                     rows in another way",
-                )
-                .cure("resume it with the release that started it, or settle it and run again"));
-            }
-            order if *order != now.order => {
-                return differs(
-                    &format!(
-                        "the rows of the private dataset '{}' were reordered",
-                        self.private.name
-                    ),
-                    "bring its file back as it was: by the order of its rows the run knows which \
-                     of them it holds out",
-                );
-            }
-            Some(_) => {}
+        if then.order.is_none() {
+            return Err(Error::refused(
+                "it was begun by an earlier version of halflight, which chose the held-out rows in \
+                 another way",
+            )
+            .cure("resume it with the release that started it, or settle it and run again"));
         }
-        match self.public.iter().find(|(name, known)| now.public.get(*name) != Some(*known)) {
+        if then.order != now.order {
+            return differs(
+                format!("the rows of the private dataset '{}' were reordered", private.name),
+                "bring its file back as it was: by the order of its rows the run knows which of \
+                 them it holds out",
+            );
+        }
+        match then.public.iter().find(|(name, known)| now.public.get(*name) != Some(*known)) {
+            None => Ok(()),
             Some((name, _)) => differs(
-                &format!("the public dataset '{name}' was changed"),
+                format!("the public dataset '{name}' was changed"),
                 "bring its file back as it was",
             ),
-            None => Ok(()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::sweep::SweepDirectory;
 use super::workspace::Workspace;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::privacy::ledger::RunId;
 
 /// A place with runs.
@@ -33,8 +33,7 @@ impl Place {
             return Workspace::of_session(path).map(Self::Workspace);
         }
         if path.is_dir() {
-            let absolute = std::path::absolute(path)
-                .map_err(|error| Error::io("find the directory", path, &error))?;
+            let absolute = std::path::absolute(path).doing("find the directory", path)?;
             if path.join("sweep.json").is_file() {
                 return Ok(Self::Sweep(Box::new(SweepDirectory::open(path)?)));
             }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files;
 
 /// Written by hand.
@@ -151,7 +151,7 @@ impl UserDirectories {
 
     pub fn write_state(&self, state: &ProgramState) -> Result<()> {
         files::create_private_folder(&self.state)
-            .map_err(|error| Error::io("create the state directory", &self.state, &error))?;
+            .doing("create the state directory", &self.state)?;
         let text = ron::ser::to_string_pretty(state, ron::ser::PrettyConfig::new())
             .map_err(|error| Error::failed(format!("the state cannot be written: {error}")))?;
         files::write_private(&self.state.join("state.ron"), (text + "\n").as_bytes())
@@ -159,11 +159,7 @@ impl UserDirectories {
 }
 
 fn text_of(path: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("read", path, &error)),
-    }
+    fs::read_to_string(path).if_there().doing("read", path)
 }
 
 #[cfg(test)]

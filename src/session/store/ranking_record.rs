@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::archive::time_of;
+use super::json;
 use super::workspace::Workspace;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Result};
 use crate::files;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::openings::{OpenPrivate, OpenWatch};
@@ -108,7 +109,17 @@ impl RecordedTable {
         }
     }
 
-    fn released(lines: &[ReleasedLine], verdict: &str) -> Self {
+    /// A table of released numbers: it has no scores of reference data.
+    fn released(
+        order: CandidateOrder,
+        lines: impl Iterator<Item = RecordedLine>,
+        verdict: &str,
+    ) -> Self {
+        let (lines, verdict) = (lines.collect(), verdict.to_owned());
+        Self { order, lines, floor: None, ceiling: None, verdict }
+    }
+
+    fn of_scores(lines: &[ReleasedLine], verdict: &str) -> Self {
         let lines = lines.iter().filter(|line| line.energy.is_some());
         let lines = lines.map(|line| RecordedLine {
             name: line.name.clone(),
@@ -117,13 +128,7 @@ impl RecordedTable {
             error: None,
             verdict: String::new(),
         });
-        Self {
-            order: CandidateOrder::Energy,
-            lines: lines.collect(),
-            floor: None,
-            ceiling: None,
-            verdict: verdict.to_owned(),
-        }
+        Self::released(CandidateOrder::Energy, lines, verdict)
     }
 
     fn of_errors(lines: &[ReleasedError]) -> Self {
@@ -135,13 +140,7 @@ impl RecordedTable {
             error: line.error,
             verdict: line.words(),
         });
-        Self {
-            order: CandidateOrder::Error,
-            lines: lines.collect(),
-            floor: None,
-            ceiling: None,
-            verdict: OF_ERRORS.to_owned(),
-        }
+        Self::released(CandidateOrder::Error, lines, OF_ERRORS)
     }
 }
 
@@ -149,13 +148,13 @@ impl ReleasedRanking {
     pub fn of(disclosed: &Disclosed, guarantee: &Guarantee) -> Self {
         let (winner, table) = match disclosed {
             Disclosed::Winner(winner) => (Some(winner.get().clone()), None),
-            Disclosed::Errors(lines) => (
-                lines.get().first().map(|line| line.name.clone()),
-                Some(RecordedTable::of_errors(lines.get())),
-            ),
-            Disclosed::Table(table) => (None, Some(RecordedTable::released(table.get(), ""))),
+            Disclosed::Errors(lines) => {
+                let winner = lines.get().first().map(|line| line.name.clone());
+                (winner, Some(RecordedTable::of_errors(lines.get())))
+            }
+            Disclosed::Table(table) => (None, Some(RecordedTable::of_scores(table.get(), ""))),
             Disclosed::Direction(table) => {
-                (None, Some(RecordedTable::released(table.get(), OF_A_DIRECTION)))
+                (None, Some(RecordedTable::of_scores(table.get(), OF_A_DIRECTION)))
             }
         };
         Self { guarantee: guarantee.clone(), winner, table }
@@ -195,12 +194,9 @@ fn keep<T: Serialize>(
     findings: &T,
 ) -> Result<()> {
     let folder = workspace.folder().join(FOLDER);
-    files::create_private_folder(&folder)
-        .map_err(|error| Error::io("create the folder of rankings", &folder, &error))?;
+    files::create_private_folder(&folder).doing("create the folder of rankings", &folder)?;
     let file = File { account: account.clone(), private: private.to_owned(), findings };
-    let text = serde_json::to_string_pretty(&file)
-        .map_err(|error| Error::failed(format!("the ranking cannot be written: {error}")))?;
-    files::write_private(&folder.join(name), (text + "\n").as_bytes())
+    json::write(&folder.join(name), &file)
 }
 
 /// The rankings made beside these runs, the newest first. An unreadable file, perhaps of another
@@ -215,23 +211,23 @@ pub fn read(folder: &Path) -> Vec<ArchivedRanking> {
 fn read_one(path: &Path) -> Option<ArchivedRanking> {
     let name = path.file_name()?.to_str()?;
     let text = fs::read(path).ok()?;
-    let archived = |id: &str, account, private, findings| ArchivedRanking {
+    let (id, account, private, findings) = if let Some(id) = name.strip_suffix(EXACT) {
+        // The exact numbers go from the file into the type that protects them.
+        let file: File<RecordedTable> = serde_json::from_slice(&text).ok()?;
+        let File { account, private, findings } = file;
+        let exact = Private::new(findings).curator(&Watch::open(), Clone::clone)?;
+        (id, account, private, ArchivedFindings::Exact(exact))
+    } else {
+        let File { account, private, findings } = serde_json::from_slice(&text).ok()?;
+        (name.strip_suffix(RELEASED)?, account, private, ArchivedFindings::Released(findings))
+    };
+    Some(ArchivedRanking {
         id: RunId(id.to_owned()),
         time: time_of(id),
         account,
         private,
         findings,
-    };
-    if let Some(id) = name.strip_suffix(EXACT) {
-        // The exact numbers go from the file into the type that protects them.
-        let file: File<RecordedTable> = serde_json::from_slice(&text).ok()?;
-        let File { account, private, findings } = file;
-        let exact = Private::new(findings).curator(&Watch::open(), Clone::clone)?;
-        return Some(archived(id, account, private, ArchivedFindings::Exact(exact)));
-    }
-    let file: File<ReleasedRanking> = serde_json::from_slice(&text).ok()?;
-    let id = name.strip_suffix(RELEASED)?;
-    Some(archived(id, file.account, file.private, ArchivedFindings::Released(file.findings)))
+    })
 }
 
 #[cfg(test)]

@@ -4,19 +4,18 @@
 //! not have changed (see `origin.rs`), and `events.jsonl` the steps, which a resumed run repeats
 //! without writing them twice.
 
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use super::Loaded;
 pub use super::origin::{FILE, Origin, forget};
-use crate::error::{Error, Result};
+use super::run_steps::told_numbers;
+use crate::error::{Doing as _, Error, Result};
 use crate::files::step;
-use crate::methods::{self, Step};
+use crate::methods::{self, Series, Step};
 use crate::privacy::ledger::sha256;
 
 pub const TRANSCRIPT: &str = "transcript";
@@ -28,12 +27,9 @@ const SAME: f64 = 1e-6;
 impl Origin {
     /// The origin of a run of the one plan in the file `session` on these datasets.
     pub fn of(session: &Path, datasets: &[&Loaded], sealed: bool) -> Result<Self> {
-        let session = std::fs::read(session).map_err(|error| Error::io("read", session, &error))?;
-        let private = datasets.iter().find(|loaded| loaded.record.is_some());
-        let order = private.and_then(|private| private.order.as_ref());
-        let order = order.map(|order| order.name.clone());
-        let private = private.and_then(|private| private.record.clone());
-        let private =
+        let session = std::fs::read(session).doing("read", session)?;
+        let private = datasets.iter().find_map(|loaded| Some((loaded, loaded.record.as_ref()?)));
+        let (private, record) =
             private.ok_or_else(|| Error::failed("the private dataset of the run is not loaded"))?;
         let public = datasets.iter().filter(|loaded| loaded.record.is_none()).map(|loaded| {
             let definition = &loaded.definition;
@@ -43,8 +39,8 @@ impl Origin {
             halflight: env!("CARGO_PKG_VERSION").to_owned(),
             steps: methods::STEPS_VERSION,
             session: sha256(&session),
-            private: private.without_sketch(),
-            order,
+            private: record.clone().without_sketch(),
+            order: private.order.as_ref().map(|order| order.name.clone()),
             public: public.collect(),
             sealed,
             insecure_noise_seed: None,
@@ -52,38 +48,32 @@ impl Origin {
     }
 }
 
-/// The steps that an earlier program recorded.
+/// The steps that an earlier program recorded, with their public and released numbers.
 #[derive(Debug, Default)]
-pub struct Recorded(Vec<StepLine>);
-
-#[derive(Debug, Deserialize)]
-struct StepLine {
-    step: u64,
-    values: BTreeMap<String, Value>,
-}
+pub struct Recorded(Vec<(u64, Vec<(Series, f64)>)>);
 
 impl Recorded {
     /// Reads the events of a run; half a line at the end is skipped.
     pub fn read(path: &Path) -> Result<Self> {
-        let text =
-            std::fs::read(path).map_err(|error| Error::io("read the events", path, &error))?;
-        let text = String::from_utf8_lossy(&text);
-        Ok(Self(text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()))
+        let text = std::fs::read(path).doing("read the events", path)?;
+        let lines = text.split(|byte| *byte == b'\n');
+        Ok(Self(lines.map_while(told_numbers).collect()))
     }
 
     /// The last step.
     pub fn steps(&self) -> u64 {
-        self.0.last().map_or(0, |line| line.step)
+        self.0.last().map_or(0, |(step, _)| *step)
     }
 
     /// Refuses a repeated step that differs from the first time.
     pub fn check(&self, step: &Step) -> Result<()> {
-        let Some(line) = self.0.iter().find(|line| line.step == step.index) else { return Ok(()) };
+        let Some((_, numbers)) = self.0.iter().find(|(at, _)| *at == step.index) else {
+            return Ok(());
+        };
         for measure in &step.measures {
             let Some(now) = measure.value.open() else { continue };
-            let name = serde_json::to_value(measure.series).unwrap_or_default();
-            let then = line.values.get(name.as_str().unwrap_or_default());
-            let Some(then) = then.and_then(|then| then["value"].as_f64()) else { continue };
+            let then = numbers.iter().find(|(series, _)| *series == measure.series);
+            let Some((_, then)) = then else { continue };
             if (now - then).abs() > SAME * (1.0 + then.abs()) {
                 return Err(Error::refused(format!(
                     "step {} comes out otherwise than the first time: {} is {now} and was {then}",
@@ -106,8 +96,7 @@ pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
         /// Present in the line of the end, which will be written again.
         errors: Option<IgnoredAny>,
     }
-    let fail = |error: &std::io::Error| Error::io("cut back", path, error);
-    let text = std::fs::read(path).map_err(|error| fail(&error))?;
+    let text = std::fs::read(path).doing("cut back", path)?;
     let kept: usize = text
         .split_inclusive(|byte| *byte == b'\n')
         .take_while(|line| {
@@ -120,14 +109,13 @@ pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
     if kept == text.len() {
         return Ok(());
     }
-    let file = step::open(OpenOptions::new().write(true), path).map_err(|error| fail(&error))?;
-    step::cut(&file, kept as u64).map_err(|error| fail(&error))
+    let file = step::open(OpenOptions::new().write(true), path).doing("cut back", path)?;
+    step::cut(&file, kept as u64).doing("cut back", path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::Series;
     use crate::methods::example::made_up;
 
     #[test]

@@ -3,16 +3,17 @@
 //! certificate. `transcript` and `resume.json` are for a run whose program dies: see
 //! [`super::resumption`].
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::file::{PlanDefinition, Session};
 use super::resumption::{Recorded, keep_until};
 use super::workspace::Workspace;
-use crate::data::Role;
-use crate::error::{Error, Result};
+use crate::data::{DatasetDefinition, Role};
+use crate::error::{Doing as _, Result};
 use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::methods::{MeasureStanding, Step};
@@ -22,6 +23,11 @@ use crate::verdict::Errors;
 
 /// The file with the number of the process that executes the run.
 const PROCESS: &str = "process";
+/// The session that repeats a run.
+pub const SESSION: &str = "run.ron";
+/// The public and released numbers of its steps, and the exact ones.
+pub const EVENTS: &str = "events.jsonl";
+pub const CURATOR: &str = "curator.jsonl";
 /// The files of a run that has ended: its certificate, and its model as text.
 pub const CERTIFICATE: &str = "certificate.json";
 pub const MODEL: &str = "model.ron";
@@ -101,25 +107,24 @@ impl RunDirectory {
         plans: &[PlanDefinition],
     ) -> Result<Self> {
         let path = workspace.run_directory(run);
-        files::create_private_folder(&path)
-            .map_err(|error| Error::io("create the run directory", &path, &error))?;
+        files::create_private_folder(&path).doing("create the run directory", &path)?;
         let repeat = session_of_run(session, plans, workspace);
-        files::write_private(&path.join("run.ron"), repeat.to_ron()?.as_bytes())?;
+        files::write_private(&path.join(SESSION), repeat.to_ron()?.as_bytes())?;
         note_process(&path)?;
-        let events = append_to(&path.join("events.jsonl"))?;
-        let curator = append_to(&path.join("curator.jsonl"))?;
+        let events = append_to(&path.join(EVENTS))?;
+        let curator = append_to(&path.join(CURATOR))?;
         Ok(Self { path, events, curator })
     }
 
     /// The directory of a run whose program died, to continue it.
     pub fn reopen(path: &Path) -> Result<(Self, Recorded)> {
-        let events = path.join("events.jsonl");
+        let events = path.join(EVENTS);
         let recorded = Recorded::read(&events)?;
         keep_until(&events, u64::MAX)?;
         note_process(path)?;
         let events = append_to(&events)?;
-        let curator = append_to(&path.join("curator.jsonl"))?;
-        keep_until(&path.join("curator.jsonl"), u64::MAX)?;
+        let curator = append_to(&path.join(CURATOR))?;
+        keep_until(&path.join(CURATOR), u64::MAX)?;
         Ok((Self { path: path.to_path_buf(), events, curator }, recorded))
     }
 
@@ -127,7 +132,7 @@ impl RunDirectory {
     pub fn record_errors(&mut self, step: u64, errors: Option<Errors>) -> Result<()> {
         let Some(errors) = errors else { return Ok(()) };
         let line = json!({"step": step, "values": {}, "errors": errors});
-        write_line(&self.curator, &line, &self.path.join("curator.jsonl"))
+        write_line(&self.curator, &line, &self.path.join(CURATOR))
     }
 
     /// The process that executes the run, or did.
@@ -137,8 +142,8 @@ impl RunDirectory {
 
     /// Removes the steps after `step`, which are about to be repeated.
     pub fn keep_until(&self, step: u64) -> Result<()> {
-        keep_until(&self.path.join("events.jsonl"), step)?;
-        keep_until(&self.path.join("curator.jsonl"), step)
+        keep_until(&self.path.join(EVENTS), step)?;
+        keep_until(&self.path.join(CURATOR), step)
     }
 
     /// Whether exact numbers were recorded.
@@ -153,22 +158,18 @@ impl RunDirectory {
     /// Appends one step; exact numbers go to the curator's file, and only while
     /// the watch is not sealed.
     pub fn record(&mut self, step: &Step, epsilon: f64, watch: &Watch) -> Result<()> {
-        let mut open = Map::new();
-        let mut exact = Map::new();
+        let (mut open, mut exact) = (BTreeMap::new(), BTreeMap::new());
         for measure in &step.measures {
-            let name = serde_json::to_value(measure.series).unwrap_or_default();
-            let name = name.as_str().unwrap_or_default().to_owned();
+            let told = |value: f64, standing| json!({"value": value, "standing": standing});
             match &measure.value {
                 MeasureStanding::Public { 0: value, .. } => {
-                    open.insert(name, json!({"value": value, "standing": "public"}));
+                    open.insert(measure.series, told(*value, "public"));
                 }
                 MeasureStanding::Released(value) => {
-                    open.insert(name, json!({"value": value.get(), "standing": "released"}));
+                    open.insert(measure.series, told(*value.get(), "released"));
                 }
                 MeasureStanding::Curator(value) => {
-                    if let Some(value) = value.reveal(watch) {
-                        exact.insert(name, json!(value));
-                    }
+                    exact.extend(value.reveal(watch).map(|value| (measure.series, *value)));
                 }
             }
         }
@@ -179,9 +180,9 @@ impl RunDirectory {
         // The exact numbers come first: a step counts as written when its events are.
         if !exact.is_empty() {
             let line = json!({"step": step.index, "values": exact});
-            write_line(&self.curator, &line, &self.path.join("curator.jsonl"))?;
+            write_line(&self.curator, &line, &self.path.join(CURATOR))?;
         }
-        write_line(&self.events, &line, &self.path.join("events.jsonl"))
+        write_line(&self.events, &line, &self.path.join(EVENTS))
     }
 }
 
@@ -192,44 +193,36 @@ pub(super) fn session_of_run(
     workspace: &Workspace,
 ) -> Session {
     let uses = |name: &String| plans.iter().any(|plan| plan.uses(name));
-    let mut datasets: Vec<_> =
-        session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
+    let uses_it = |dataset: &&DatasetDefinition| uses(&dataset.name);
+    let mut datasets: Vec<_> = session.datasets.iter().filter(uses_it).cloned().collect();
     for dataset in &mut datasets {
-        for file in dataset.source.files_mut() {
+        let network = dataset.extract.iter_mut().map(|extraction| &mut extraction.network);
+        for file in dataset.source.files_mut().into_iter().chain(network) {
             *file = workspace.resolve(file).display().to_string();
-        }
-        if let Some(extraction) = &mut dataset.extract {
-            let network = workspace.resolve(&extraction.network);
-            extraction.network = network.display().to_string();
         }
         if dataset.role == Role::Private {
             dataset.fingerprint = None;
         }
     }
+    let budgets = session.budgets.iter().filter(|(name, _)| uses(name));
     Session {
         name: match plans {
             [plan] => format!("{} (a run of '{}')", plan.name, session.name),
             _ => format!("a choice among {} plans of '{}'", plans.len(), session.name),
         },
         datasets,
-        budgets: session
-            .budgets
-            .iter()
-            .filter(|(name, _)| uses(name))
-            .map(|(k, v)| (k.clone(), *v))
-            .collect(),
+        budgets: budgets.map(|(name, budget)| (name.clone(), *budget)).collect(),
         plans: plans.iter().map(|plan| plan.resolved(workspace)).collect(),
         ..Session::default()
     }
 }
 
 fn append_to(path: &Path) -> Result<File> {
-    step::open(files::private().create(true).append(true), path)
-        .map_err(|error| Error::io("create", path, &error))
+    step::open(files::private().create(true).append(true), path).doing("create", path)
 }
 
 fn write_line(file: &File, line: &Value, path: &Path) -> Result<()> {
     let mut text = line.to_string();
     text.push('\n');
-    step::write(file, text.as_bytes()).map_err(|error| Error::io("write", path, &error))
+    step::write(file, text.as_bytes()).doing("write", path)
 }

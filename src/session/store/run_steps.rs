@@ -13,6 +13,7 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, IgnoredAny, IntoDeserializer as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::run_directory::{CURATOR, EVENTS};
 use super::tail::Tail;
 use crate::files::words::harmless;
 use crate::methods::Series;
@@ -124,10 +125,12 @@ impl<'de> Deserialize<'de> for SeriesValues {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SeriesValues, A::Error> {
                 let mut values = Vec::new();
-                while let Some(SeriesName(series)) = map.next_key()? {
-                    match series {
-                        Some(series) => values.push((series, map.next_value()?)),
-                        None => drop(map.next_value::<IgnoredAny>()?),
+                while let Some(SeriesName(name)) = map.next_key()? {
+                    let name: StrDeserializer<'_, de::value::Error> = (*name).into_deserializer();
+                    match Series::deserialize(name) {
+                        Ok(series) => values.push((series, map.next_value()?)),
+                        // It is of another version.
+                        Err(_) => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
                 Ok(SeriesValues(values))
@@ -137,27 +140,9 @@ impl<'de> Deserialize<'de> for SeriesValues {
     }
 }
 
-/// The name of a series, if this version knows it.
-struct SeriesName(Option<Series>);
-
-impl<'de> Deserialize<'de> for SeriesName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Known;
-        impl Visitor<'_> for Known {
-            type Value = SeriesName;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a series")
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<SeriesName, E> {
-                let name: StrDeserializer<'_, de::value::Error> = name.into_deserializer();
-                Ok(SeriesName(Series::deserialize(name).ok()))
-            }
-        }
-        deserializer.deserialize_str(Known)
-    }
-}
+/// The name of a series, borrowed from the line.
+#[derive(Deserialize)]
+struct SeriesName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -198,8 +183,15 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
+/// The step of a line of events, and its public and released numbers; `None` for another line.
+pub(super) fn told_numbers(line: &[u8]) -> Option<(u64, Vec<(Series, f64)>)> {
+    let EventLine { step, values, .. } = serde_json::from_slice(line).ok()?;
+    let told = values.0.iter().filter_map(|(series, number)| Some((*series, number.told()?)));
+    Some((step, told.collect()))
+}
+
 /// Reads the steps of one run as they come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct StepReader {
     events: Tail,
     curator: Option<Tail>,
@@ -209,21 +201,13 @@ pub struct StepReader {
 }
 
 impl StepReader {
-    /// Public and released numbers only.
-    pub fn of(directory: &Path) -> Self {
+    /// Reads the files in this directory: public and released numbers, and exact ones for the curator.
+    pub fn new(directory: &Path, exact: bool) -> Self {
         Self {
-            events: Tail::new(&directory.join("events.jsonl")),
-            curator: None,
-            last: 0,
-            of: 0,
-            phase: String::new(),
+            events: Tail::new(&directory.join(EVENTS)),
+            curator: exact.then(|| Tail::new(&directory.join(CURATOR))),
+            ..Self::default()
         }
-    }
-
-    /// Exact numbers, too, for the curator.
-    pub fn with_exact(directory: &Path) -> Self {
-        let curator = Some(Tail::new(&directory.join("curator.jsonl")));
-        Self { curator, ..Self::of(directory) }
     }
 
     /// When the last step was written, by the clock of the disk.
@@ -233,17 +217,14 @@ impl StepReader {
 
     /// The part added since the last call.
     pub fn read(&mut self) -> io::Result<RunGrowth> {
-        match self.read_once()? {
-            // One of the two files was replaced, so both are read from the beginning.
-            None => {
-                let paths = (self.events.path().to_path_buf(), self.curator.is_some());
-                let directory = paths.0.parent().unwrap_or(Path::new("."));
-                *self = if paths.1 { Self::with_exact(directory) } else { Self::of(directory) };
-                let all = self.read_once()?.unwrap_or_default();
-                Ok(RunGrowth { anew: true, ..all })
-            }
-            Some(growth) => Ok(growth),
+        if let Some(growth) = self.read_once()? {
+            return Ok(growth);
         }
+        // One of the two files was replaced, so both are read from the beginning.
+        let directory = self.events.path().parent().unwrap_or(Path::new("."));
+        *self = Self::new(directory, self.curator.is_some());
+        let all = self.read_once()?.unwrap_or_default();
+        Ok(RunGrowth { anew: true, ..all })
     }
 
     fn read_once(&mut self) -> io::Result<Option<RunGrowth>> {
@@ -354,7 +335,7 @@ mod tests {
     fn steps_are_read_as_they_come_and_what_is_none_is_counted() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("events.jsonl");
-        let mut steps = StepReader::of(directory.path());
+        let mut steps = StepReader::new(directory.path(), false);
         assert!(steps.read().unwrap().is_nothing());
         fs::write(&path, format!("{STEP}\n{{\"step\":2,")).unwrap();
         let growth = steps.read().unwrap();
@@ -395,7 +376,7 @@ mod tests {
             "{\"step\":1,\"values\":{\"private_error\":8}}\n",
         )
         .unwrap();
-        let mut steps = StepReader::with_exact(directory.path());
+        let mut steps = StepReader::new(directory.path(), true);
         let growth = steps.read().unwrap();
         let watch = Watch::open();
         let exact = growth.exact.as_ref().unwrap().reveal(&watch).unwrap();

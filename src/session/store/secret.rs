@@ -19,7 +19,7 @@ use rand::TryRng as _;
 use rand::rngs::SysRng;
 
 use super::preferences::UserDirectories;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
 
@@ -35,15 +35,17 @@ pub struct FoundSecret {
 
 /// The secret for the workspace with this folder; made if there is none.
 pub fn find(folder: &Path) -> Result<FoundSecret> {
-    let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
-    search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), true)?
-        .ok_or_else(|| Error::failed("there is no place for the user's secret"))
+    of_user(folder, true)?.ok_or_else(|| Error::failed("there is no place for the user's secret"))
 }
 
 /// The secret for the workspace with this folder; `None` if there is none.
 pub fn find_existing(folder: &Path) -> Result<Option<FoundSecret>> {
+    of_user(folder, false)
+}
+
+fn of_user(folder: &Path, make: bool) -> Result<Option<FoundSecret>> {
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
-    search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), false)
+    search(named.as_deref(), folder, UserDirectories::of_environment().as_ref(), make)
 }
 
 fn search(
@@ -62,27 +64,23 @@ fn search(
     if own.exists() {
         return open_or_make(&own, false, Guard::Owner).map(here);
     }
-    let in_configuration = places.map(|places| {
+    if let Some(places) = places {
         let path = places.config.join(FILE);
         if make && !path.exists() {
             // If this fails, the next step reports the error, or the workspace is used instead.
             let _ = files::create_private_folder(&places.config);
         }
-        open_or_make(&path, make, Guard::Owner)
-    });
-    match in_configuration {
-        Some(Ok(Some(found))) => return Ok(Some(found)),
-        // It exists but cannot be used; taking another one would be a guess.
-        Some(Err(error)) if places.is_some_and(|places| places.config.join(FILE).exists()) => {
-            return Err(error);
+        match open_or_make(&path, make, Guard::Owner) {
+            Ok(None) => {}
+            // If it exists but cannot be used, taking another one would be a guess.
+            Err(_) if !path.exists() => {}
+            found => return found,
         }
-        _ => {}
     }
     if !make {
         return Ok(None);
     }
-    files::create_private_folder(folder)
-        .map_err(|error| Error::io("create the workspace folder", folder, &error))?;
+    files::create_private_folder(folder).doing("create the workspace folder", folder)?;
     open_or_make(&own, true, Guard::Owner).map(here)
 }
 
@@ -109,7 +107,7 @@ fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<FoundSec
             parse(&text, path).map(|secret| Some(FoundSecret { secret, remark }))
         }
         Err(error) if error.kind() == ErrorKind::NotFound && make => {
-            create(path).map_err(|error| Error::io("create the user's secret", path, &error))?;
+            create(path).doing("create the user's secret", path)?;
             // If several programs make it at once, the first one's stays, for all of them.
             open_or_make(path, false, guard)
         }
@@ -120,14 +118,13 @@ fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<FoundSec
 
 /// The name appears only with the whole file, and only if there is none yet.
 fn create(path: &Path) -> io::Result<()> {
-    let random = |_| SysRng.try_next_u64().map_err(io::Error::other);
-    let words = (0..4).map(random).collect::<io::Result<Vec<u64>>>()?;
+    let random = || SysRng.try_next_u64().map_err(io::Error::other);
     let mut text = String::new();
-    for word in words {
+    for _ in 0..4 {
         // Writing into a String cannot fail.
-        let _ = write!(text, "{word:016x}");
+        let _ = write!(text, "{:016x}", random()?);
     }
-    let temporary = path.with_added_extension(format!("new-{:016x}", random(0)?));
+    let temporary = path.with_added_extension(format!("new-{:016x}", random()?));
     let made = step::open(files::private().write(true).create_new(true), &temporary)
         .and_then(|file| {
             step::write(&file, (text + "\n").as_bytes()).and_then(|()| step::sync(&file))
@@ -165,8 +162,8 @@ fn parse(text: &str, path: &Path) -> Result<Secret> {
 #[cfg(unix)]
 fn check_permissions(path: &Path, guard: Guard) -> Result<Option<String>> {
     use std::os::unix::fs::PermissionsExt;
-    let failed = |error: &io::Error| Error::io("check who may read the user's secret", path, error);
-    let mode = fs::metadata(path).map_err(|error| failed(&error))?.permissions().mode() & 0o777;
+    let checking = "check who may read the user's secret";
+    let mode = fs::metadata(path).doing(checking, path)?.permissions().mode() & 0o777;
     let allowed = if guard == Guard::Team { 0o640 } else { 0o600 };
     if mode & 0o077 & !allowed == 0 {
         return Ok(None);
@@ -178,7 +175,7 @@ fn check_permissions(path: &Path, guard: Guard) -> Result<Option<String>> {
         .at(path.display().to_string())
         .cure(format!("chmod 640 {}, or 600", path.display())));
     }
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| failed(&error))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).doing(checking, path)?;
     Ok(Some(format!(
         "others could read {} (mode {mode:o}); now only you can. Whoever has copied it can test \
          guesses about records against your ledgers",

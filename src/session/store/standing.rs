@@ -35,21 +35,22 @@ pub struct AccountStanding {
 impl AccountStanding {
     pub fn of(account: &Account) -> Self {
         let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
-        let seen = account
-            .runs
-            .iter()
-            .filter(|run| matches!(run.state, RunState::Settled { peeked: true, .. }));
-        let seen: Vec<&RunRecord> = seen.collect();
-        let of_runs = seen.first().zip(seen.last()).map(|(first, last)| match seen.len() {
-            1 => format!(
+        let is_seen =
+            |run: &&RunRecord| matches!(run.state, RunState::Settled { peeked: true, .. });
+        let seen: Vec<&RunRecord> = account.runs.iter().filter(is_seen).collect();
+        let of_runs = match seen.as_slice() {
+            [] => None,
+            [only] => Some(format!(
                 "{}: exact numbers could be seen while run {} worked",
-                first.time, first.grant.run.0
-            ),
-            many => format!(
-                "{} to {}: exact numbers could be seen while {many} runs worked",
-                first.time, last.time
-            ),
-        });
+                only.time, only.grant.run.0
+            )),
+            [first, .., last] => Some(format!(
+                "{} to {}: exact numbers could be seen while {} runs worked",
+                first.time,
+                last.time,
+                seen.len()
+            )),
+        };
         Self {
             line: None,
             looks: account.unprotected.iter().map(look).chain(of_runs).collect(),

@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::json;
 use super::run_directory::{CERTIFICATE, Process, RunDirectory};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
@@ -62,6 +63,14 @@ struct ControlFile {
     by: String,
 }
 
+impl ControlFile {
+    /// The requests, the earlier ones first.
+    fn all(mut self) -> Vec<Wish> {
+        self.also.push(self.wish);
+        self.also
+    }
+}
+
 /// Whether the run in this directory waits.
 pub fn is_paused(directory: &Path) -> bool {
     directory.join(PAUSED).exists()
@@ -79,7 +88,7 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
             .cure("name the directory of a run, such as .halflight/runs/RUN")
     })?;
     if let Wish::Pace(Some(pace)) = wish
-        && !(pace.is_finite() && pace > 0.0)
+        && !is_pace(pace)
     {
         return Err(Error::usage(format!("the pace is {pace}"))
             .cure("give a number of steps per second above 0"));
@@ -92,28 +101,28 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
     let to = process.to_string();
     let also = unheard(directory, &to).into_iter().filter(|it| !wish.is_like(*it)).collect();
     let control = ControlFile { to, wish, also, by: Process::this().to_string() };
-    let text = serde_json::to_string(&control)
-        .map_err(|error| Error::failed(format!("the request cannot be written: {error}")))?;
-    files::write_private(&directory.join(CONTROL), (text + "\n").as_bytes())?;
+    json::write_line(&directory.join(CONTROL), &control)?;
     Ok(process)
 }
 
 /// Requests to this process that are so recent that it may not have seen them.
 fn unheard(directory: &Path, to: &str) -> Vec<Wish> {
-    let path = directory.join(CONTROL);
-    let Ok(about) = fs::symlink_metadata(&path) else { return Vec::new() };
+    let Ok(about) = fs::symlink_metadata(directory.join(CONTROL)) else { return Vec::new() };
     let is_late = about.modified().is_ok_and(|at| at.elapsed().map_or(true, |age| age < HEARD));
-    if !is_late || !about.is_file() || about.len() > LONGEST || !is_private(&about, directory) {
-        return Vec::new();
+    let control = read_control(directory, &about).filter(|it| is_late && it.to == to);
+    control.map_or_else(Vec::new, ControlFile::all)
+}
+
+/// The file with requests, if only the owner of the run can access it.
+fn read_control(directory: &Path, about: &fs::Metadata) -> Option<ControlFile> {
+    if !about.is_file() || about.len() > LONGEST || !is_private(about, directory) {
+        return None;
     }
-    let control = fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    match control {
-        Some(ControlFile { to: meant, wish, mut also, .. }) if meant == to => {
-            also.push(wish);
-            also
-        }
-        _ => Vec::new(),
-    }
+    serde_json::from_slice(&fs::read(directory.join(CONTROL)).ok()?).ok()
+}
+
+fn is_pace(pace: f64) -> bool {
+    pace.is_finite() && pace > 0.0
 }
 
 /// The run's end: reports each new request.
@@ -143,28 +152,20 @@ impl Inbox {
     /// New requests, the earlier ones first.
     pub fn look(&mut self) -> Vec<Wish> {
         let control = self.control().filter(|control| control.to == self.this);
-        let Some(ControlFile { wish, mut also, .. }) = control else { return Vec::new() };
-        also.push(wish);
-        also.retain(|wish| match wish {
-            Wish::Pace(Some(pace)) => pace.is_finite() && *pace > 0.0,
-            _ => true,
-        });
-        also
+        let mut wishes = control.map_or_else(Vec::new, ControlFile::all);
+        wishes.retain(|wish| !matches!(wish, Wish::Pace(Some(pace)) if !is_pace(*pace)));
+        wishes
     }
 
-    /// The file, if it has changed and only its owner can access it.
+    /// The file, if it has changed.
     fn control(&mut self) -> Option<ControlFile> {
-        let path = self.directory.join(CONTROL);
-        let about = fs::symlink_metadata(&path).ok()?;
+        let about = fs::symlink_metadata(self.directory.join(CONTROL)).ok()?;
         let seen = Some((about.len(), about.modified().ok()?, inode(&about)));
         if self.seen == seen {
             return None;
         }
         self.seen = seen;
-        if !about.is_file() || about.len() > LONGEST || !is_private(&about, &self.directory) {
-            return None;
-        }
-        serde_json::from_slice(&fs::read(&path).ok()?).ok()
+        read_control(&self.directory, &about)
     }
 
     /// Tells others whether the run waits.

@@ -23,12 +23,14 @@ pub use super::origin::CarriedGrant;
 use super::resumption::TRANSCRIPT;
 use super::workspace::Workspace;
 use super::{PlanDefinition, json, leftovers, run_directory};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, this_process};
 
 const VERSION: u32 = 1;
+/// The file that a directory of a sweep has.
+pub const FILE: &str = "sweep.json";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,21 +98,17 @@ impl SweepDirectory {
         workspace: &Workspace,
         tasks: Vec<TaskEntry>,
     ) -> Result<Self> {
-        let path = std::path::absolute(path)
-            .map_err(|error| Error::io("find the directory", path, &error))?;
-        let made = |path: &Path| {
-            files::create_private_folder(path)
-                .map_err(|error| Error::io("create the sweep's directory", path, &error))
-        };
-        if path.join("sweep.json").exists() {
+        let path = std::path::absolute(path).doing("find the directory", path)?;
+        if path.join(FILE).exists() {
             return Err(Error::usage("there is a sweep already")
                 .at(path.display().to_string())
                 .cure("choose another directory with --into"));
         }
         // Left behind by a program that died before there was a sweep.
         leftovers::remove_halves(&path);
-        made(&path.join("tasks"))?;
-        made(&path.join("runs"))?;
+        for folder in ["tasks", "runs"].map(|name| path.join(name)) {
+            files::create_private_folder(&folder).doing("create the sweep's directory", &folder)?;
+        }
         let manifest = Manifest {
             version: VERSION,
             halflight: env!("CARGO_PKG_VERSION").to_owned(),
@@ -118,14 +116,13 @@ impl SweepDirectory {
             workspace: workspace.folder().to_path_buf(),
             tasks,
         };
-        json::write(&path.join("sweep.json"), &manifest)?;
+        json::write(&path.join(FILE), &manifest)?;
         Ok(Self { path, manifest })
     }
 
     pub fn open(path: &Path) -> Result<Self> {
-        let path =
-            std::path::absolute(path).map_err(|error| Error::io("find the sweep", path, &error))?;
-        let file = path.join("sweep.json");
+        let path = std::path::absolute(path).doing("find the sweep", path)?;
+        let file = path.join(FILE);
         if !file.exists() {
             return Err(Error::failed("there is no sweep in this directory")
                 .at(path.display().to_string())
@@ -143,7 +140,7 @@ impl SweepDirectory {
     /// The sweep in which a run's directory lies.
     pub fn around(run: &Path) -> Option<Self> {
         let sweep = run.parent().and_then(Path::parent)?;
-        sweep.join("sweep.json").is_file().then(|| Self::open(sweep).ok()).flatten()
+        sweep.join(FILE).is_file().then(|| Self::open(sweep).ok()).flatten()
     }
 
     /// The sweep to which a run belongs, in the folder of this workspace or beside it.
@@ -162,7 +159,7 @@ impl SweepDirectory {
 
     /// Whether the sweep is still in its place.
     pub fn is_there(&self) -> bool {
-        self.path.join("sweep.json").is_file()
+        self.path.join(FILE).is_file()
     }
 
     pub fn task(&self, index: usize) -> TaskDirectory {
@@ -207,8 +204,7 @@ impl SweepDirectory {
 
 impl TaskDirectory {
     pub fn at(path: &Path) -> Result<Self> {
-        let path =
-            std::path::absolute(path).map_err(|error| Error::io("find the task", path, &error))?;
+        let path = std::path::absolute(path).doing("find the task", path)?;
         Ok(Self { path })
     }
 
@@ -227,8 +223,7 @@ impl TaskDirectory {
         plan: &PlanDefinition,
         workspace: &Workspace,
     ) -> Result<Session> {
-        files::create_private_folder(&self.path)
-            .map_err(|error| Error::io("create the task", &self.path, &error))?;
+        files::create_private_folder(&self.path).doing("create the task", &self.path)?;
         let session = run_directory::session_of_run(session, std::slice::from_ref(plan), workspace);
         session.save(&self.session_file())?;
         Ok(session)
@@ -247,12 +242,12 @@ impl TaskDirectory {
     /// The workspace of its run: the sweep.
     pub fn workspace(&self) -> Result<Workspace> {
         let sweep = self.path.parent().and_then(Path::parent);
-        let sweep = sweep.filter(|sweep| sweep.join("sweep.json").is_file()).ok_or_else(|| {
+        let sweep = sweep.filter(|sweep| sweep.join(FILE).is_file()).ok_or_else(|| {
             Error::usage("this is not a task of a sweep")
                 .at(self.path.display().to_string())
                 .cure("name a directory like SWEEP/tasks/0007")
         })?;
-        let manifest: Manifest = json::read(&sweep.join("sweep.json"))?;
+        let manifest: Manifest = json::read(&sweep.join(FILE))?;
         Ok(Workspace::with_folder(sweep, sweep).reserved_in(&manifest.workspace))
     }
 
@@ -280,15 +275,12 @@ impl TaskDirectory {
 
     /// The process that has claimed the task, if any.
     fn claimant(&self) -> Result<Option<String>> {
-        match std::fs::read_to_string(self.path.join("claim")) {
+        let claim = std::fs::read_to_string(self.path.join("claim"));
+        Ok(claim.if_there().doing("read the claim", &self.path)?.map(|claim| match claim.trim() {
             // Killed between creating the file and writing its first word.
-            Ok(claim) if claim.trim().is_empty() => {
-                Ok(Some("a program that ended before it said which".to_owned()))
-            }
-            Ok(claim) => Ok(Some(claim.trim().to_owned())),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("read the claim", &self.path, &error)),
-        }
+            "" => "a program that ended before it said which".to_owned(),
+            claim => claim.to_owned(),
+        }))
     }
 
     pub fn write_result(&self, result: &TaskResult) -> Result<()> {
@@ -307,7 +299,6 @@ pub fn merge(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         return Ok(());
     }
-    let fail = |error: &std::io::Error| Error::io("collect the run", to, error);
     let half = to.with_added_extension("collecting");
     let merged = || -> std::io::Result<()> {
         let _ = step::remove_folder(&half);
@@ -321,7 +312,7 @@ pub fn merge(from: &Path, to: &Path) -> Result<()> {
         }
         step::rename(&half, to)
     };
-    merged().map_err(|error| fail(&error))
+    merged().doing("collect the run", to)
 }
 
 #[cfg(test)]
@@ -388,9 +379,9 @@ mod tests {
         let workspace = Workspace::fresh(sweep.path());
         let error = SweepDirectory::create(sweep.path(), "p", &workspace, Vec::new());
         assert!(error.unwrap_err().to_string().contains("a sweep already"));
-        std::fs::write(sweep.path().join("sweep.json"), "{").unwrap();
+        std::fs::write(sweep.path().join(FILE), "{").unwrap();
         let error = SweepDirectory::open(sweep.path()).unwrap_err().to_string();
-        assert!(error.contains("sweep.json"), "{error}");
+        assert!(error.contains(FILE), "{error}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ const PIECE: usize = 8 << 20;
 /// This many of the last bytes tell a file that grew from a different file.
 const ENDING: usize = 64;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tail {
     path: PathBuf,
     /// The start of the next line, and the bytes before it.
@@ -42,7 +42,7 @@ pub struct Added {
 
 impl Tail {
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), at: 0, ending: Vec::new(), seen: None, is_rest: false }
+        Self { path: path.to_path_buf(), ..Self::default() }
     }
 
     pub fn path(&self) -> &Path {

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::preferences::UserDirectories;
 use super::{origin, secret};
 use crate::data::read::Overflow;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files;
 use crate::privacy::Ledger;
 use crate::privacy::ledger::{Book, RunId, RunState};
@@ -37,7 +37,7 @@ impl Workspace {
         }
         files::create_private_folder(&other.base)
             .and_then(|()| files::move_folder(&self.folder, &other.folder))
-            .map_err(|error| Error::io("bring ledger and runs to", &other.folder, &error))
+            .doing("bring ledger and runs to", &other.folder)
     }
 
     /// The workspace of a session file or a directory: the nearest enclosing directory that has a
@@ -45,8 +45,7 @@ impl Workspace {
     /// same budget; otherwise `directory`. An empty ledger folder does not hide one above it: what
     /// was spent there would count no longer.
     pub fn of(directory: &Path) -> Result<Self> {
-        let base = std::path::absolute(directory)
-            .map_err(|error| Error::io("find the directory", directory, &error))?;
+        let base = std::path::absolute(directory).doing("find the directory", directory)?;
         // `..` and links lead to other folders than the words of the path say. Those that a link
         // hides come last: earlier builds spent from a ledger there.
         let real = base.canonicalize().unwrap_or_else(|_| base.clone());
@@ -113,7 +112,7 @@ impl Workspace {
     pub fn ledger(&self) -> Result<Ledger> {
         files::close_to_others(&self.folder);
         files::create_private_folder(&self.folder)
-            .map_err(|error| Error::io("create the workspace folder", &self.folder, &error))?;
+            .doing("create the workspace folder", &self.folder)?;
         let secret = self.secret()?.secret;
         let mut ledger = self.existing_ledger()?;
         if ledger.is_plain()? {

@@ -5,7 +5,8 @@
 
 use std::collections::HashSet;
 
-use super::wire::Message;
+use crate::error::{Error, Result};
+use crate::exports::wire::Message;
 
 /// The version of the format and of the two sets of operators: those of 2021, which every current
 /// runtime reads.
@@ -40,16 +41,38 @@ pub type Value = String;
 #[derive(Default)]
 pub struct Graph {
     body: Message,
+    /// The inputs: their name, what they hold, and how many of it.
+    inputs: Vec<(Value, Element, usize)>,
     names: HashSet<String>,
     next: usize,
 }
 
 impl Graph {
-    /// An input of the model: this many numbers or texts per record.
-    pub fn input(&mut self, name: &str, element: Element, width: usize) -> Value {
-        self.names.insert(name.to_owned());
-        self.body.message(11, &described(name, element, Some(width)));
-        name.to_owned()
+    /// An input of the model: this many numbers or texts per record. Two parts of a model may use the
+    /// same one.
+    pub fn input(&mut self, name: &str, element: Element, width: usize) -> Result<Value> {
+        match self.inputs.iter().find(|(known, ..)| known == name) {
+            None => {
+                self.names.insert(name.to_owned());
+                self.inputs.push((name.to_owned(), element, width));
+                self.body.message(11, &described(name, element, Some(width)));
+            }
+            Some((_, held, count)) if (*held, *count) == (element, width) => {}
+            Some(_) => {
+                return Err(Error::refused(format!(
+                    "the model takes column '{name}' once as numbers and once as texts, because its \
+                     public predictor was made with other declarations, and an ONNX file has one \
+                     form for it"
+                ))
+                .cure("use `halflight predict`, or a public predictor that treats the column alike"));
+            }
+        }
+        Ok(name.to_owned())
+    }
+
+    /// The names of the inputs so far.
+    pub fn inputs(&self) -> Vec<String> {
+        self.inputs.iter().map(|(name, ..)| name.clone()).collect()
     }
 
     /// Makes `value` a result with this name, or a similar one if it is taken. Without a width it
@@ -86,8 +109,7 @@ impl Graph {
 
     /// A constant array.
     pub fn doubles(&mut self, shape: &[usize], values: &[f64]) -> Value {
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        self.constant(Element::Double, shape, &bytes)
+        self.constant(Element::Double, shape, &bytes(values))
     }
 
     pub fn floats(&mut self, shape: &[usize], values: &[f64]) -> Value {
@@ -107,9 +129,7 @@ impl Graph {
     pub fn text(&mut self, value: &str) -> Value {
         let name = self.fresh();
         let mut tensor = Message::default();
-        tensor.integer(2, Element::Text as i64);
-        tensor.bytes(6, value.as_bytes());
-        tensor.text(8, &name);
+        tensor.integer(2, Element::Text as i64).bytes(6, value.as_bytes()).text(8, &name);
         self.body.message(5, &tensor);
         name
     }
@@ -169,22 +189,13 @@ impl Graph {
     pub fn file(mut self, words: &str, about: &[(&str, String)]) -> Vec<u8> {
         self.body.text(2, "halflight");
         let mut file = Message::default();
-        file.integer(1, FORMAT);
-        file.text(2, "halflight");
-        file.text(3, env!("CARGO_PKG_VERSION"));
-        file.text(6, words);
-        file.message(7, &self.body);
+        file.integer(1, FORMAT).text(2, "halflight").text(3, env!("CARGO_PKG_VERSION"));
+        file.text(6, words).message(7, &self.body);
         for (set, version) in [("", OPERATORS), (LEARNING, LEARNING_OPERATORS)] {
-            let mut operators = Message::default();
-            operators.text(1, set);
-            operators.integer(2, version);
-            file.message(8, &operators);
+            file.message(8, Message::default().text(1, set).integer(2, version));
         }
         for (name, text) in about {
-            let mut entry = Message::default();
-            entry.text(1, name);
-            entry.text(2, text);
-            file.message(14, &entry);
+            file.message(14, Message::default().text(1, name).text(2, text));
         }
         file.into_bytes()
     }
@@ -206,9 +217,7 @@ impl Graph {
         for side in shape {
             tensor.integer(1, *side as i64);
         }
-        tensor.integer(2, element as i64);
-        tensor.text(8, &name);
-        tensor.bytes(9, bytes);
+        tensor.integer(2, element as i64).text(8, &name).bytes(9, bytes);
         self.body.message(5, &tensor);
         name
     }
@@ -225,8 +234,7 @@ impl Graph {
         for input in inputs {
             node.text(1, input);
         }
-        node.text(2, output);
-        node.text(4, kind);
+        node.text(2, output).text(4, kind);
         for attribute in attributes {
             node.message(5, &attribute.message());
         }
@@ -240,23 +248,17 @@ impl Attribute<'_> {
         let mut message = Message::default();
         let kind = match self {
             Self::Integer(name, value) => {
-                message.text(1, name);
-                message.integer(3, *value);
+                message.text(1, name).integer(3, *value);
                 2
             }
             Self::Text(name, value) => {
-                message.text(1, name);
-                message.text(4, value);
+                message.text(1, name).text(4, value);
                 3
             }
             Self::Doubles(name, values) => {
                 let mut tensor = Message::default();
-                tensor.integer(1, values.len() as i64);
-                tensor.integer(2, Element::Double as i64);
-                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-                tensor.bytes(9, &bytes);
-                message.text(1, name);
-                message.message(5, &tensor);
+                tensor.integer(1, values.len() as i64).integer(2, Element::Double as i64);
+                message.text(1, name).message(5, tensor.bytes(9, &bytes(values)));
                 4
             }
             Self::Integers(name, values) => {
@@ -279,24 +281,20 @@ impl Attribute<'_> {
     }
 }
 
+fn bytes(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
 /// Name, elements and shape of an input or output: any number of records.
 fn described(name: &str, element: Element, width: Option<usize>) -> Message {
-    let mut records = Message::default();
-    records.text(2, "records");
     let mut shape = Message::default();
-    shape.message(1, &records);
+    shape.message(1, Message::default().text(2, "records"));
     if let Some(width) = width {
-        let mut side = Message::default();
-        side.integer(1, width as i64);
-        shape.message(1, &side);
+        shape.message(1, Message::default().integer(1, width as i64));
     }
     let mut tensor = Message::default();
-    tensor.integer(1, element as i64);
-    tensor.message(2, &shape);
-    let mut kind = Message::default();
-    kind.message(1, &tensor);
+    tensor.integer(1, element as i64).message(2, &shape);
     let mut value = Message::default();
-    value.text(1, name);
-    value.message(2, &kind);
+    value.text(1, name).message(2, Message::default().message(1, &tensor));
     value
 }

@@ -2,7 +2,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`wire`] | the bytes: protocol buffers |
 //! | [`graph`] | values, operators, constants |
 //! | [`rows`] | from raw columns to features |
 //! | [`models`], [`trees`] | from features to scores |
@@ -15,7 +14,6 @@ mod graph;
 mod models;
 mod rows;
 mod trees;
-mod wire;
 
 use serde_json::json;
 
@@ -42,8 +40,7 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
     let preparation = &saved.preparation;
     let recipe = preparation.recipe()?;
     let mut graph = Graph::default();
-    let mut inputs = Vec::new();
-    let rows = rows::prepare(&mut graph, &recipe, &mut inputs)?;
+    let rows = rows::prepare(&mut graph, &recipe)?;
     let scores = models::scores(&mut graph, &saved.model, &rows.features);
     let gap = rows.gap.as_ref();
     let outputs = match &scores {
@@ -62,16 +59,16 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
             let negative = graph.node("Neg", &[score], &[]);
             let odds = graph.beside(&[negative, score.clone()]);
             let probabilities = graph.node("Sigmoid", &[&odds], &[]);
-            classes(&mut graph, saved, gap, &number, Some(("probabilities", probabilities)))
+            classes(&mut graph, saved, gap, &number, ("probabilities", probabilities))
         }
         Scores::Classes(scores) => {
             let number = largest(&mut graph, scores);
             let shares = graph.node("Softmax", &[scores], &[Attribute::Integer("axis", 1)]);
-            classes(&mut graph, saved, gap, &number, Some(("probabilities", shares)))
+            classes(&mut graph, saved, gap, &number, ("probabilities", shares))
         }
         Scores::Margins(scores) => {
             let number = largest(&mut graph, scores);
-            classes(&mut graph, saved, gap, &number, Some(("scores", scores.clone())))
+            classes(&mut graph, saved, gap, &number, ("scores", scores.clone()))
         }
     };
     let about = json!({
@@ -81,11 +78,9 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
         "rename": saved.rename,
         "kind": saved.model.kind(),
     });
-    Ok(Exported {
-        bytes: graph.file(WORDS, &[("halflight", about.to_string())]),
-        inputs: inputs.into_iter().map(|(name, ..)| name).collect(),
-        outputs,
-    })
+    let inputs = graph.inputs();
+    let bytes = graph.file(WORDS, &[("halflight", about.to_string())]);
+    Ok(Exported { bytes, inputs, outputs })
 }
 
 /// The index of the largest score, the first of equal ones.
@@ -100,7 +95,7 @@ fn classes(
     saved: &SavedModel,
     gap: Option<&Value>,
     number: &Value,
-    beside: Option<(&str, Value)>,
+    (name, numbers): (&str, Value),
 ) -> Vec<String> {
     let names = saved.preparation.class_names();
     let label = graph.learned(
@@ -121,12 +116,9 @@ fn classes(
             graph.node("Where", &[&gap, &none, &label], &[])
         }
     };
-    let mut outputs = vec![graph.output("label", &label, Element::Text, None)];
-    if let Some((name, numbers)) = beside {
-        let numbers = unless(graph, gap, &numbers);
-        outputs.push(graph.output(name, &numbers, Element::Double, Some(names.len())));
-    }
-    outputs
+    let label = graph.output("label", &label, Element::Text, None);
+    let numbers = unless(graph, gap, &numbers);
+    vec![label, graph.output(name, &numbers, Element::Double, Some(names.len()))]
 }
 
 /// NaN for records with a gap.
@@ -144,7 +136,7 @@ fn unless(graph: &mut Graph, gap: Option<&Value>, numbers: &Value) -> Value {
 mod tests {
     use std::collections::HashSet;
 
-    use super::wire::tests::{Field, fields};
+    use super::super::wire::tests::{Field, fields};
     use super::*;
     use crate::data::Task;
     use crate::example::preparation;
@@ -328,7 +320,8 @@ mod tests {
     #[test]
     fn a_column_may_have_the_name_of_an_output_or_of_a_value() {
         let mut graph = Graph::default();
-        let inputs = ["prediction", "value 1"].map(|name| graph.input(name, Element::Double, 1));
+        let inputs =
+            ["prediction", "value 1"].map(|name| graph.input(name, Element::Double, 1).unwrap());
         let sum = graph.node("Add", &[&inputs[0], &inputs[1]], &[]);
         assert_eq!(sum, "value 2");
         assert_eq!(graph.output("prediction", &sum, Element::Double, Some(1)), "prediction_");

@@ -93,42 +93,27 @@ fn layers(graph: &mut Graph, features: &Value, classifier: &Classifier) -> Value
             }
             Layer::Margins(_) => value,
             Layer::Convolution(convolution) => {
-                let shape = [convolution.filters, convolution.input.channels]
-                    .into_iter()
-                    .chain([convolution.kernel; 2])
-                    .collect::<Vec<_>>();
+                let kernel = convolution.kernel;
+                let shape = [convolution.filters, convolution.input.channels, kernel, kernel];
                 let weights = graph.floats(&shape, weights);
                 let biases = graph.floats(&[biases.len()], biases);
-                let (side, step) = (convolution.kernel as i64, convolution.stride as i64);
-                on_images(
-                    graph,
-                    &value,
-                    convolution.input,
-                    convolution.output(),
-                    |graph, images| {
-                        graph.node(
-                            "Conv",
-                            &[images, &weights, &biases],
-                            &[
-                                Attribute::Integers("kernel_shape", vec![side; 2]),
-                                Attribute::Integers("strides", vec![step; 2]),
-                                Attribute::Integers("pads", vec![convolution.padding as i64; 4]),
-                            ],
-                        )
-                    },
-                )
+                let attributes = [
+                    Attribute::Integers("kernel_shape", vec![kernel as i64; 2]),
+                    Attribute::Integers("strides", vec![convolution.stride as i64; 2]),
+                    Attribute::Integers("pads", vec![convolution.padding as i64; 4]),
+                ];
+                let sides = (convolution.input, convolution.output());
+                on_images(graph, &value, sides, |graph, images| {
+                    graph.node("Conv", &[images, &weights, &biases], &attributes)
+                })
             }
             Layer::MaxPool(pool) => {
-                let (side, step) = (pool.window as i64, pool.stride as i64);
-                on_images(graph, &value, pool.input, pool.output(), |graph, images| {
-                    graph.node(
-                        "MaxPool",
-                        &[images],
-                        &[
-                            Attribute::Integers("kernel_shape", vec![side; 2]),
-                            Attribute::Integers("strides", vec![step; 2]),
-                        ],
-                    )
+                let attributes = [
+                    Attribute::Integers("kernel_shape", vec![pool.window as i64; 2]),
+                    Attribute::Integers("strides", vec![pool.stride as i64; 2]),
+                ];
+                on_images(graph, &value, (pool.input, pool.output()), |graph, images| {
+                    graph.node("MaxPool", &[images], &attributes)
                 })
             }
         };
@@ -140,8 +125,7 @@ fn layers(graph: &mut Graph, features: &Value, classifier: &Classifier) -> Value
 fn on_images(
     graph: &mut Graph,
     value: &Value,
-    input: Volume,
-    output: Volume,
+    (input, output): (Volume, Volume),
     operator: impl FnOnce(&mut Graph, &Value) -> Value,
 ) -> Value {
     let sides = [input.channels, input.height, input.width].map(|side| side as i64);

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::graph::{Attribute, Element, Graph, Value};
 use super::models::{centred, scores};
 use crate::data::preparation::{Features, Recipe, RecipeScore, ScoreRecipe};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Model;
 
 /// The features of every record, with related values.
@@ -26,31 +26,6 @@ struct RowNumbers {
     fill: Vec<f64>,
 }
 
-/// The inputs so far: their name, what they hold, and how many of it.
-pub type Inputs = Vec<(Value, Element, usize)>;
-
-/// The input of this column. Two parts of a model may use the same one.
-fn input(
-    graph: &mut Graph,
-    inputs: &mut Inputs,
-    name: &str,
-    element: Element,
-    width: usize,
-) -> Result<Value> {
-    match inputs.iter().find(|(known, ..)| known == name) {
-        None => {
-            inputs.push((name.to_owned(), element, width));
-            Ok(graph.input(name, element, width))
-        }
-        Some((known, held, count)) if (*held, *count) == (element, width) => Ok(known.clone()),
-        Some(_) => Err(Error::refused(format!(
-            "the model takes column '{name}' once as numbers and once as texts, because its public \
-             predictor was made with other declarations, and an ONNX file has one form for it"
-        ))
-        .cure("use `halflight predict`, or a public predictor that treats the column alike")),
-    }
-}
-
 /// Between `largest` and its negative.
 fn clipped(graph: &mut Graph, value: &Value, largest: f64) -> Value {
     let (low, high) = (graph.number(-largest), graph.number(largest));
@@ -62,18 +37,17 @@ fn scored(
     graph: &mut Graph,
     score: &RecipeScore,
     standard: &Value,
-    inputs: &mut Inputs,
     recipe: &Recipe,
 ) -> Result<(Value, Option<Value>, Vec<Json>)> {
-    let known = inputs.len();
+    let known = graph.inputs().len();
     let (raw, gap, columns) = match &score.from {
         ScoreRecipe::Features(model) => (scores(graph, model, standard).value(), None, Vec::new()),
         ScoreRecipe::Rows(model, own) => {
-            let rows = prepare(graph, own, inputs)?;
+            let rows = prepare(graph, own)?;
             (scores(graph, model, &rows.features).value(), rows.gap, rows.columns)
         }
         ScoreRecipe::Column { name, fill } => {
-            let raw = input(graph, inputs, name, Element::Double, 1)?;
+            let raw = graph.input(name, Element::Double, 1)?;
             let missing = graph.node("IsNaN", &[&raw], &[]);
             let fill = graph.number(*fill);
             let filled = graph.node("Where", &[&missing, &fill, &raw], &[]);
@@ -82,8 +56,9 @@ fn scored(
         }
     };
     // Those that were not there before.
-    let new: Vec<Json> = inputs[known..].iter().map(|(name, ..)| json!(name)).collect();
-    let columns = columns.into_iter().filter(|it| new.contains(&it["column"])).collect();
+    let inputs = graph.inputs();
+    let is_new = |it: &Json| inputs[known..].iter().any(|name| it["column"] == **name);
+    let columns = columns.into_iter().filter(is_new).collect();
     let count = score.centre.len();
     let raw = match (count, &score.from) {
         (1, ScoreRecipe::Features(model) | ScoreRecipe::Rows(model, _))
@@ -106,8 +81,8 @@ fn tells_two_scores(model: &Model) -> bool {
     matches!(model, Model::Classifier(it) if it.architecture().outputs() == 2)
 }
 
-/// Whatever `inputs` has already is not taken in again.
-pub fn prepare(graph: &mut Graph, recipe: &Recipe, inputs: &mut Inputs) -> Result<Rows> {
+/// Makes the features of a recipe from its columns.
+pub fn prepare(graph: &mut Graph, recipe: &Recipe) -> Result<Rows> {
     let mut numbers = RowNumbers::default();
     let mut texts = Vec::new();
     let mut columns = Vec::new();
@@ -115,14 +90,14 @@ pub fn prepare(graph: &mut Graph, recipe: &Recipe, inputs: &mut Inputs) -> Resul
         match &column.becomes {
             Features::Numbers { centre, width, fill } => {
                 let count = centre.len();
-                numbers.inputs.push(input(graph, inputs, &column.name, Element::Double, count)?);
+                numbers.inputs.push(graph.input(&column.name, Element::Double, count)?);
                 numbers.centre.extend(centre);
                 numbers.width.extend(width);
                 numbers.fill.extend(fill);
                 columns.push(json!({"column": column.name, "numbers": centre.len()}));
             }
             Features::Texts { known, rows } => {
-                let text = input(graph, inputs, &column.name, Element::Text, 1)?;
+                let text = graph.input(&column.name, Element::Text, 1)?;
                 texts.push((text, known, rows));
                 columns.push(json!({"column": column.name, "texts": known}));
             }
@@ -153,7 +128,7 @@ pub fn prepare(graph: &mut Graph, recipe: &Recipe, inputs: &mut Inputs) -> Resul
     let mut features = clipped(graph, &scaled, recipe.largest);
     if let Some(score) = &recipe.score {
         let standard = clipped(graph, &ordered, recipe.largest);
-        let (scores, lacks, further) = scored(graph, score, &standard, inputs, recipe)?;
+        let (scores, lacks, further) = scored(graph, score, &standard, recipe)?;
         columns.extend(further);
         gap = match (gap, lacks) {
             (Some(own), Some(other)) => Some(graph.node("Or", &[&own, &other], &[])),

@@ -8,9 +8,10 @@
 
 use serde_json::json;
 
-use super::{Certificate, Limits, Past};
+use super::words::Past;
+use super::{Ancestor, Certificate};
 use crate::error::Result;
-use crate::privacy::ledger::{AccountId, Book};
+use crate::privacy::ledger::{AccountId, Book, RunId};
 
 /// The entry of the registry for decisions outside the guarantee.
 const UNTOLD_LOOKS: &str = "not told here: the ledger of the curator knows";
@@ -23,12 +24,9 @@ impl Certificate {
             copy.rename(account, &AccountId::alias()?);
         }
         copy.ledger_line = None;
-        copy.not_covered = Limits::of(self).sentences(&Past::Untold);
-        if let Some(looks) = copy
-            .registry
-            .get_mut("accounting")
-            .and_then(|it| it.get_mut("pre_processing_eda_hyperparameter_tuning"))
-        {
+        copy.not_covered = self.limits(self.numbers(), &Past::Untold);
+        let looks = "/accounting/pre_processing_eda_hyperparameter_tuning";
+        if let Some(looks) = copy.registry.pointer_mut(looks) {
             *looks = json!(UNTOLD_LOOKS);
         }
         // Earlier versions named the account that paid for a score.
@@ -38,25 +36,27 @@ impl Certificate {
         Ok(copy)
     }
 
+    /// The δ of its guarantee, and the ε of the run's own noise.
+    fn numbers(&self) -> Option<(f64, f64)> {
+        let all = self.guarantee.as_ref()?;
+        Some((all.delta, self.of_this_run.as_ref().unwrap_or(all).epsilon))
+    }
+
     /// Puts the names of this ledger in place of aliases, as far as the ledger knows the runs.
     pub(crate) fn take_names(&mut self, book: &Book) {
         let starts = self.start.iter().flat_map(|start| &start.runs);
-        let named = std::iter::once((&self.run, &self.account))
-            .chain(starts.map(|run| (&run.run, &run.account)));
-        let known: Vec<(AccountId, AccountId)> = named
-            .filter(|(_, account)| account.is_alias())
-            .filter_map(|(run, alias)| Some((alias.clone(), book.account_of_run(run)?.id.clone())))
-            .collect();
-        for (alias, account) in known {
+        let named = [(&self.run, &self.account)].into_iter();
+        let named = named.chain(starts.map(|run| (&run.run, &run.account)));
+        for (alias, account) in names_of_aliases(named, book) {
             self.rename(&alias, &account);
         }
     }
 
     /// Every account that it names, once.
     pub(crate) fn accounts(&self) -> Vec<&AccountId> {
-        let starts = self.start.iter().flat_map(|start| &start.runs).map(|run| &run.account);
+        let starts = self.start.iter().flat_map(|start| &start.runs);
         let mut all: Vec<&AccountId> = vec![&self.account];
-        for account in starts {
+        for Ancestor { account, .. } in starts {
             if !all.contains(&account) {
                 all.push(account);
             }
@@ -78,6 +78,17 @@ impl Certificate {
                 .replace(&format!("of account {},", from.0), &format!("of account {},", into.0));
         }
     }
+}
+
+/// The aliases of these runs' accounts, with the names that a ledger has for them, as far as it knows
+/// the runs.
+pub fn names_of_aliases<'a>(
+    runs: impl Iterator<Item = (&'a RunId, &'a AccountId)>,
+    book: &Book,
+) -> Vec<(AccountId, AccountId)> {
+    runs.filter(|(_, account)| account.is_alias())
+        .filter_map(|(run, alias)| Some((alias.clone(), book.account_of_run(run)?.id.clone())))
+        .collect()
 }
 
 #[cfg(test)]
@@ -131,7 +142,7 @@ mod tests {
     #[test]
     fn accounts_of_one_copy_stay_equal_or_different() {
         let mut it = of("acc-00000000aa", 17);
-        let ancestor = |account: &str| crate::certificate::Ancestor {
+        let ancestor = |account: &str| Ancestor {
             run: it.run.clone(),
             account: AccountId(account.into()),
             method: "dp_sgd".into(),

@@ -6,9 +6,10 @@
 //! statisticians: they say what was done, which comparison a probability is about, and what is not
 //! promised.
 
-mod for_others;
+pub(super) mod for_others;
 mod registry;
 mod start;
+mod words;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,19 +20,17 @@ use serde_json::Value;
 
 use self::start::together;
 pub use self::start::{Ancestor, DeclaredPublic, Lineage};
+use self::words::{NOTHING_HOLDS, Past};
 use crate::data::persons::protected_words;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
 use crate::methods::{self, SourceWeight};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{AccountId, LedgerLine, RowOrder, RunId, RunOutcome, sha256};
-use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
+use crate::privacy::{Event, Guarantee, NoiseSource, Target};
 use crate::store::RunDirectory;
 pub use crate::store::standing::AccountStanding;
-
-/// The share of false alarms at which [`reading`] states how good a test can be.
-const FALSE_ALARMS: f64 = 0.05;
 
 /// The form of the file. The first version had no number and none of the later fields. Since the
 /// third one, `halflight verify` knows every sentence of `not_covered`.
@@ -236,11 +235,8 @@ impl Certificate {
     /// The certificate of a run directory; `None` for a run that has not ended.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(FILE);
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io("read the certificate", &path, &error)),
-        };
+        let text = std::fs::read(&path).if_there().doing("read the certificate", &path)?;
+        let Some(text) = text else { return Ok(None) };
         serde_json::from_slice(&text).map(Some).map_err(|error| {
             Error::failed(format!("not a certificate of halflight: {error}"))
                 .at(path.display().to_string())
@@ -262,113 +258,87 @@ impl Certificate {
 
     pub fn of(facts: Facts) -> Result<Self> {
         let Scope { guarantee, runs, anywhere, also } = Scope::of(&facts)?;
-        let insecure = facts.noise.seed();
-        let statement = match insecure {
-            Some(seed) => void(seed, &facts),
-            None => statement(&guarantee, &facts, &runs, anywhere),
-        };
-        let former = facts.standing.former.clone();
-        let past = Past::Told(&facts.standing);
-        let not_covered = Limits::of_facts(&facts, &guarantee).sentences(&past);
-        let assumption = assumption(&facts)?;
-        let proofs = proofs(&facts)?;
-        let registry = match insecure {
-            Some(_) => Value::Null,
-            None => registry::entry(&facts, &guarantee),
-        };
-        let reading = match insecure {
-            Some(_) => NOTHING_HOLDS.to_owned(),
-            None => reading(&guarantee, &facts),
-        };
-        Ok(Self {
+        let scored = facts.told.as_ref().is_some_and(|told| told.elsewhere.is_none());
+        let covered = COVERED.into_iter().chain(scored.then_some(SCORE_COVERED));
+        let (assumption, proofs) = of_methods(&facts)?;
+        let (own, noise) = (facts.guarantee.clone(), facts.noise);
+        let mut certificate = Self {
             format: FORMAT,
             halflight: env!("CARGO_PKG_VERSION").into(),
             program: program(),
-            statement,
-            reading,
-            also: if insecure.is_some() { Vec::new() } else { also },
-            covered: match insecure {
-                Some(_) => Vec::new(),
-                None => COVERED
-                    .into_iter()
-                    .chain(own_score(&facts).map(|_| SCORE_COVERED))
-                    .map(Cow::Borrowed)
-                    .collect(),
-            },
-            not_covered,
-            taken_as_public: taken_as_public(&facts),
+            statement: words::statement(&guarantee, &facts, &runs, anywhere),
+            reading: words::reading(&guarantee, &facts),
+            also,
+            covered: covered.map(Cow::Borrowed).collect(),
+            not_covered: Vec::new(),
+            taken_as_public: words::taken_as_public(&facts),
             assumption,
+            registry: registry::entry(&facts, &guarantee),
             rehearsed: facts.rehearsed,
             score: facts.told,
-            source_weights: if insecure.is_some() { Vec::new() } else { facts.source_weights },
+            source_weights: facts.source_weights,
             chosen: facts.chosen.map(|it| it.chosen),
             unit: if facts.unit.is_some() { "person".into() } else { unit() },
             person: facts.unit,
-            of_this_run: (insecure.is_none() && guarantee != facts.guarantee)
-                .then_some(facts.guarantee),
-            guarantee: insecure.is_none().then_some(guarantee),
+            of_this_run: (guarantee != own).then(|| own.clone()),
+            guarantee: Some(guarantee.clone()),
             run: facts.run,
             method: facts.method,
             outcome: facts.outcome,
             records: facts.records,
-            order: if insecure.is_none() { RowOrder::Secret } else { RowOrder::ByPlace },
+            order: RowOrder::Secret,
             target: facts.target,
             mechanisms: facts.mechanisms,
-            start: facts.lineage.map(|lineage| under_one_name(lineage, &facts.account, &former)),
+            start: facts.lineage,
             account: facts.account,
             accountant: ACCOUNTANT.into(),
             proofs,
             peeked: facts.peeked,
             allow_large_delta: facts.allow_large_delta,
-            noise: facts.noise,
-            ledger_line: facts.standing.line,
+            noise,
+            ledger_line: facts.standing.line.clone(),
             model: facts.model,
-            registry,
-        })
+        };
+        // Accounts have their present names, so that readers see which runs count.
+        for run in certificate.start.iter_mut().flat_map(|start| &mut start.runs) {
+            if facts.standing.former.contains(&run.account) {
+                run.account = certificate.account.clone();
+            }
+        }
+        let past = Past::Told(&facts.standing);
+        certificate.not_covered = certificate.limits(Some((guarantee.delta, own.epsilon)), &past);
+        if let Some(seed) = noise.seed() {
+            certificate.void(seed);
+        }
+        Ok(certificate)
+    }
+
+    /// Takes every promise out: whoever knows the seed of the noise can take the noise away.
+    fn void(&mut self, seed: u64) {
+        (self.guarantee, self.of_this_run, self.order) = (None, None, RowOrder::ByPlace);
+        self.statement = words::void(seed, &words::whose(self.records, self.person.as_deref()));
+        NOTHING_HOLDS.clone_into(&mut self.reading);
+        (self.also, self.covered, self.source_weights) = (Vec::new(), Vec::new(), Vec::new());
+        self.registry = Value::Null;
     }
 }
 
-/// The lineage with the account's present name in place of its former ones, so that readers see which
-/// runs count.
-fn under_one_name(mut lineage: Lineage, account: &AccountId, former: &[AccountId]) -> Lineage {
-    for run in lineage.runs.iter_mut().filter(|run| former.contains(&run.account)) {
-        run.account = account.clone();
-    }
-    lineage
-}
-
-/// The assumption about the public data for the methods that drew.
-fn assumption(facts: &Facts) -> Result<Option<Cow<'static, str>>> {
+/// The assumption about the public data for the methods that drew; and the pages of the guide about
+/// them, scores and choices, and adding up.
+fn of_methods(facts: &Facts) -> Result<(Option<Cow<'static, str>>, Vec<String>)> {
+    let (mut said, mut pages) = (Vec::new(), Vec::new());
     let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
-    let mut said: Vec<&'static str> = Vec::new();
     for method in std::iter::once(&facts.method).chain(chosen) {
         let spec = methods::method(method)?.spec();
         let if_started = facts.lineage.as_ref().and(spec.assumption_if_started);
-        let assumption = if_started.or(spec.assumption);
-        said.extend(assumption.filter(|it| !said.contains(it)));
-    }
-    Ok((!said.is_empty()).then(|| said.join(" ").into()))
-}
-
-/// A score that this run paid for.
-fn own_score(facts: &Facts) -> Option<&Scored> {
-    facts.told.as_ref().filter(|told| told.elsewhere.is_none())
-}
-
-/// The pages of the guide about the methods that drew, scores and choices, and adding up.
-fn proofs(facts: &Facts) -> Result<Vec<String>> {
-    let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
-    let mut pages: Vec<&str> = Vec::new();
-    for method in std::iter::once(&facts.method).chain(chosen) {
-        let page = methods::method(method)?.spec().proof();
-        if !pages.contains(&page) {
-            pages.push(page);
-        }
+        said.extend(if_started.or(spec.assumption).filter(|it| !said.contains(it)));
+        pages.extend(Some(spec.proof()).filter(|it| !pages.contains(it)));
     }
     pages.extend(facts.chosen.as_ref().map(|_| "choices"));
     pages.extend(facts.told.as_ref().map(|_| "scores"));
     pages.push("accountant");
-    Ok(pages.into_iter().map(|page| format!("halflight guide proofs/{page}")).collect())
+    let pages = pages.into_iter().map(|page| format!("halflight guide proofs/{page}"));
+    Ok(((!said.is_empty()).then(|| said.join(" ").into()), pages.collect()))
 }
 
 /// The dependencies of a run's outputs, account by account.
@@ -391,9 +361,6 @@ impl Scope {
             *account == facts.account || facts.standing.former.contains(account)
         };
         let (own, other): (Vec<_>, Vec<_>) = ancestors.partition(|it| is_own(&it.account));
-        let drawn = |runs: &[&Ancestor]| -> Vec<Vec<Event>> {
-            runs.iter().map(|run| run.mechanisms.clone()).collect()
-        };
         if let Some(run) = own.iter().find(|run| run.person != facts.unit) {
             return Err(Error::refused(format!(
                 "the starting model's run {} does not protect the same as this one: one protects \
@@ -403,20 +370,19 @@ impl Scope {
             .cure("start from a model that was trained with the same `unit`"));
         }
         let delta = facts.guarantee.delta.max(facts.target.delta);
+        let drawn: Vec<&[Event]> = own.iter().map(|run| run.mechanisms.as_slice()).collect();
+        let drawn = [drawn, vec![&facts.mechanisms]].concat();
         let guarantee = if own.is_empty() {
             facts.guarantee.clone()
         } else {
-            let lists = drawn(&own);
-            let all = lists.iter().map(Vec::as_slice).chain([facts.mechanisms.as_slice()]);
-            together(all, delta)?
+            together(drawn.iter().copied(), delta)?
         };
         let mut also: Vec<String> = Vec::new();
         let mut accounts: Vec<&AccountId> = other.iter().map(|it| &it.account).collect();
         accounts.dedup();
         for account in accounts {
-            let of_account: Vec<&Ancestor> =
-                other.iter().copied().filter(|it| it.account == *account).collect();
-            also.push(foreign(account, &of_account, facts, &drawn(&own), delta)?);
+            let runs = other.iter().copied().filter(|it| it.account == *account);
+            also.push(foreign(account, &runs.collect::<Vec<_>>(), &drawn, delta)?);
         }
         also.dedup();
         Ok(Self {
@@ -428,38 +394,37 @@ impl Scope {
     }
 }
 
-/// The promise to the records of another account that the starting model has seen.
+/// The promise to the records of another account that the starting model has seen in these runs;
+/// `own` is what was drawn from the run's own account.
 fn foreign(
     account: &AccountId,
     runs: &[&Ancestor],
-    facts: &Facts,
-    own: &[Vec<Event>],
+    own: &[&[Event]],
     delta: f64,
 ) -> Result<String> {
+    let drawn = || runs.iter().map(|it| it.mechanisms.as_slice());
     let theirs = match runs {
         [only] => only.guarantee.clone(),
-        several => together(several.iter().map(|it| it.mechanisms.as_slice()), delta)?,
+        _ => together(drawn(), delta)?,
     };
-    let everything = runs.iter().map(|it| it.mechanisms.as_slice());
-    let everything = everything.chain(own.iter().map(Vec::as_slice));
-    let both = together(everything.chain([facts.mechanisms.as_slice()]), delta)?;
+    let both = together(drawn().chain(own.iter().copied()), delta)?;
     let names: Vec<&str> = runs.iter().map(|it| it.run.0.as_str()).collect();
     let largest = runs.iter().max_by_key(|it| it.records);
     let records = largest.map_or(0, |it| it.records);
     let kind = protected_words(largest.and_then(|it| it.person.as_deref()));
+    let numbers = |it: &Guarantee| {
+        let (epsilon, neighbours) = (round_up(it.epsilon, 4), it.adjacency.words());
+        format!("ε = {epsilon} and δ = {:e} ({neighbours})", it.delta)
+    };
     Ok(format!(
         "The model builds on one that had learned from other private data: {records} {kind} \
-         of account {}, in {}. Those {kind} are protected by (ε, δ)-differential privacy with \
-         ε = {} and δ = {:e} ({}). Whoever has a record in both datasets, or if both are the same \
-         people's data, must add the two up: ε = {} and δ = {:e} ({}).",
+         of account {}, in {}. Those {kind} are protected by (ε, δ)-differential privacy with {}. \
+         Whoever has a record in both datasets, or if both are the same people's data, must add the \
+         two up: {}.",
         account.0,
         names.join(" and "),
-        round_up(theirs.epsilon, 4),
-        theirs.delta,
-        theirs.adjacency.words(),
-        round_up(both.epsilon, 4),
-        both.delta,
-        both.adjacency.words(),
+        numbers(&theirs),
+        numbers(&both),
     ))
 }
 
@@ -470,333 +435,10 @@ fn program() -> Option<String> {
     PROGRAM.get_or_init(hash).clone()
 }
 
-fn taken_as_public(facts: &Facts) -> Vec<String> {
-    let public = &facts.taken_as_public;
-    let part = if public.filtered { ", and that its row filter left so many" } else { "" };
-    let mut list = vec![
-        public.records.map_or_else(
-            || {
-                let what = protected_words(facts.unit.as_deref());
-                format!(
-                    "that there are private {what}, how many of them train and how many are held \
-                     out{part}"
-                )
-            },
-            |records| number_is_hidden(records, facts.guarantee.adjacency),
-        ),
-        "the names and kinds of the columns, the classes, and every bound that was declared"
-            .to_owned(),
-    ];
-    if !public.datasets.is_empty() {
-        let names: Vec<String> = public.datasets.iter().map(|name| format!("'{name}'")).collect();
-        list.push(format!("the public data: {}", names.join(", ")));
-    }
-    if let Some(declared) = facts.lineage.as_ref().and_then(|it| it.declared_public.as_ref()) {
-        list.push(format!(
-            "the model that this one builds on, '{}' (SHA-256 {}): the user declared it public, \
-             and nobody checked that. If it has seen private records, they have no protection here",
-            declared.name, declared.sha256
-        ));
-    }
-    list.extend(public.predictor.iter().chain(&public.declared).cloned());
-    list
-}
-
-/// See [`crate::engine::count`] for the proof.
-fn number_is_hidden(records: usize, adjacency: Adjacency) -> String {
-    let hidden = format!(
-        "the number {records}, and not how many private records there are: empty records fill the \
-         dataset up to it, and of more some are left out by chance. So the guarantee holds for \
-         adding or leaving out a record as well"
-    );
-    match adjacency {
-        Adjacency::ReplaceOne => hidden,
-        Adjacency::ZeroOut => format!(
-            "{hidden}, as long as there are no more than {records} (a number that `halflight data \
-             count` proposed is too small with probability 1e-10 at most: add that to δ)"
-        ),
-    }
-}
-
-const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";
-
-/// The statement that a run with seeded noise guarantees nothing, because the seed reveals the
-/// noise.
-fn void(seed: u64, facts: &Facts) -> String {
-    let whose = facts.whose();
-    format!(
-        "NO GUARANTEE. The noise of this run came from the seed {seed}, which was given on the \
-         command line to find faults (--insecure-noise-seed): whoever knows or guesses it can \
-         take the noise away. The outputs are as good as exact numbers about {whose}. Do not pass them on. The ledger charges the run all the same."
-    )
-}
-
-impl Facts {
-    /// The records that trained.
-    fn whose(&self) -> String {
-        let count = self.records;
-        if self.unit.is_none() {
-            return format!("{count} private training records");
-        }
-        let persons = protected_words(self.unit.as_deref());
-        format!("all private training records of {count} {persons}")
-    }
-}
-
-fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId], anywhere: bool) -> String {
-    let whose = facts.whose();
-    let (exchange, one) = match (guarantee.adjacency, &facts.unit) {
-        (Adjacency::ReplaceOne, None) => {
-            ("one of them had been any other record instead", "record is")
-        }
-        (Adjacency::ZeroOut, None) => ("one of them had been left blank instead", "record is"),
-        (Adjacency::ReplaceOne, Some(_)) => (
-            "all records of one person had been those of any other person instead",
-            "person's records are",
-        ),
-        (Adjacency::ZeroOut, Some(_)) => {
-            ("all records of one person had been left blank instead", "person's records are")
-        }
-    };
-    let public_only = methods::method(&facts.method).is_ok_and(|method| method.spec().public_only);
-    if guarantee.epsilon == 0.0 {
-        let how = if public_only { "The model was made from public data alone. " } else { "" };
-        return format!(
-            "{how}This run drew nothing from {whose}: its outputs would have been the same if \
-             {exchange}."
-        );
-    }
-    let Guarantee { epsilon, delta, .. } = guarantee;
-    let (who, outputs) = if public_only {
-        let who = "The model was made from public data alone, and only its score used private \
-                   records: those that were held out.";
-        (who.to_owned(), "its outputs".to_owned())
-    } else if earlier.is_empty() {
-        (format!("This run used {whose}."), "its outputs".to_owned())
-    } else {
-        let names: Vec<&str> = earlier.iter().map(|run| run.0.as_str()).collect();
-        let names = names.join(" and ");
-        (
-            format!(
-                "This run used {whose}, and its model builds on that of {names}, which used the \
-                 same private data."
-            ),
-            format!("its outputs together with those of {names}"),
-        )
-    };
-    let place = if anywhere { ", wherever in the file," } else { "" };
-    format!(
-        "{who} If {exchange}{place} and nothing else had \
-         been different ({}), the probability of any set of {outputs} would have been at most \
-         e^{} = {} times as large, plus {delta:e}; and the same holds the other way round. This \
-         is (ε, δ)-differential privacy with ε = {} and δ = {delta:e}. It holds whatever that \
-         {one} and whatever else anybody knows.",
-        guarantee.adjacency.words(),
-        round_up(*epsilon, 4),
-        factor(*epsilon),
-        round_up(*epsilon, 4),
-    )
-}
-
-/// e^ε rounded up, as long as it is informative.
-fn factor(epsilon: f64) -> String {
-    // Two units in the last place for the error of exp.
-    let factor = epsilon.exp() * (1.0 + 2.0 * f64::EPSILON);
-    if factor < 1e4 { round_up(factor, 3) } else { "more than 10000".to_owned() }
-}
-
-fn reading(guarantee: &Guarantee, facts: &Facts) -> String {
-    let power = round_up(100.0 * power(guarantee.epsilon, guarantee.delta), 1);
-    let (others, one, it) = match facts.unit {
-        None => ("all other records", "a certain record was among the data", "the record"),
-        Some(_) => {
-            ("the records of everybody else", "a certain person was among them", "the person")
-        }
-    };
-    let its = if facts.unit.is_some() { "they were" } else { "it is" };
-    format!(
-        "Somebody who knows {others} and sees the outputs tests whether {one}. A test that raises \
-         a false alarm in 5 of 100 cases finds {it}, where {its} there, in at most {power} of 100 \
-         cases."
-    )
-}
-
-/// The best power of any test with [`FALSE_ALARMS`]: the smaller of the two lines that
-/// (ε, δ) draws, α e^ε + δ and 1 − e^{−ε}(1 − δ − α).
-fn power(epsilon: f64, delta: f64) -> f64 {
-    let steep = FALSE_ALARMS * epsilon.exp() + delta;
-    let flat = 1.0 - (-epsilon).exp() * (1.0 - delta - FALSE_ALARMS);
-    steep.min(flat).clamp(0.0, 1.0)
-}
-
-/// The facts of a certificate that decide what its guarantee does not cover.
-struct Limits<'a> {
-    /// The columns that identify the person of a row, where persons are protected.
-    unit: Option<&'a str>,
-    peeked: bool,
-    outcome: RunOutcome,
-    /// Exact numbers could be seen while a starting model was trained.
-    start_peeked: bool,
-    records: usize,
-    /// The δ of the guarantee; `None` if there is no guarantee.
-    delta: Option<f64>,
-    /// The ε of the run's own noise; `None` if there is no guarantee.
-    own: Option<f64>,
-    /// The ε that was asked for.
-    asked: f64,
-}
-
-/// What a certificate tells of its account's past.
-enum Past<'a> {
-    Told(&'a AccountStanding),
-    /// In copies for others: what happened on the account depends on which data share it.
-    Untold,
-}
-
-fn start_peeked(start: Option<&Lineage>) -> bool {
-    start.iter().flat_map(|it| &it.runs).any(|run| run.peeked)
-}
-
-impl<'a> Limits<'a> {
-    fn of_facts(facts: &'a Facts, guarantee: &Guarantee) -> Self {
-        Self {
-            unit: facts.unit.as_deref(),
-            peeked: facts.peeked,
-            outcome: facts.outcome,
-            start_peeked: start_peeked(facts.lineage.as_ref()),
-            records: facts.records,
-            delta: Some(guarantee.delta),
-            own: Some(facts.guarantee.epsilon),
-            asked: facts.target.epsilon,
-        }
-    }
-
-    fn of(it: &'a Certificate) -> Self {
-        Self {
-            unit: it.person.as_deref(),
-            peeked: it.peeked,
-            outcome: it.outcome,
-            start_peeked: start_peeked(it.start.as_ref()),
-            records: it.records,
-            delta: it.guarantee.as_ref().map(|it| it.delta),
-            own: it.of_this_run.as_ref().or(it.guarantee.as_ref()).map(|it| it.epsilon),
-            asked: it.target.epsilon,
-        }
-    }
-
-    /// The sentences. `halflight verify` has a list of its own to compare with.
-    fn sentences(&self, past: &Past) -> Vec<String> {
-        let mut list = vec![
-            match self.unit {
-                None => "a person with several records: k records of one person are protected at \
-                         k·ε only, with a larger δ"
-                    .to_owned(),
-                Some(unit) => format!(
-                    "a person who appears under several values of '{unit}': under k values they \
-                     are protected at k·ε only, with a larger δ"
-                ),
-            },
-            others(past),
-            looks(past),
-            "bounds, filters or category lists that somebody took from the private data by hand"
-                .to_owned(),
-            "what is true of the population and would be found without any single record"
-                .to_owned(),
-            "public data that depend on the private records, such as private rows in a public \
-             file where they are less than a tenth of the smaller one, and whatever else is taken \
-             as public"
-                .to_owned(),
-            "how long the run took, its memory, and access to the machine, its files or the screen"
-                .to_owned(),
-        ];
-        if self.peeked {
-            list.push(match self.outcome {
-                RunOutcome::Finished => "anything decided because of exact numbers: the curator \
-                                         could see them while the run worked (peeked)"
-                    .to_owned(),
-                _ => "the moment at which the run ended: the curator could see exact numbers and \
-                      may have stopped it because of them (peeked)"
-                    .to_owned(),
-            });
-        }
-        if self.start_peeked {
-            list.push(
-                "anything decided because of exact numbers while the starting model was trained \
-                 (peeked)"
-                    .to_owned(),
-            );
-        }
-        if let Past::Told(standing) = past {
-            let gap = |gap: &String| {
-                format!("what this account spent before, as far as it is unknown: {gap}")
-            };
-            list.extend(standing.gaps.iter().map(gap));
-            list.extend(standing.elsewhere.clone());
-        }
-        let limit = 1.0 / self.records.max(1) as f64;
-        if let Some(delta) = self.delta.filter(|delta| *delta >= limit) {
-            list.push(format!(
-                "everybody for certain: δ = {delta:e} is not below 1/n = {limit:.1e}, so \
-                 publishing a few records outright would satisfy the statement too; it was allowed \
-                 by name (allow_large_delta)"
-            ));
-        }
-        if let Some(own) = self.own.filter(|own| *own > self.asked) {
-            list.push(format!(
-                "the ε = {} that was asked for: the noise is the one that a paper prints, and \
-                 what is proven for it is ε = {}",
-                self.asked,
-                round_up(own, 4)
-            ));
-        }
-        list
-    }
-}
-
-/// Other spending on the same records.
-fn others(past: &Past) -> String {
-    let general = "what other runs and releases on the same data add: they compose, and the \
-                   ledger of the workspace has the sum";
-    match past {
-        Past::Told(AccountStanding { claims, .. }) if !claims.is_empty() => format!(
-            "{general}; before this run other trainers claimed to have drawn from them: {}",
-            claims.join("; ")
-        ),
-        _ => general.to_owned(),
-    }
-}
-
-/// Decisions that no noise covers; those in the ledger by name.
-fn looks(past: &Past) -> String {
-    let general = "the choice of this run, its settings or its public data by looking at the \
-                   private data without a released number (non-private ranking, tuning on exact \
-                   numbers)";
-    let known = match past {
-        Past::Untold => {
-            return format!(
-                "{general}; whether there was such a look before this run is not told here, and \
-                 the curator's own copy of the certificate says it"
-            );
-        }
-        Past::Told(standing) => &standing.looks,
-    };
-    if known.is_empty() {
-        return format!("{general}; before this run the ledger knew of no such look");
-    }
-    format!(
-        "{general}; before this run the ledger knew of {}: {}",
-        if known.len() == 1 {
-            "one such look".to_owned()
-        } else {
-            format!("{} such looks", known.len())
-        },
-        known.join("; ")
-    )
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::privacy::Adjacency;
 
     pub(super) fn facts(epsilon: f64, delta: f64) -> Facts {
         let guarantee = Guarantee {
@@ -892,16 +534,6 @@ pub(crate) mod tests {
         assert!(certified(of(Adjacency::ZeroOut)).statement.contains("left blank"));
         let plain = certified(facts(1.0, 1e-6));
         assert_eq!((&*plain.unit, plain.person), ("record", None));
-    }
-
-    #[test]
-    fn the_power_of_a_test_is_its_false_alarms_without_a_leak_and_everything_without_noise() {
-        assert!((power(0.0, 0.0) - FALSE_ALARMS).abs() < 1e-15);
-        assert_eq!(power(800.0, 0.0), 1.0);
-        // ε = ln 3: the steep line, 3·0.05; far beyond, 1 − e^{−ε}·0.95.
-        assert!((power(3_f64.ln(), 0.0) - 0.15).abs() < 1e-12);
-        assert!((power(5.0, 0.0) - (1.0 - (-5.0_f64).exp() * 0.95)).abs() < 1e-12);
-        assert!(certified(facts(3_f64.ln(), 0.0)).reading.contains("at most 15.1 of 100"));
     }
 
     #[test]

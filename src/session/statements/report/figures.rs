@@ -1,12 +1,14 @@
 //! The plots of a report: the changes over the steps, the spending, and for several runs the
 //! utility at each ε.
 
+use std::collections::BTreeSet;
+
 use super::{Report, Reported};
-use crate::archive::{self, last};
 use crate::data::Task;
 use crate::methods::Series as Measured;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
+use crate::store::archive::{self, last};
 
 /// More curves than this in one plot cannot be told apart.
 pub(super) const MOST_CURVES: usize = 7;
@@ -73,7 +75,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
 fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> Figure {
     let (title, label, wanted) = group;
     let curves = wanted.iter().filter_map(|series| {
-        let (points, exact) = measured(only, *series, watch)?;
+        let (points, exact) = archive::curve(&only.run, *series, watch)?;
         let standing = if exact { " ◆" } else { "" };
         Some(curve(&format!("{}{standing}", series.words()), points))
     });
@@ -104,7 +106,7 @@ fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
     let figures = all.map(|(label, series)| {
         let mut standing = "";
         let curves = runs.iter().map(|reported| {
-            let found = measured(reported, series, watch);
+            let found = archive::curve(&reported.run, series, watch);
             if found.is_some_and(|(_, exact)| exact) {
                 standing = " ◆";
             }
@@ -120,15 +122,6 @@ fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
     figures.collect()
 }
 
-/// The course of a number, if it exists and may be seen, and whether it is exact.
-fn measured<'a>(
-    reported: &'a Reported,
-    series: Measured,
-    watch: &Watch,
-) -> Option<(&'a [(f64, f64)], bool)> {
-    archive::curve(&reported.run, series, watch).map(|(points, exact)| (points.as_slice(), exact))
-}
-
 fn curve(name: &str, points: &[(f64, f64)]) -> ChartSeries {
     let every = points.len().div_ceil(MOST_POINTS).max(1);
     let last = points.len().saturating_sub(1);
@@ -137,7 +130,7 @@ fn curve(name: &str, points: &[(f64, f64)]) -> ChartSeries {
     let points: Vec<Point> = kept.map(|(_, &(x, y))| Point::new(x, y)).collect();
     // A single point is not a line.
     let mark = if points.len() == 1 { Mark::Points } else { Mark::Curve };
-    ChartSeries { name: name.to_owned(), mark, points }
+    series(name, mark, points)
 }
 
 fn over_steps(title: &str, label: &str, series: Vec<ChartSeries>, share: bool) -> Figure {
@@ -146,69 +139,63 @@ fn over_steps(title: &str, label: &str, series: Vec<ChartSeries>, share: bool) -
         values.fold((f64::INFINITY, 0.0_f64), |(low, high), y| (low.min(y), high.max(y)));
     let wide = low > 0.0 && high > WIDE * low;
     let vertical = if wide { AxisSide::log(label) } else { AxisSide::linear(label) };
-    figure(title, vertical.in_percent(share), "step", series)
+    figure(title, vertical.in_percent(share), AxisSide::linear("step"), series)
 }
 
-fn figure(title: &str, vertical: AxisSide, horizontal: &str, series: Vec<ChartSeries>) -> Figure {
-    Figure {
-        title: title.to_owned(),
-        note: String::new(),
-        vertical,
-        panels: vec![Panel {
-            title: String::new(),
-            horizontal: AxisSide::linear(horizontal),
-            series,
-        }],
-    }
+/// A figure of one panel without a note.
+pub(super) fn figure(
+    title: &str,
+    vertical: AxisSide,
+    horizontal: AxisSide,
+    series: Vec<ChartSeries>,
+) -> Figure {
+    let panels = vec![Panel { title: String::new(), horizontal, series }];
+    Figure { title: title.to_owned(), note: String::new(), vertical, panels }
+}
+
+pub(super) fn series(name: &str, mark: Mark, points: Vec<Point>) -> ChartSeries {
+    ChartSeries { name: name.to_owned(), mark, points }
 }
 
 /// ε after every step, and the allowed ε.
 fn spent(runs: &[Reported]) -> Figure {
-    let mut series: Vec<ChartSeries> = Vec::new();
+    let mut curves: Vec<ChartSeries> = Vec::new();
     let mut targets: Vec<f64> = Vec::new();
     let mut longest = 1.0_f64;
     for reported in runs {
-        if reported.run.epsilon.is_empty() {
-            series.push(curve(&reported.letter, &[]));
+        let Some((last, _)) = reported.run.epsilon.last() else {
+            curves.push(curve(&reported.letter, &[]));
             continue;
-        }
+        };
         // Before its first step a run has spent nothing.
         let points = [&[(0.0, 0.0)], reported.run.epsilon.as_slice()].concat();
         let name = if reported.letter.is_empty() { "spent" } else { &reported.letter };
-        series.push(curve(name, &points));
-        longest = points.last().map_or(longest, |(step, _)| longest.max(*step));
-        let target = reported.run.plan.as_ref().map(|plan| plan.target.epsilon);
+        curves.push(curve(name, &points));
+        longest = longest.max(*last);
+        let target = reported.plan().map(|plan| plan.target.epsilon);
         targets.extend(target.filter(|target| !targets.contains(target)));
     }
     // Many targets would be too many lines to read.
     for target in targets.iter().filter(|_| targets.len() <= 3) {
-        series.push(ChartSeries {
-            name: format!("allowed: {target}"),
-            mark: Mark::Level,
-            points: [0.0, longest].map(|step| Point::new(step, *target)).to_vec(),
-        });
+        let ends = [0.0, longest].map(|step| Point::new(step, *target));
+        curves.push(series(&format!("allowed: {target}"), Mark::Level, ends.to_vec()));
     }
-    figure("Privacy spent", AxisSide::linear("ε so far"), "step", series)
+    figure("Privacy spent", AxisSide::linear("ε so far"), AxisSide::linear("step"), curves)
 }
 
 /// The last error against ε, one series per method; runs that differ only by chance are one point
 /// with its spread.
 fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
-    if report.runs.len() < 2 {
+    if !report.has_several() {
         return None;
     }
-    let mut found: Vec<(&str, f64, f64)> = Vec::new();
-    for reported in &report.runs {
-        let Some(plan) = &reported.run.plan else { continue };
-        let Some(guarantee) = reported.run.guarantee else { continue };
-        if let Some(error) = last(&reported.run, error, &report.watch) {
-            found.push((&plan.method, guarantee.epsilon, error));
-        }
-    }
-    let mut methods: Vec<&str> = found.iter().map(|(method, ..)| *method).collect();
-    methods.sort_unstable();
-    methods.dedup();
-    let series = methods.into_iter().map(|method| {
+    let found = report.runs.iter().filter_map(|reported| {
+        let error = last(&reported.run, error, &report.watch)?;
+        Some((reported.plan()?.method.as_str(), reported.run.guarantee?.epsilon, error))
+    });
+    let found: Vec<(&str, f64, f64)> = found.collect();
+    let methods: BTreeSet<&str> = found.iter().map(|(method, ..)| *method).collect();
+    let curves = methods.into_iter().map(|method| {
         let of_it = found.iter().filter(|(other, ..)| *other == method);
         let mut of_it: Vec<(f64, f64)> = of_it.map(|(_, x, y)| (*x, *y)).collect();
         of_it.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -220,29 +207,27 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
         });
         let points: Vec<Point> = points.collect();
         let mark = if points.len() > 1 { Mark::Line } else { Mark::Points };
-        ChartSeries { name: method.to_owned(), mark, points }
+        series(method, mark, points)
     });
-    let mut series: Vec<ChartSeries> = series.collect();
+    let mut curves: Vec<ChartSeries> = curves.collect();
     let spent = found.iter().map(|(_, epsilon, _)| *epsilon);
     if let Some(one) = archive::one_epsilon(spent) {
-        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = one);
+        curves.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = one);
     }
-    let points = || series.iter().flat_map(|series| &series.points);
+    let points = || curves.iter().flat_map(|series| &series.points);
     let low = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
     let high = points().map(|point| point.x).fold(0.0, f64::max);
+    let is_wide = low > 0.0 && high > 8.0 * low;
     let repeated = points().any(|point| point.spread.is_some());
     let standing = if error == Measured::PrivateError { " ◆" } else { "" };
-    let title = format!("Utility against ε{standing}");
     let label = format!("last {} on records held out", error.words());
     let vertical = AxisSide::linear(&label).in_percent(is_share(&report.runs, error));
-    let mut figure = figure(&title, vertical, "ε of the run", series);
-    if low > 0.0 && high > 8.0 * low {
-        figure.panels[0].horizontal = AxisSide::log("ε of the run");
-    }
-    if repeated {
-        "runs of equal ε: mean ± standard deviation".clone_into(&mut figure.note);
-    }
-    Some(figure)
+    let axis = if is_wide { AxisSide::log } else { AxisSide::linear };
+    let note = if repeated { "runs of equal ε: mean ± standard deviation" } else { "" };
+    Some(Figure {
+        note: note.to_owned(),
+        ..figure(&format!("Utility against ε{standing}"), vertical, axis("ε of the run"), curves)
+    })
 }
 
 /// The spread of a single number is unknown.

@@ -23,14 +23,16 @@ use std::path::{Path, PathBuf};
 
 use super::certificate::Certificate;
 use crate::error::{Error, Result};
+use crate::evaluation::Scored;
 use crate::files;
 use crate::privacy::accountant::{Composition, Guarantee, counted};
 use crate::privacy::ledger::RunId;
 use crate::privacy::{Event, Watch};
 use crate::rehearsal::advice::Advice;
 use crate::store::ranking_record::ArchivedRanking;
+use crate::store::run_directory::SESSION;
 use crate::store::workspace::FOLDER;
-use crate::store::{ArchivedRun, Session, Workspace, archive};
+use crate::store::{ArchivedRun, PlanDefinition, Session, Workspace, archive};
 
 /// Name of the report that every run leaves in its directory.
 pub const FILE: &str = "report.html";
@@ -70,6 +72,15 @@ pub struct Together {
 }
 
 impl Reported {
+    fn plan(&self) -> Option<&PlanDefinition> {
+        self.run.plan.as_ref()
+    }
+
+    /// The released score of its model.
+    fn score(&self) -> Option<&Scored> {
+        self.certificate.as_ref()?.score.as_ref()
+    }
+
     /// Whether its certificate says that nothing is guaranteed.
     pub fn is_void(&self) -> bool {
         self.certificate.as_ref().is_some_and(|certificate| certificate.guarantee.is_none())
@@ -89,16 +100,15 @@ impl Report {
                 letter,
                 run: archive::read_run(directory),
                 certificate: Certificate::read(directory)?,
-                session: Session::open(&directory.join("run.ron")).ok(),
+                session: Session::open(&directory.join(SESSION)).ok(),
                 rehearsal: rehearsal::read(directory),
             })
         });
         let mut runs: Vec<Reported> = runs.collect::<Result<_>>()?;
         let rankings = rankings::of(&runs);
-        if watch.is_sealed() {
-            for reported in &mut runs {
-                let copy = reported.certificate.as_ref().map(Certificate::for_others);
-                reported.certificate = copy.transpose()?;
+        for certificate in runs.iter_mut().filter_map(|reported| reported.certificate.as_mut()) {
+            if watch.is_sealed() {
+                *certificate = certificate.for_others()?;
             }
         }
         let made = crate::clock::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
@@ -108,15 +118,22 @@ impl Report {
     /// The page about one run, to lie beside this copy of its certificate.
     pub fn beside(directory: &Path, copy: &Certificate) -> Result<String> {
         let mut report = Self::read(&[directory.to_path_buf()], Watch::sealed())?;
-        for reported in &mut report.runs {
-            reported.certificate = Some(copy.clone());
-        }
+        report.runs[0].certificate = Some(copy.clone());
         report.html()
     }
 
     /// The page.
     pub fn html(&self) -> Result<String> {
         Ok(page::html(self, &figures::figures(self), &self.together()?))
+    }
+
+    fn has_several(&self) -> bool {
+        self.runs.len() > 1
+    }
+
+    /// The runs that have ended, with their certificates.
+    fn certified(&self) -> impl Iterator<Item = (&Reported, &Certificate)> {
+        self.runs.iter().filter_map(|it| Some((it, it.certificate.as_ref()?)))
     }
 
     /// Whether the report shows numbers that are only for the curator.
@@ -136,13 +153,8 @@ impl Report {
     /// a report must not tell which runs these are.
     pub fn together(&self) -> Result<Vec<Together>> {
         let mut units: BTreeMap<Option<&str>, Vec<(&Reported, &Certificate)>> = BTreeMap::new();
-        for reported in &self.runs {
-            if let Some(certificate) = &reported.certificate {
-                units
-                    .entry(certificate.person.as_deref())
-                    .or_default()
-                    .push((reported, certificate));
-            }
+        for certified in self.certified() {
+            units.entry(certified.1.person.as_deref()).or_default().push(certified);
         }
         // Noise that is not secret leaves nothing to add up.
         let adds_up = |runs: &[(&Reported, &Certificate)]| !runs.iter().any(|(it, _)| it.is_void());
@@ -167,6 +179,20 @@ impl Report {
     }
 }
 
+/// Everything once, with the letters of the runs that it is about.
+fn once<'a, T: PartialEq>(
+    all: impl IntoIterator<Item = (T, &'a Reported)>,
+) -> Vec<(T, Vec<&'a str>)> {
+    let mut found: Vec<(T, Vec<&str>)> = Vec::new();
+    for (it, reported) in all {
+        match found.iter_mut().find(|(known, _)| *known == it) {
+            Some((_, letters)) => letters.push(&reported.letter),
+            None => found.push((it, vec![&reported.letter])),
+        }
+    }
+    found
+}
+
 /// A, B, … Z, AA, AB, …
 fn letter(index: usize) -> String {
     let last = char::from(b'A' + (index % 26) as u8);
@@ -185,19 +211,19 @@ pub fn leave(directory: &Path) -> Result<()> {
 /// The run directories that a user names: a run directory, its `run.ron`, the name of a run in the
 /// workspace here, or a workspace for all of its runs, oldest first.
 pub fn directories(named: &Path) -> Result<Vec<PathBuf>> {
-    if named.is_file() && named.file_name().is_some_and(|name| name == "run.ron") {
+    if named.is_file() && named.file_name().is_some_and(|name| name == SESSION) {
         return Ok(vec![named.parent().unwrap_or(Path::new(".")).to_path_buf()]);
     }
-    if named.join("run.ron").is_file() {
+    if named.join(SESSION).is_file() {
         return Ok(vec![named.to_path_buf()]);
     }
     if named.join(FOLDER).is_dir() || named.file_name().is_some_and(|name| name == FOLDER) {
-        let mut runs = archive::read(&Workspace::of(named)?)?;
-        runs.reverse();
-        return Ok(runs.into_iter().map(|run| run.directory).collect());
+        let mut runs = archive::directories(&Workspace::of(named)?.folder().join("runs"))?;
+        runs.sort();
+        return Ok(runs);
     }
     let here = Workspace::of(Path::new("."))?.folder().join("runs").join(named);
-    if here.join("run.ron").is_file() {
+    if here.join(SESSION).is_file() {
         return Ok(vec![here]);
     }
     Err(Error::usage("there is no run here")

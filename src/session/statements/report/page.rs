@@ -1,27 +1,29 @@
 //! The page of a report, section by section.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::MOST_CURVES;
-use super::{Report, Reported, Together, rankings, rehearsal};
-use crate::Certificate;
-use crate::archive::{self, cell, epsilon, last, last_further};
+use super::{Report, Reported, Together, once, rankings, rehearsal};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::evaluation::{Scored, measured, words};
 use crate::glossary;
 use crate::methods::{self, Series};
-use crate::plan_field::{differences, fields};
 use crate::plot::Figure;
 use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
+use crate::statements::Certificate;
+use crate::store::archive::{cell, epsilon, last, last_further, state_words};
+use crate::store::file::plan_field::{differences, fields};
 use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Nothing is loaded from anywhere, and the browser enforces this.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
-
 const RELEASED: &str = "Released numbers only. Nothing in this report was computed from private \
                         data without noise, and all noise is in the ledger.";
 const CURATORS: &str = "For the curator only. Numbers marked ◆ were computed from private data \
@@ -31,22 +33,23 @@ const VOID: &str = "The noise is known: it came from a seed that was given on th
                     this report is protected: do not pass it on.";
 const UNCERTIFIED: &str = "This run has no certificate: it is still at work, or its process died. \
                            What it had reserved counts as spent.";
+/// What stands for a number that is not there.
+pub(super) const NONE: &str = "–";
 
 pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -> String {
     let title = title(report);
-    let curators = report.is_curators();
-    let void = report.is_void();
-    let (stamp, class) = match (curators, void) {
-        (true, false) => (CURATORS.to_owned(), "curator"),
-        (true, true) => (format!("{VOID} {CURATORS}"), "curator"),
-        (false, true) => (VOID.to_owned(), "curator"),
-        (false, false) => (RELEASED.to_owned(), "released"),
+    let (curators, void) = (report.is_curators(), report.is_void());
+    let stamp = match (void, curators) {
+        (false, false) => RELEASED.to_owned(),
+        (true, false) => VOID.to_owned(),
+        (false, true) => CURATORS.to_owned(),
+        (true, true) => format!("{VOID} {CURATORS}"),
     };
     let promise = section("The guarantee in words", &guarantee(report));
     let seen = section("Charts", &plots(report, figures));
     let page = html! {
         (DOCTYPE)
-        html lang="en" class=(class) {
+        html lang="en" class=(if curators || void { "curator" } else { "released" }) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -73,8 +76,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                 main {
                     // For one run readers first want its promise, for several the comparison.
                     @if let [only] = report.runs.as_slice() {
-                        @let told = only.certificate.as_ref().and_then(|it| it.score.as_ref());
-                        @if let Some(alarm) = told.and_then(Scored::alarm) {
+                        @if let Some(alarm) = only.score().and_then(Scored::alarm) {
                             p.uncovered { b { (alarm) } }
                         }
                         (tiles(report, only))
@@ -105,6 +107,15 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
     page.into_string()
 }
 
+/// A section, or nothing if it would be empty.
+fn section(title: &str, content: &Markup) -> Markup {
+    html! {
+        @if !content.0.is_empty() {
+            section { h2 { (title) } (content) }
+        }
+    }
+}
+
 /// Words on this page that not every reader knows.
 const WORDS: [&str; 8] = [
     "guarantee",
@@ -120,10 +131,10 @@ const WORDS: [&str; 8] = [
 /// Explains the words of the report with the texts of the interface.
 fn meanings(report: &Report) -> Markup {
     let beside = [measured::ABSOLUTE, measured::BALANCED, measured::AUC];
+    let is_shown =
+        |series: Series| report.runs.iter().any(|it| measured(it, series, report).is_some());
     let beside = Series::BESIDE_PUBLIC.into_iter().zip(beside);
-    let beside = beside
-        .filter(|(series, _)| report.runs.iter().any(|it| measured(it, *series, report).is_some()))
-        .map(|(_, name)| name);
+    let beside = beside.filter(|(series, _)| is_shown(*series)).map(|(_, name)| name);
     let words = WORDS.into_iter().chain(beside);
     let words = words.chain(report.is_curators().then_some("exact number"));
     html! {
@@ -133,63 +144,44 @@ fn meanings(report: &Report) -> Markup {
     }
 }
 
-/// A section, or nothing if it would be empty.
-fn section(title: &str, content: &Markup) -> Markup {
-    html! {
-        @if !content.0.is_empty() {
-            section { h2 { (title) } (content) }
-        }
-    }
-}
-
 fn title(report: &Report) -> String {
     match report.runs.as_slice() {
-        [only] => {
-            only.run.plan.as_ref().map_or_else(|| only.run.id.0.clone(), |it| it.name.clone())
-        }
+        [only] => only.plan().map_or(&only.run.id.0, |plan| &plan.name).clone(),
         runs => format!("{} runs", runs.len()),
     }
 }
 
 fn lead(report: &Report) -> String {
     let [only] = report.runs.as_slice() else {
-        let mut names: Vec<&str> = report
-            .runs
-            .iter()
-            .filter_map(|reported| reported.run.plan.as_ref())
-            .map(|plan| plan.private.as_str())
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        return format!("On the private data {}.", quoted(&names));
+        let plans = report.runs.iter().filter_map(Reported::plan);
+        let names: BTreeSet<&String> = plans.map(|plan| &plan.private).collect();
+        return format!("On the private data {}.", quoted(names));
     };
-    let Some(plan) = &only.run.plan else { return "Its plan cannot be read.".to_owned() };
+    let Some(plan) = only.plan() else { return "Its plan cannot be read.".to_owned() };
     let label = only.session.as_ref().and_then(|session| {
         let definition = session.dataset(plan.public.first()?).ok()?;
-        definition.label.clone()
+        definition.label.as_ref()
     });
-    let what = label.map_or_else(String::new, |label| format!(" of {}", quoted(&[&label])));
-    let public: Vec<&str> = plan.public.iter().map(String::as_str).collect();
+    let what = label.map_or_else(String::new, |label| format!(" of {}", quoted([label])));
+    let public = quoted(&plan.public);
     let chosen = only.certificate.as_ref().and_then(|it| it.chosen.as_ref());
     let plans = only.session.as_ref().map_or(&[][..], |session| &session.plans);
     let of_a_plan = |winner: &String| plans.iter().any(|plan| plan.name == *winner);
     if chosen.is_some_and(|it| !it.winner.as_ref().is_some_and(of_a_plan)) {
         return format!(
-            "A model{what} of the public data {} alone: private records chose it.",
-            quoted(&public)
+            "A model{what} of the public data {public} alone: private records chose it."
         );
     }
     format!(
-        "A model{what} for the private data {}, adapted from the public data {} by {}.",
-        quoted(&[&plan.private]),
-        quoted(&public),
+        "A model{what} for the private data {}, adapted from the public data {public} by {}.",
+        quoted([&plan.private]),
         methods::name_of(&plan.method)
     )
 }
 
 /// Names of people's choosing, in quotation marks.
-pub(super) fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ")
+pub(super) fn quoted<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    names.into_iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ")
 }
 
 /// ε for display, never rounded down.
@@ -197,21 +189,12 @@ fn shown_epsilon(reported: &Reported) -> String {
     if reported.is_void() {
         return "unbounded".to_owned();
     }
-    epsilon(&reported.run).map_or_else(|| "–".to_owned(), |epsilon| round_up(epsilon, 4))
+    epsilon(&reported.run).map_or_else(|| NONE.to_owned(), |epsilon| round_up(epsilon, 4))
 }
 
 fn measured(reported: &Reported, series: Series, report: &Report) -> Option<String> {
     let value = last(&reported.run, series, &report.watch)?;
     Some(cell(reported.run.task(), series, value))
-}
-
-/// The further scores beside the error, if they exist and may be seen.
-fn further(
-    reported: &Reported,
-    series: [Series; 3],
-    report: &Report,
-) -> Vec<(&'static str, String)> {
-    last_further(&reported.run, series, &report.watch).rows()
 }
 
 /// The numbers that a reader looks for first.
@@ -220,7 +203,10 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
         html! { div.tile.(class) { b { (value) } span { (name) } } }
     };
     let word = |word: &str| html! { (word) };
-    let errors = only.run.errors.as_ref().and_then(|it| it.reveal(&report.watch));
+    let measures = [
+        (Series::PublicError, Series::BESIDE_PUBLIC, "public", "", ""),
+        (Series::PrivateError, Series::BESIDE_PRIVATE, "private", " ◆", "exact"),
+    ];
     html! {
         section.tiles {
             (tile(html! { i { "ε" } " " (shown_epsilon(only)) }, "privacy loss, rounded up", "main"))
@@ -234,24 +220,19 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
                     None => "private training records",
                     Some(_) => "private persons in training",
                 };
-                (tile(word(&grouped(certificate.records)), records, ""))
+                (tile(word(&grouped(certificate.records as u64)), records, ""))
             }
-            @if let Some(error) = measured(only, Series::PublicError, report) {
-                (tile(word(&error), "error on public records held out", ""))
+            @for (error, beside, kind, mark, class) in measures {
+                @let error = measured(only, error, report).map(|value| ("error", value));
+                @let further = last_further(&only.run, beside, &report.watch).rows();
+                @for (name, value) in error.into_iter().chain(further) {
+                    @let name = format!("{name} on {kind} records held out");
+                    (tile(html! { (value) (mark) }, &name, class))
+                }
             }
-            @for (name, value) in further(only, Series::BESIDE_PUBLIC, report) {
-                (tile(word(&value), &format!("{name} on public records held out"), ""))
-            }
-            @if let Some(error) = measured(only, Series::PrivateError, report) {
-                (tile(html! { (error) " ◆" }, "error on private records held out", "exact"))
-            }
-            @for (name, value) in further(only, Series::BESIDE_PRIVATE, report) {
-                @let name = format!("{name} on private records held out");
-                (tile(html! { (value) " ◆" }, &name, "exact"))
-            }
-            (tile(word(archive::state_words(&only.run.outcome)), &steps(only), "word"))
+            (tile(word(state_words(&only.run.outcome)), &steps(only), "word"))
         }
-        @if let Some(errors) = errors {
+        @if let Some(errors) = only.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
             p.exact { (errors.verdict(Standing::Exact).text()) }
             @let further = errors.further_sentences(Standing::Exact).join(" ");
             @if !further.is_empty() { p.exact { (further) } }
@@ -264,17 +245,24 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
     }
 }
 
+fn steps(reported: &Reported) -> String {
+    match (reported.run.steps, reported.run.of) {
+        (0, 0) => "all candidates were trained".to_owned(),
+        (steps, of) if of > steps => format!("after {} of {of} steps", grouped(steps)),
+        (steps, _) => format!("after {} steps", grouped(steps)),
+    }
+}
+
 /// How good the models of several runs are, in words.
 fn verdicts(report: &Report) -> Markup {
     html! {
         @for reported in &report.runs {
-            @let name = reported.run.plan.as_ref().map_or("", |plan| plan.name.as_str());
+            @let name = reported.plan().map_or("", |plan| plan.name.as_str());
             @let who = format!("Run {} ({name})", reported.letter);
-            @let told = reported.certificate.as_ref().and_then(|it| it.score.as_ref());
-            @if let Some(alarm) = told.and_then(Scored::alarm) {
+            @if let Some(alarm) = reported.score().and_then(Scored::alarm) {
                 p.uncovered { b { (who) ": " (alarm) } }
             }
-            @if let Some(verdict) = told.and_then(Scored::verdict) {
+            @if let Some(verdict) = reported.score().and_then(Scored::verdict) {
                 p { b { (who) ": the model is " (verdict) "." } }
             }
             @if let Some(errors) = reported.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
@@ -286,28 +274,23 @@ fn verdicts(report: &Report) -> Markup {
 
 /// The released scores.
 fn score(report: &Report) -> Markup {
-    let several = report.runs.len() > 1;
-    let scores: Vec<_> = report
-        .runs
-        .iter()
-        .filter_map(|reported| {
-            let certificate = reported.certificate.as_ref()?;
-            Some((&reported.letter, certificate.score.as_ref()?, &certificate.chosen))
-        })
-        .collect();
+    let scores = report.certified().filter_map(|(it, certificate)| {
+        Some((&it.letter, certificate.score.as_ref()?, &certificate.chosen))
+    });
+    let scores: Vec<_> = scores.collect();
     html! {
         @for (letter, scored, chosen) in &scores {
             // Of several runs the verdicts stand at the head of the page.
-            @if let Some(verdict) = scored.verdict().filter(|_| !several) {
+            @if let Some(verdict) = scored.verdict().filter(|_| !report.has_several()) {
                 p { b { "The model is " (verdict) "." } }
             }
             p {
-                @if several { "Run " (letter) ", on " } @else { "On " }
+                @if report.has_several() { "Run " (letter) ", on " } @else { "On " }
                 (scored.note()) "."
             }
             @if let Some(chosen) = chosen { p { (chosen.sentence) } }
             @let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
-            (table(&["", "95 % interval in brackets"], &rows.collect::<Vec<_>>()))
+            (table(&["", "95 % interval in brackets"], rows))
         }
         @if !scores.is_empty() { p.note { (words::RELEASED) } }
     }
@@ -315,25 +298,16 @@ fn score(report: &Report) -> Markup {
 
 /// The weights of several public datasets: released.
 fn source_weights(report: &Report) -> Markup {
-    let several = report.runs.len() > 1;
-    let weighed = report.runs.iter().filter_map(|reported| {
-        let weights = &reported.certificate.as_ref()?.source_weights;
-        (!weights.is_empty()).then_some((&reported.letter, weights))
-    });
+    let weighed = report.certified().filter(|(_, it)| !it.source_weights.is_empty());
     let weighed: Vec<_> = weighed.collect();
     html! {
-        @for (letter, weights) in &weighed {
-            @if several { p { "Run " (letter) "." } }
-            @let rows = weights.iter().map(|it| {
-                vec![
-                    it.dataset.clone(),
-                    it.records.to_string(),
-                    compact(it.weight),
-                    percent(it.share),
-                ]
+        @for (reported, certificate) in &weighed {
+            @if report.has_several() { p { "Run " (reported.letter) "." } }
+            @let rows = certificate.source_weights.iter().map(|it| {
+                let (weight, share) = (compact(it.weight), percent(it.share));
+                vec![it.dataset.clone(), it.records.to_string(), weight, share]
             });
-            @let columns = ["public data", "records", "weight of a record", "share of all weight"];
-            (table(&columns, &rows.collect::<Vec<_>>()))
+            (table(&["public data", "records", "weight of a record", "share of all weight"], rows))
         }
         @if !weighed.is_empty() {
             p.note {
@@ -344,58 +318,37 @@ fn source_weights(report: &Report) -> Markup {
     }
 }
 
-fn steps(reported: &Reported) -> String {
-    match (reported.run.steps, reported.run.of) {
-        (0, 0) => "all candidates were trained".to_owned(),
-        (steps, of) if of > steps => format!("after {} of {} steps", grouped_u64(steps), of),
-        (steps, _) => format!("after {} steps", grouped_u64(steps)),
-    }
-}
-
 fn runs_table(report: &Report) -> Markup {
-    let mut header =
-        vec!["", "plan", "method", "ε", "δ", "private records", "public error", "outcome"];
-    let tagged = report.runs.iter().any(|reported| !reported.run.tag.is_empty());
-    if report.is_curators() {
-        header.push("private error ◆");
-    }
+    let column = |title: &str, cell: &dyn Fn(&Reported) -> Option<String>| {
+        let cells = report.runs.iter().map(|it| cell(it).unwrap_or_else(|| NONE.to_owned()));
+        (title.to_owned(), cells.collect::<Vec<_>>())
+    };
+    let of_series = |series: Series, mark: &str| {
+        column(&format!("{}{mark}", series.words()), &|it| measured(it, series, report))
+    };
+    let mut columns = vec![
+        column("", &|it| Some(it.letter.clone())),
+        column("plan", &|it| Some(it.plan()?.name.clone())),
+        column("method", &|it| Some(methods::name_of(&it.plan()?.method).to_owned())),
+        column("ε", &|it| Some(shown_epsilon(it))),
+        column("δ", &|it| {
+            Some(format!("{:e}", it.certificate.as_ref()?.guarantee.as_ref()?.delta))
+        }),
+        column("private records", &|it| Some(grouped(it.certificate.as_ref()?.records as u64))),
+        of_series(Series::PublicError, ""),
+        column("outcome", &|it| Some(state_words(&it.run.outcome).to_owned())),
+    ];
+    columns.extend(report.is_curators().then(|| of_series(Series::PrivateError, " ◆")));
+    let beside = Series::BESIDE_PUBLIC.map(|series| of_series(series, ""));
+    let beside = beside.into_iter().chain(Series::BESIDE_PRIVATE.map(|it| of_series(it, " ◆")));
     // Further scores are those of numbers or of classes.
-    let exact = Series::BESIDE_PRIVATE.into_iter().filter(|_| report.is_curators());
-    let beside =
-        Series::BESIDE_PUBLIC.into_iter().map(|it| (it, "")).chain(exact.map(|it| (it, " ◆")));
-    let beside: Vec<(Series, String)> = beside
-        .filter(|(series, _)| report.runs.iter().any(|it| measured(it, *series, report).is_some()))
-        .map(|(series, mark)| (series, format!("{}{mark}", series.words())))
-        .collect();
-    header.extend(beside.iter().map(|(_, title)| title.as_str()));
-    if report.is_curators() && tagged {
-        header.push("remark ◆");
+    columns.extend(beside.filter(|(_, cells)| cells.iter().any(|cell| cell != NONE)));
+    if report.is_curators() && report.runs.iter().any(|it| !it.run.tag.is_empty()) {
+        columns.push(column("remark ◆", &|it| Some(it.run.tag.clone())));
     }
-    let dash = || "–".to_owned();
-    let rows = report.runs.iter().map(|reported| {
-        let plan = reported.run.plan.as_ref();
-        let certificate = reported.certificate.as_ref();
-        let mut row = vec![
-            reported.letter.clone(),
-            plan.map_or_else(dash, |plan| plan.name.clone()),
-            plan.map_or_else(dash, |plan| methods::name_of(&plan.method).to_owned()),
-            shown_epsilon(reported),
-            certificate
-                .and_then(|certificate| certificate.guarantee.as_ref())
-                .map_or_else(dash, |guarantee| format!("{:e}", guarantee.delta)),
-            certificate.map_or_else(dash, |certificate| grouped(certificate.records)),
-            measured(reported, Series::PublicError, report).unwrap_or_else(dash),
-            archive::state_words(&reported.run.outcome).to_owned(),
-        ];
-        if report.is_curators() {
-            row.push(measured(reported, Series::PrivateError, report).unwrap_or_else(dash));
-        }
-        let further = beside.iter().map(|(series, _)| measured(reported, *series, report));
-        row.extend(further.map(|told| told.unwrap_or_else(dash)));
-        row.extend((report.is_curators() && tagged).then(|| reported.run.tag.clone()));
-        row
-    });
-    table(&header, &rows.collect::<Vec<_>>())
+    let titles: Vec<&String> = columns.iter().map(|(title, _)| title).collect();
+    let row = |at: usize| columns.iter().map(|(_, cells)| cells[at].clone()).collect();
+    table(&titles, (0..report.runs.len()).map(row))
 }
 
 /// The sums of several runs.
@@ -417,32 +370,30 @@ fn sums(together: &[Together]) -> Markup {
     }
 }
 
+/// The sentences of certificates in lists: class and title, and where the sentences are.
+const LISTS: [(&str, &str, fn(&Certificate) -> Vec<&str>); 5] = [
+    ("covered", "It covers", |it| texts(&it.covered)),
+    ("uncovered", "It does not cover", |it| texts(&it.not_covered)),
+    ("uncovered", "It takes as public", |it| texts(&it.taken_as_public)),
+    ("uncovered", "It assumes", |it| texts(it.assumption.as_slice())),
+    ("covered", "It was rehearsed", |it| texts(it.rehearsed.as_slice())),
+];
+
+fn texts<T: AsRef<str>>(list: &[T]) -> Vec<&str> {
+    list.iter().map(AsRef::as_ref).collect()
+}
+
 fn guarantee(report: &Report) -> Markup {
-    let lists = [
-        ("covered", "It covers", said(report, |it| it.covered.iter().map(AsRef::as_ref).collect())),
-        (
-            "uncovered",
-            "It does not cover",
-            said(report, |it| it.not_covered.iter().map(String::as_str).collect()),
-        ),
-        (
-            "uncovered",
-            "It takes as public",
-            said(report, |it| it.taken_as_public.iter().map(String::as_str).collect()),
-        ),
-        (
-            "uncovered",
-            "It assumes",
-            said(report, |it| it.assumption.iter().map(AsRef::as_ref).collect()),
-        ),
-        (
-            "covered",
-            "It was rehearsed",
-            said(report, |it| it.rehearsed.iter().map(String::as_str).collect()),
-        ),
-    ];
+    let promises = report.runs.iter().map(|reported| {
+        let promise = reported.certificate.as_ref().map_or(vec![UNCERTIFIED], |it| {
+            let also = it.also.iter().map(String::as_str);
+            [it.statement.as_str()].into_iter().chain(also).chain([it.reading.as_str()]).collect()
+        });
+        (promise, reported)
+    });
+    let count = report.certified().count();
     html! {
-        @for (sentences, letters) in statements(report) {
+        @for (sentences, letters) in once(promises) {
             blockquote {
                 @for letter in letters.iter().filter(|letter| !letter.is_empty()) {
                     b.letter { (letter) } " "
@@ -451,14 +402,18 @@ fn guarantee(report: &Report) -> Markup {
             }
         }
         div.columns {
-            @for (class, title, sentences) in lists.iter().filter(|(_, _, it)| !it.is_empty()) {
-                div class=(class) {
-                    h3 { (title) }
-                    ul {
-                        @for (sentence, letters) in sentences {
-                            li {
-                                (sentence)
-                                @if let Some(letters) = letters { " " b.letter { (letters) } }
+            @for (class, title, sentences) in LISTS {
+                @let of_run = |(run, it)| sentences(it).into_iter().map(move |it| (it, run));
+                @let said = once(report.certified().flat_map(of_run));
+                @if !said.is_empty() {
+                    div class=(class) {
+                        h3 { (title) }
+                        ul {
+                            @for (sentence, letters) in said {
+                                li {
+                                    (sentence)
+                                    @if letters.len() < count { " " b.letter { (letters.join(", ")) } }
+                                }
                             }
                         }
                     }
@@ -466,49 +421,6 @@ fn guarantee(report: &Report) -> Markup {
             }
         }
     }
-}
-
-/// The promises of the runs, each once, with the letters of the runs that make it.
-fn statements(report: &Report) -> Vec<(Vec<&str>, Vec<&str>)> {
-    let mut all: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
-    for reported in &report.runs {
-        let sentences: Vec<&str> = match &reported.certificate {
-            Some(certificate) => std::iter::once(&certificate.statement)
-                .chain(&certificate.also)
-                .chain([&certificate.reading])
-                .map(String::as_str)
-                .collect(),
-            None => vec![UNCERTIFIED],
-        };
-        match all.iter_mut().find(|(known, _)| *known == sentences) {
-            Some((_, letters)) => letters.push(&reported.letter),
-            None => all.push((sentences, vec![&reported.letter])),
-        }
-    }
-    all
-}
-
-/// The sentences of certificates, each once, with the letters of its runs if not all have it.
-fn said(
-    report: &Report,
-    sentences: impl Fn(&Certificate) -> Vec<&str>,
-) -> Vec<(String, Option<String>)> {
-    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
-    let certified = || report.runs.iter().filter(|reported| reported.certificate.is_some());
-    for reported in certified() {
-        for sentence in reported.certificate.iter().flat_map(&sentences) {
-            match all.iter_mut().find(|(known, _)| known == sentence) {
-                Some((_, letters)) => letters.push(&reported.letter),
-                None => all.push((sentence.to_owned(), vec![&reported.letter])),
-            }
-        }
-    }
-    let count = certified().count();
-    let marked = all.into_iter().map(|(sentence, letters)| {
-        let letters = (letters.len() < count).then(|| letters.join(", "));
-        (sentence, letters)
-    });
-    marked.collect()
 }
 
 fn plots(report: &Report, figures: &[Figure]) -> Markup {
@@ -534,23 +446,23 @@ fn plots(report: &Report, figures: &[Figure]) -> Markup {
 
 /// The differences, then the common settings of all plans.
 fn settings(report: &Report) -> Markup {
-    let plans: Vec<_> = report.runs.iter().map(|reported| reported.run.plan.as_ref()).collect();
+    let plans: Vec<_> = report.runs.iter().map(Reported::plan).collect();
     let different = differences(&plans);
-    let several = report.runs.len() > 1;
     let letters = report.runs.iter().map(|reported| reported.letter.as_str());
-    let header: Vec<&str> = std::iter::once("").chain(letters).collect();
+    let header: Vec<&str> = [""].into_iter().chain(letters).collect();
     let rows = different
         .iter()
         .map(|(name, values)| [std::slice::from_ref(name), values.as_slice()].concat());
-    let rows: Vec<Vec<String>> = rows.collect();
     html! {
-        @if several && rows.is_empty() {
-            p { "The plans are the same; only the noise differs." }
-        } @else if several {
-            h3 { "What differs" }
-            (table(&header, &rows))
+        @if report.has_several() {
+            @if different.is_empty() {
+                p { "The plans are the same; only the noise differs." }
+            } @else {
+                h3 { "What differs" }
+                (table(&header, rows))
+            }
+            h3 { "What is the same" }
         }
-        @if several { h3 { "What is the same" } }
         @if let Some(plan) = plans.iter().flatten().next() {
             @let shared = |name: &str| different.iter().all(|(other, _)| other != name);
             dl {
@@ -564,203 +476,147 @@ fn settings(report: &Report) -> Markup {
 
 /// Every dataset once. Only the names of files are shown, not their paths.
 fn datasets(report: &Report) -> Markup {
-    let mut known: Vec<&DatasetDefinition> = Vec::new();
-    for session in report.runs.iter().filter_map(|reported| reported.session.as_ref()) {
-        for dataset in &session.datasets {
-            let told = |other: &&DatasetDefinition| description(other) == description(dataset);
-            if !known.iter().any(told) {
-                known.push(dataset);
-            }
-        }
-    }
+    let described = report.runs.iter().flat_map(|reported| {
+        let datasets = reported.session.iter().flat_map(|session| &session.datasets);
+        datasets.map(move |dataset| (description(dataset), reported))
+    });
+    let known = once(described);
     if known.is_empty() {
         return html! { p { "The plans of these runs cannot be read." } };
     }
-    let rows: Vec<_> = known.iter().map(|dataset| description(dataset)).collect();
-    table(&["dataset", "standing", "from", "rows", "label", "features", "gaps"], &rows)
+    let header = ["dataset", "standing", "from", "rows", "label", "features", "gaps"];
+    table(&header, known.into_iter().map(|(description, _)| description))
 }
 
 fn description(dataset: &DatasetDefinition) -> Vec<String> {
     let drawn = if dataset.unit.is_some() { "persons at random" } else { "at random" };
-    let rows = match (&dataset.filter, &dataset.sample) {
+    let mut rows = match (&dataset.filter, &dataset.sample) {
         (None, None) if dataset.records.is_some() => "their number is hidden".to_owned(),
         (None, None) => "all".to_owned(),
         (Some(filter), None) => filter.clone(),
         (None, Some(sample)) => format!("{} {drawn}", sample.rows),
         (Some(filter), Some(sample)) => format!("{} {drawn} of {filter}", sample.rows),
     };
-    let rows = match &dataset.unit {
-        Some(unit) => {
-            format!("{rows}; up to {} of each '{}'", dataset.most_records(), unit.words())
-        }
-        None => rows,
-    };
-    let features = match &dataset.columns {
+    if let Some(unit) = &dataset.unit {
+        rows += &format!("; up to {} of each '{}'", dataset.most_records(), unit.words());
+    }
+    let mut features = match &dataset.columns {
         Columns::All => "every other column".to_owned(),
-        Columns::Only(names) => names.join(", "),
-        Columns::Except(names) => format!("all but {}", names.join(", ")),
+        columns => columns.words(),
     };
-    let features = match &dataset.extract {
-        Some(extraction) => format!("{features}, extracted by {}", file_name(&extraction.network)),
-        None => features,
+    if let Some(extraction) = &dataset.extract {
+        features += &format!(", extracted by {}", file_name(&extraction.network));
+    }
+    let role = match dataset.role {
+        Role::Private => "private",
+        Role::Public => "public",
     };
     let gaps = match dataset.missing {
         Missing::Refuse => "refused",
         Missing::Drop => "left out",
         Missing::PublicMean => "public mean",
     };
-    vec![
-        dataset.name.clone(),
-        match dataset.role {
-            Role::Private => "private".to_owned(),
-            Role::Public => "public".to_owned(),
-        },
-        origin(&dataset.source),
-        rows,
-        dataset.label.clone().unwrap_or_else(|| "–".to_owned()),
-        features,
-        gaps.to_owned(),
-    ]
-}
-
-fn origin(source: &Source) -> String {
-    match source {
+    let from = match &dataset.source {
         Source::Builtin(name) => format!("built-in {name}"),
         Source::Synthetic { .. } => "synthetic".to_owned(),
-        _ => source.files().into_iter().map(file_name).collect::<Vec<_>>().join(", "),
-    }
+        source => source.files().into_iter().map(file_name).collect::<Vec<_>>().join(", "),
+    };
+    let label = dataset.label.as_deref().unwrap_or(NONE).to_owned();
+    vec![dataset.name.clone(), role.to_owned(), from, rows, label, features, gaps.to_owned()]
 }
 
 fn file_name(path: &str) -> String {
-    std::path::Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn mechanisms(report: &Report) -> Markup {
-    let several = report.runs.len() > 1;
-    let mut header =
-        vec!["what was released", "mechanism", "size", "sensitivity", "noise", "draws"];
-    if several {
-        header.insert(0, "");
-    }
-    let mut rows = Vec::new();
-    for reported in &report.runs {
-        let Some(certificate) = &reported.certificate else { continue };
-        for event in &certificate.mechanisms {
-            let mut row = mechanism(event);
-            if several {
-                row.insert(0, reported.letter.clone());
-            }
-            rows.push(row);
-        }
-    }
+    let rows = report.certified().flat_map(|(reported, certificate)| {
+        certificate.mechanisms.iter().map(move |event| (reported, mechanism(event)))
+    });
+    let rows: Vec<_> = rows.collect();
     if rows.is_empty() {
         return html! { p { "None: nothing was released." } };
     }
-    let mut accountants: Vec<String> = Vec::new();
-    for reported in &report.runs {
-        let Some(certificate) = &reported.certificate else { continue };
+    let accountants = once(report.certified().map(|(reported, certificate)| {
         let bound = certificate.guarantee.as_ref().map_or("void", |it| it.bound.as_str());
-        let line = format!("{}; {bound}", certificate.accountant);
-        if !accountants.contains(&line) {
-            accountants.push(line);
-        }
-    }
+        (format!("{}; {bound}", certificate.accountant), reported)
+    }));
+    let accountants: Vec<String> = accountants.into_iter().map(|(line, _)| line).collect();
+    let header = ["what was released", "mechanism", "size", "sensitivity", "noise", "draws"];
     html! {
-        (table(&header, &rows))
+        (lettered(report, &header, rows))
         p.note { "Accounted by " (accountants.join(" · ")) "." }
     }
 }
 
 fn mechanism(event: &Event) -> Vec<String> {
-    let name = match event.mechanism.query.kind {
-        QueryKind::Gaussian => "discrete Gaussian",
-        QueryKind::SampledSum { .. } => "discrete Gaussian on a Poisson sample",
-        QueryKind::Laplace => "discrete Laplace",
-        QueryKind::Selection(Rule::Exponential) => "exponential mechanism",
-        QueryKind::Selection(Rule::PermuteAndFlip) => "permute-and-flip",
-        QueryKind::Direction => "Bingham direction",
-        QueryKind::Selection(Rule::NoisyMaximum) => "largest noisy score",
-        QueryKind::Repeated(_) => "discrete Gaussian, repeated",
-        QueryKind::Pure => "pure differential privacy",
-    };
-    let symbol = match event.mechanism.query.kind {
-        QueryKind::Gaussian | QueryKind::SampledSum { .. } | QueryKind::Repeated(_) => "σ",
-        _ => "scale",
+    let (query, noise) = (&event.mechanism.query, &event.mechanism.noise);
+    let (name, symbol) = match query.kind {
+        QueryKind::Gaussian => ("discrete Gaussian", "σ"),
+        QueryKind::SampledSum { .. } => ("discrete Gaussian on a Poisson sample", "σ"),
+        QueryKind::Laplace => ("discrete Laplace", "scale"),
+        QueryKind::Selection(Rule::Exponential) => ("exponential mechanism", "scale"),
+        QueryKind::Selection(Rule::PermuteAndFlip) => ("permute-and-flip", "scale"),
+        QueryKind::Direction => ("Bingham direction", "scale"),
+        QueryKind::Selection(Rule::NoisyMaximum) => ("largest noisy score", "scale"),
+        QueryKind::Repeated(_) => ("discrete Gaussian, repeated", "σ"),
+        QueryKind::Pure => ("pure differential privacy", "scale"),
     };
     vec![
         event.what.clone(),
         name.to_owned(),
-        event.mechanism.query.size_words(),
-        format!("{} ({})", compact(event.mechanism.query.sensitivity), event.adjacency.words()),
-        format!("{symbol} {}", compact(event.mechanism.noise.scale)),
-        grouped_u64(event.count),
+        query.size_words(),
+        format!("{} ({})", compact(query.sensitivity), event.adjacency.words()),
+        format!("{symbol} {}", compact(noise.scale)),
+        grouped(event.count),
     ]
 }
 
 fn repeat(report: &Report) -> Markup {
-    let several = report.runs.len() > 1;
+    let several = report.has_several();
     let mut commands: Vec<(String, String)> = Vec::new();
     for reported in &report.runs {
         let directory = format!(".halflight/runs/{}", reported.run.id.0);
         let of = if several { format!("{}: ", reported.letter) } else { String::new() };
         let choice = reported.certificate.as_ref().filter(|it| it.chosen.is_some());
-        let again = "fresh noise, and its ε is spent again";
-        commands.push(match choice {
-            Some(it) => (
-                format!("{of}the same choice once more: {again}"),
-                format!(
-                    "choose {directory}/run.ron --epsilon {} --delta {:e}",
-                    it.target.epsilon, it.target.delta
-                ),
-            ),
-            None => (
-                format!("{of}the same plan once more: {again}"),
-                format!("run {directory}/run.ron"),
-            ),
-        });
+        let (what, command) = match choice.map(|it| it.target) {
+            Some(target) => {
+                let (epsilon, delta) = (target.epsilon, target.delta);
+                let command =
+                    format!("choose {directory}/run.ron --epsilon {epsilon} --delta {delta:e}");
+                ("choice", command)
+            }
+            None => ("plan", format!("run {directory}/run.ron")),
+        };
+        let comment =
+            format!("{of}the same {what} once more: fresh noise, and its ε is spent again");
+        commands.push((comment, command));
         if !several {
-            commands.push((
-                "what its model says about new rows".to_owned(),
-                format!("predict {directory} new.csv -o predictions.csv"),
-            ));
+            let command = format!("predict {directory} new.csv -o predictions.csv");
+            commands.push(("what its model says about new rows".to_owned(), command));
         }
     }
-    let everything = "everything that was spent on these private data";
-    commands.push((everything.to_owned(), "ledger".to_owned()));
-    let mut versions: Vec<String> = report
-        .runs
-        .iter()
-        .filter_map(|reported| reported.certificate.as_ref())
-        .map(|certificate| certificate.halflight.to_string())
-        .collect();
-    versions.sort_unstable();
-    versions.dedup();
+    commands
+        .push(("everything that was spent on these private data".to_owned(), "ledger".to_owned()));
+    let versions: BTreeSet<&str> =
+        report.certified().map(|(_, it)| it.halflight.as_ref()).collect();
+    let versions: Vec<&str> = versions.into_iter().collect();
     let runs = report.runs.iter().map(|reported| {
-        let mut row = vec![reported.run.id.0.clone(), reported.run.time.clone()];
-        if several {
-            row.insert(0, reported.letter.clone());
-        }
         let seen = match reported.certificate.as_ref().map(|certificate| certificate.peeked) {
             Some(true) => "exact numbers could be seen by the curator",
             Some(false) => "sealed: nobody saw an exact number",
-            None => "–",
+            None => NONE,
         };
-        row.push(seen.to_owned());
-        row
+        let (id, time) = (reported.run.id.0.clone(), reported.run.time.clone());
+        (reported, vec![id, time, seen.to_owned()])
     });
-    let runs: Vec<Vec<String>> = runs.collect();
-    let header: &[&str] = if several {
-        &["", "run", "begun (UTC)", "while it worked"]
-    } else {
-        &["run", "begun (UTC)", "while it worked"]
-    };
     html! {
         pre {
             @for (comment, command) in &commands {
                 span { "# " (comment) } "\nhalflight " (command) "\n"
             }
         }
-        (table(header, &runs))
+        (lettered(report, &["run", "begun (UTC)", "while it worked"], runs))
         p.note {
             "The runs were made with halflight " (versions.join(", ")) ". Data, settings and the \
              public seed are in each run's "
@@ -774,11 +630,31 @@ fn repeat(report: &Report) -> Markup {
     }
 }
 
-pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> Markup {
+/// A table with rows about runs: of several runs, their letters come first.
+fn lettered<'a>(
+    report: &Report,
+    header: &[&str],
+    rows: impl IntoIterator<Item = (&'a Reported, Vec<String>)>,
+) -> Markup {
+    let letter = |letter: String| report.has_several().then_some(letter);
+    let header: Vec<String> = letter(String::new())
+        .into_iter()
+        .chain(header.iter().map(|title| (*title).to_owned()))
+        .collect();
+    let rows = rows
+        .into_iter()
+        .map(|(reported, row)| letter(reported.letter.clone()).into_iter().chain(row).collect());
+    table(&header, rows)
+}
+
+pub(super) fn table(
+    header: &[impl AsRef<str>],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> Markup {
     html! {
         div.scroll {
             table {
-                thead { tr { @for cell in header { th scope="col" { (cell) } } } }
+                thead { tr { @for cell in header { th scope="col" { (cell.as_ref()) } } } }
                 tbody {
                     @for row in rows {
                         tr {
@@ -800,15 +676,11 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> Markup {
 }
 
 fn is_number(cell: &str) -> bool {
-    cell == "–" || cell.replace('\u{202f}', "").parse::<f64>().is_ok()
-}
-
-fn grouped(count: usize) -> String {
-    grouped_u64(count as u64)
+    cell == NONE || cell.replace('\u{202f}', "").parse::<f64>().is_ok()
 }
 
 /// 1234567 as 1 234 567, with narrow spaces that do not break.
-fn grouped_u64(count: u64) -> String {
+fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -837,7 +709,7 @@ mod tests {
     #[test]
     fn cells_are_escaped_and_numbers_are_set_apart() {
         let rows = [vec!["<i>".into(), "1.5".into(), "x & y".into()]];
-        let table = table(&["a<b"], &rows).into_string();
+        let table = table(&["a<b"], rows).into_string();
         assert!(table.contains("<th scope=\"col\">a&lt;b</th>"), "{table}");
         assert!(table.contains("<th scope=\"row\">&lt;i&gt;</th><td class=\"number\">1.5</td>"));
         assert!(table.contains("<td>x &amp; y</td>"), "{table}");

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use maud::{Markup, PreEscaped, html};
 
-use super::page::{quoted, table};
+use super::figures::{self, series};
+use super::page::{NONE, quoted, table};
 use super::{Report, Reported};
-use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
+use crate::plot::{AxisSide, Figure, Mark, Point};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::CandidateOrder;
 use crate::rank::candidate_line::Mean;
-use crate::ranking_record::{
+use crate::store::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
 };
 
@@ -22,20 +23,18 @@ const MOST_NAMES: usize = 5;
 /// but a report must not tell that.
 pub(super) fn of(runs: &[Reported]) -> Vec<ArchivedRanking> {
     let mut found: Vec<ArchivedRanking> = Vec::new();
+    let kind = |it: &ArchivedRanking| std::mem::discriminant(&it.findings);
     for reported in runs {
         let Some(certificate) = &reported.certificate else { continue };
         let Some(workspace) = workspace_of(&reported.run.directory) else { continue };
-        let about = ranking_record::read(&workspace);
-        let named = reported.run.plan.as_ref().map(|plan| &plan.private);
-        let about = about.into_iter().filter(|ranking| {
-            ranking.account == certificate.account && named == Some(&ranking.private)
-        });
-        for ranking in about {
-            let known = found.iter().any(|other| {
-                let kind = |it: &ArchivedRanking| std::mem::discriminant(&it.findings);
-                other.account == ranking.account && kind(other) == kind(&ranking)
-            });
-            if !known {
+        let named = reported.plan().map(|plan| &plan.private);
+        for ranking in ranking_record::read(&workspace) {
+            let is_about =
+                ranking.account == certificate.account && named == Some(&ranking.private);
+            let is_known = found
+                .iter()
+                .any(|other| other.account == ranking.account && kind(other) == kind(&ranking));
+            if is_about && !is_known {
                 found.push(ranking);
             }
         }
@@ -55,7 +54,7 @@ pub(super) fn html(report: &Report) -> Markup {
 }
 
 fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
-    let private = quoted(&[&ranking.private]);
+    let private = quoted([&ranking.private]);
     match &ranking.findings {
         ArchivedFindings::Exact(table) => html! {
             p {
@@ -69,7 +68,7 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
                 "On " (ranking.time) " UTC "
                 @match winner {
                     Some(winner) => {
-                        (quoted(&[winner])) " was selected privately for " (private)
+                        (quoted([winner])) " was selected privately for " (private)
                     }
                     None => { "the public data were ranked privately for " (private) }
                 }
@@ -87,31 +86,22 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
 
 /// The plot and the table below it.
 fn shown(found: &RecordedTable, standing: &str) -> Markup {
-    let number = |order: CandidateOrder, mean: Option<Mean>| {
-        mean.map_or_else(|| "–".to_owned(), |mean| mean.told_by(order))
-    };
     // Empty columns are not shown.
     let mut orders = vec![CandidateOrder::Error, CandidateOrder::Energy, CandidateOrder::Distance];
     orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
-    let scores: Vec<_> = orders.iter().map(|order| score_of(*order)).collect();
     let rows = found.lines.iter().enumerate().map(|(index, line)| {
-        let place = (index + 1).to_string();
-        let verdict = line.verdict.clone();
-        let scores = orders.iter().zip(&scores).map(|(order, score)| number(*order, score(line)));
-        [place, line.name.clone()].into_iter().chain(scores).chain([verdict]).collect()
+        let scores = orders.iter().map(|order| {
+            score_of(*order)(line).map_or_else(|| NONE.to_owned(), |mean| mean.told_by(*order))
+        });
+        let place = [(index + 1).to_string(), line.name.clone()];
+        place.into_iter().chain(scores).chain([line.verdict.clone()]).collect()
     });
-    let rows: Vec<Vec<String>> = rows.collect();
     let names = orders.iter().map(|order| format!("{}{standing}", order.words()));
-    let header: Vec<String> = ["", "public data"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(names)
-        .chain(["in words".to_owned()])
-        .collect();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let header = ["", "public data"].map(str::to_owned).into_iter().chain(names);
+    let header: Vec<String> = header.chain(["in words".to_owned()]).collect();
     html! {
         figure { (PreEscaped(figure(found, standing).svg())) }
-        (table(&header, &rows))
+        (table(&header, rows))
         @if !found.verdict.is_empty() { p.note { (found.verdict) } }
     }
 }
@@ -130,8 +120,7 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
         |x: f64, mean: Mean| Point { spread: Some(mean.deviation), ..Point::new(x, mean.mean) };
     let bars = found.lines.iter().enumerate();
     let bars = bars.filter_map(|(place, line)| Some(whiskered(place as f64, score(line)?)));
-    let mut series =
-        vec![ChartSeries { name: String::new(), mark: Mark::Bars, points: bars.collect() }];
+    let mut all = vec![series("", Mark::Bars, bars.collect())];
     let ends = [-0.5, found.lines.len() as f64 - 0.5];
     for (name, reference) in [("more private data", found.floor), ("noise", found.ceiling)] {
         let Some((energy, distance)) = reference else { continue };
@@ -140,11 +129,7 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
             CandidateOrder::Distance => distance.mean,
             CandidateOrder::Error => continue,
         };
-        series.push(ChartSeries {
-            name: name.to_owned(),
-            mark: Mark::Level,
-            points: ends.map(|x| Point::new(x, mean)).to_vec(),
-        });
+        all.push(series(name, Mark::Level, ends.map(|x| Point::new(x, mean)).to_vec()));
     }
     let names: Vec<&str> = found.lines.iter().map(|line| line.name.as_str()).collect();
     let numbers: Vec<String> = (1..=names.len()).map(|place| place.to_string()).collect();
@@ -153,17 +138,13 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
     } else {
         AxisSide::named("place", &numbers.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let words = found.order.words();
-    Figure {
-        title: format!("Public data by {words}{standing}"),
-        note: if found.floor.is_some() && found.order == CandidateOrder::Error {
-            "mean ± its standard error over the private records".to_owned()
-        } else if found.floor.is_some() {
-            "mean ± standard deviation over the repeats".to_owned()
-        } else {
-            "± shows the noise".to_owned()
-        },
-        vertical: AxisSide::linear(words).in_percent(found.order == CandidateOrder::Error),
-        panels: vec![Panel { title: String::new(), horizontal, series }],
-    }
+    let (words, is_error) = (found.order.words(), found.order == CandidateOrder::Error);
+    let note = match (found.floor, is_error) {
+        (Some(_), true) => "mean ± its standard error over the private records",
+        (Some(_), false) => "mean ± standard deviation over the repeats",
+        (None, _) => "± shows the noise",
+    };
+    let title = format!("Public data by {words}{standing}");
+    let vertical = AxisSide::linear(words).in_percent(is_error);
+    Figure { note: note.to_owned(), ..figures::figure(&title, vertical, horizontal, all) }
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use maud::{Markup, PreEscaped, html};
 
-use super::Report;
-use super::page::table;
+use super::figures::{self, series};
+use super::page::{NONE, table};
+use super::{Report, once};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::plot::number::compact;
-use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
+use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Point};
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine};
 
@@ -36,18 +37,11 @@ pub fn keep(directory: &Path, advice: &Advice) -> Result<()> {
 
 /// Runs with the same rehearsal appear once.
 pub(super) fn html(report: &Report) -> Markup {
-    let several = report.runs.len() > 1;
-    let mut told: Vec<(&Advice, Vec<&str>)> = Vec::new();
-    for reported in &report.runs {
-        let Some(advice) = &reported.rehearsal else { continue };
-        match told.iter_mut().find(|(known, _)| *known == advice) {
-            Some((_, letters)) => letters.push(&reported.letter),
-            None => told.push((advice, vec![&reported.letter])),
-        }
-    }
+    let advice = report.runs.iter().filter_map(|it| Some((it.rehearsal.as_ref()?, it)));
+    let told = once(advice);
     html! {
         @for (advice, letters) in &told {
-            @if several { p { "Runs " (letters.join(", ")) } }
+            @if report.has_several() { p { "Runs " (letters.join(", ")) } }
             figure { (PreEscaped(figure(advice).svg())) }
             (numbers(advice))
             @for sentence in advice.sentences() { p.note { (sentence) } }
@@ -63,40 +57,31 @@ fn figure(advice: &Advice) -> Figure {
         points.map(|(epsilon, ratio)| Point::new(epsilon, ratio)).collect::<Vec<_>>()
     };
     let spending = advice.sorted().filter(|line| line.player.spends());
-    let curves = spending.map(|line| ChartSeries {
-        name: line.player.title(),
-        mark: Mark::Line,
-        points: points(line),
-    });
-    let mut series: Vec<ChartSeries> =
+    let curves = spending.map(|line| series(&line.player.title(), Mark::Line, points(line)));
+    let mut all: Vec<ChartSeries> =
         curves.filter(|series| !series.points.is_empty()).take(CURVES).collect();
     let ends = [advice.epsilons.first(), advice.epsilons.last()].into_iter().flatten();
-    series.push(ChartSeries {
-        name: Player::PublicOnly.title(),
-        mark: Mark::Level,
-        points: ends.map(|epsilon| Point::new(*epsilon, 1.0)).collect(),
-    });
+    let public_alone = ends.map(|epsilon| Point::new(*epsilon, 1.0)).collect();
+    all.push(series(&Player::PublicOnly.title(), Mark::Level, public_alone));
     Figure {
-        title: "Error in rehearsals, over ε".to_owned(),
         note: format!("means over {} rehearsals on public data", advice.scenes.len()),
-        vertical: AxisSide::linear("error, divided by that of public data alone"),
-        panels: vec![Panel {
-            title: String::new(),
-            horizontal: AxisSide::log("ε").at(&advice.epsilons),
-            series,
-        }],
+        ..figures::figure(
+            "Error in rehearsals, over ε",
+            AxisSide::linear("error, divided by that of public data alone"),
+            AxisSide::log("ε").at(&advice.epsilons),
+            all,
+        )
     }
 }
 
 fn numbers(advice: &Advice) -> Markup {
     let titles = advice.epsilons.iter().map(|epsilon| format!("ε {}", compact(*epsilon)));
     let header: Vec<String> = std::iter::once(String::new()).chain(titles).collect();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = advice.sorted().map(|line| {
         let ratios = line.standings.iter();
-        let ratios = ratios
-            .map(|found| found.map_or("–".to_owned(), |found| format!("{:.3}", found.ratio)));
+        let ratios =
+            ratios.map(|found| found.map_or(NONE.to_owned(), |it| format!("{:.3}", it.ratio)));
         std::iter::once(line.player.title()).chain(ratios).collect()
     });
-    table(&header, &rows.collect::<Vec<Vec<String>>>())
+    table(&header, rows)
 }

@@ -1,22 +1,14 @@
 //! The differences between two versions of a session, in words.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Session, plan_field};
+use super::{PlanDefinition, Session, plan_field};
+use crate::data::DatasetDefinition;
 
 /// The differences of `ours` from `theirs`; never empty.
 pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
-    let mut found = Vec::new();
-    let datasets = |session: &Session| {
-        let named = session.datasets.iter().map(|it| (it.name.clone(), it.clone()));
-        named.collect::<Vec<_>>()
-    };
     let about = |_: &_, _: &_| "is described differently".to_owned();
-    found.extend(named("dataset", &datasets(ours), &datasets(theirs), about));
-    let plans = |session: &Session| {
-        let named = session.plans.iter().map(|it| (it.name.clone(), it.clone()));
-        named.collect::<Vec<_>>()
-    };
+    let mut found = named("dataset", &datasets(ours), &datasets(theirs), about);
     found.extend(named("plan", &plans(ours), &plans(theirs), |ours, theirs| {
         let fields = plan_field::differences(&[Some(ours), Some(theirs)]).into_iter();
         let fields: Vec<String> = fields
@@ -24,10 +16,8 @@ pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
             .collect();
         if fields.is_empty() { "differs".to_owned() } else { format!("has {}", fields.join(", ")) }
     }));
-    let budgets = |session: &Session| {
-        session.budgets.iter().map(|(name, it)| (name.clone(), *it)).collect::<Vec<_>>()
-    };
-    found.extend(named("the budget of", &budgets(ours), &budgets(theirs), |ours, theirs| {
+    let budgets = [ours, theirs].map(|session| session.budgets.iter().collect());
+    found.extend(named("the budget of", &budgets[0], &budgets[1], |ours, theirs| {
         let [ours, theirs] =
             [ours, theirs].map(|it| format!("ε {} at δ {:e}", it.epsilon, it.delta));
         format!("is {ours} against {theirs}")
@@ -44,24 +34,30 @@ pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
     found
 }
 
+fn datasets(session: &Session) -> BTreeMap<&String, &DatasetDefinition> {
+    session.datasets.iter().map(|it| (&it.name, it)).collect()
+}
+
+fn plans(session: &Session) -> BTreeMap<&String, &PlanDefinition> {
+    session.plans.iter().map(|it| (&it.name, it)).collect()
+}
+
 fn named<T: PartialEq>(
     what: &str,
-    ours: &[(String, T)],
-    theirs: &[(String, T)],
+    ours: &BTreeMap<&String, &T>,
+    theirs: &BTreeMap<&String, &T>,
     about: impl Fn(&T, &T) -> String,
 ) -> Vec<String> {
-    let names: BTreeSet<&String> = ours.iter().chain(theirs).map(|(name, _)| name).collect();
-    let find =
-        |all: &'_ [(String, T)], wanted: &String| all.iter().position(|(name, _)| name == wanted);
-    let compared =
-        names.into_iter().filter_map(|name| match (find(ours, name), find(theirs, name)) {
-            (Some(_), None) => Some(format!("{what} '{name}' is only in yours")),
-            (None, Some(_)) => Some(format!("{what} '{name}' is only in theirs")),
-            (Some(mine), Some(other)) if ours[mine].1 != theirs[other].1 => {
-                Some(format!("{what} '{name}' {}", about(&ours[mine].1, &theirs[other].1)))
-            }
-            _ => None,
-        });
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).copied().collect();
+    let compared = names.into_iter().filter_map(|name| {
+        let difference = match (ours.get(name), theirs.get(name)) {
+            (Some(_), None) => "is only in yours".to_owned(),
+            (None, Some(_)) => "is only in theirs".to_owned(),
+            (Some(mine), Some(other)) if mine != other => about(mine, other),
+            _ => return None,
+        };
+        Some(format!("{what} '{name}' {difference}"))
+    });
     compared.collect()
 }
 

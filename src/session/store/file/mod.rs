@@ -173,14 +173,9 @@ fn default_holdout() -> f64 {
 
 impl Default for Session {
     fn default() -> Self {
-        Self {
-            version: VERSION,
-            name: String::new(),
-            datasets: Vec::new(),
-            budgets: BTreeMap::new(),
-            plans: Vec::new(),
-            ranking: RankingDefinition::default(),
-        }
+        let (datasets, budgets, plans) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let (name, ranking) = (String::new(), RankingDefinition::default());
+        Self { version: VERSION, name, datasets, budgets, plans, ranking }
     }
 }
 
@@ -219,25 +214,11 @@ impl Session {
     }
 
     pub fn dataset(&self, name: &str) -> Result<&DatasetDefinition> {
-        self.datasets.iter().find(|dataset| dataset.name == name).ok_or_else(|| {
-            let known: Vec<_> = self.datasets.iter().map(|dataset| dataset.name.as_str()).collect();
-            Error::usage(format!("there is no dataset '{name}' in the session")).cure(hint_or_all(
-                name,
-                &known,
-                "its datasets are",
-            ))
-        })
+        find(&self.datasets, "dataset", name, |dataset| &dataset.name)
     }
 
     pub fn plan(&self, name: &str) -> Result<&PlanDefinition> {
-        self.plans.iter().find(|plan| plan.name == name).ok_or_else(|| {
-            let known: Vec<_> = self.plans.iter().map(|plan| plan.name.as_str()).collect();
-            Error::usage(format!("there is no plan '{name}' in the session")).cure(hint_or_all(
-                name,
-                &known,
-                "its plans are",
-            ))
-        })
+        find(&self.plans, "plan", name, |plan| &plan.name)
     }
 
     /// Checks that names are unique and refer to something, and that settings are in range.
@@ -361,14 +342,30 @@ impl Session {
     }
 }
 
+fn find<'a, T>(
+    all: &'a [T],
+    what: &str,
+    wanted: &str,
+    name: impl Fn(&T) -> &String,
+) -> Result<&'a T> {
+    all.iter().find(|it| name(it) == wanted).ok_or_else(|| {
+        let known: Vec<_> = all.iter().map(|it| name(it).as_str()).collect();
+        Error::usage(format!("there is no {what} '{wanted}' in the session")).cure(hint_or_all(
+            wanted,
+            &known,
+            &format!("its {what}s are"),
+        ))
+    })
+}
+
 /// A method that learns numbers cannot learn classes. Records without labels fit any.
 fn check_task(dataset: &DatasetDefinition, spec: &Spec) -> Result<()> {
     if dataset.label.is_none() || dataset.task == spec.task {
         return Ok(());
     }
-    let methods = methods::methods();
-    let fitting = methods.iter().filter(|method| method.spec().task == dataset.task);
-    let fitting: Vec<_> = fitting.map(|method| method.spec().id).collect();
+    let specs = methods::methods().iter().map(|method| method.spec());
+    let fitting: Vec<_> =
+        specs.filter(|spec| spec.task == dataset.task).map(|spec| spec.id).collect();
     let choice = match fitting.as_slice() {
         [] => String::new(),
         fitting => format!("choose a method for it ({}), or ", fitting.join(", ")),

@@ -162,21 +162,21 @@ pub fn data_differences(runs: &[&[DatasetDefinition]]) -> Vec<(String, Vec<Strin
 /// What differs between plans: a name, and a value for each of them. A plan that could
 /// not be read, or that lacks the field, has a dash.
 pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String>)> {
-    let mut names: Vec<&'static str> = Vec::new();
-    for field in plans.iter().flatten().flat_map(|plan| fields(plan)) {
-        if !names.contains(&field.name()) {
-            names.push(field.name());
+    let named = |plan: &PlanDefinition| {
+        let fields = fields(plan).into_iter();
+        fields.map(|field| (field.name(), field.shown(plan))).collect::<Vec<_>>()
+    };
+    let shown: Vec<_> = plans.iter().map(|plan| plan.map_or(Vec::new(), named)).collect();
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, _) in shown.iter().flatten() {
+        if rows.iter().all(|(known, _)| known != name) {
+            let value = |of_plan: &Vec<(&str, String)>| {
+                let found = of_plan.iter().find(|(other, _)| other == name);
+                found.map_or_else(|| "–".to_owned(), |(_, value)| value.clone())
+            };
+            rows.push(((*name).to_owned(), shown.iter().map(value).collect()));
         }
     }
-    let value = |name: &str, plan: Option<&PlanDefinition>| {
-        let plan = plan?;
-        let field = fields(plan).into_iter().find(|field| field.name() == name)?;
-        Some(field.shown(plan))
-    };
-    let rows = names.into_iter().map(|name| {
-        let values = plans.iter().map(|plan| value(name, *plan));
-        (name.to_owned(), values.map(|it| it.unwrap_or_else(|| "–".to_owned())).collect())
-    });
-    rows.filter(|(_, values): &(_, Vec<String>)| values.windows(2).any(|it| it[0] != it[1]))
-        .collect()
+    rows.retain(|(_, values)| values.windows(2).any(|it| it[0] != it[1]));
+    rows
 }

@@ -39,9 +39,9 @@ impl RankingDefinition {
         let settings = methods::method(&plan.method)?.spec().check(&plan.settings)?;
         self.private = Some(plan.private.clone());
         self.preparation = plan.preparation.clone();
-        let units = settings.iter().find(|(key, _)| *key == "units");
+        let units = settings.iter().find(|(key, _)| *key == "units").map(|(_, value)| value);
         self.settings.model = match units {
-            Some((_, methods::Value::Number(units))) => {
+            Some(methods::Value::Number(units)) => {
                 ProbeModel::Perceptron(*units as usize, Activation::Tanh)
             }
             _ => ProbeModel::Linear,
@@ -79,10 +79,7 @@ impl RankingDefinition {
 
     /// Whether the errors of the candidates' own models can be computed: both sides have labels.
     pub fn has_labels(&self, session: &Session) -> bool {
-        let labelled = |name: &str| {
-            let dataset = session.datasets.iter().find(|dataset| dataset.name == name);
-            dataset.is_some_and(|dataset| dataset.label.is_some())
-        };
+        let labelled = |name: &str| session.dataset(name).is_ok_and(|it| it.label.is_some());
         self.private_name(session).is_ok_and(labelled)
             && self.public_names(session).into_iter().filter(|name| labelled(name)).count() > 1
     }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use ron::Error as Ron;
 use ron::error::{Position, SpannedError};
 
 use crate::data::names::hint;
@@ -50,12 +51,7 @@ pub(super) fn refusal(error: &SpannedError, text: &str, origin: &str) -> Error {
 }
 
 /// What is wrong, and what to do.
-fn explained(
-    code: &ron::Error,
-    field: Option<&str>,
-    found: &str,
-    negative: bool,
-) -> (String, String) {
+fn explained(code: &Ron, field: Option<&str>, found: &str, negative: bool) -> (String, String) {
     let instead = if found.is_empty() { String::new() } else { format!(", found {found}") };
     let wants = |form: &str, cure: &str| {
         let what = match field {
@@ -67,18 +63,18 @@ fn explained(
     let form = FORMS.iter().find(|(name, _)| Some(*name) == field);
     let listed = |expected: &[&str]| expected.iter().map(ToString::to_string).collect::<Vec<_>>();
     match code {
-        ron::Error::NoSuchStructField { expected, found, .. } => (
+        Ron::NoSuchStructField { expected, found, .. } => (
             format!("'{found}' is not a field here"),
             hint("fields here", found, &listed(expected)),
         ),
-        ron::Error::MissingStructField { field, .. } => {
+        Ron::MissingStructField { field, .. } => {
             let form = FORMS.iter().find(|(name, _)| name == field).map_or("…", |(_, form)| form);
             (format!("the field '{field}' is missing"), format!("add it: {field}: {form}"))
         }
-        ron::Error::DuplicateStructField { field, .. } => {
+        Ron::DuplicateStructField { field, .. } => {
             (format!("the field '{field}' is given twice"), "leave one of them out".to_owned())
         }
-        ron::Error::NoSuchEnumVariant { expected, found, .. } => {
+        Ron::NoSuchEnumVariant { expected, found, .. } => {
             let what = match field {
                 Some(field) => format!("'{field}' cannot be '{found}'"),
                 None => format!("'{found}' is not known here"),
@@ -86,7 +82,7 @@ fn explained(
             let choices = || hint("choices here", found, &listed(expected));
             (what, form.map_or_else(choices, |(_, form)| format!("write {form}")))
         }
-        ron::Error::ExpectedIdentifier | ron::Error::SuggestRawIdentifier(_) => {
+        Ron::ExpectedIdentifier | Ron::SuggestRawIdentifier(_) => {
             let guess = match found.chars().next() {
                 Some('0'..='9') => "if this belongs to a number, write a decimal point: 1.5",
                 Some('(' | ')' | '[' | ']' | '{' | '}') => {
@@ -100,50 +96,35 @@ fn explained(
                 form.map_or(guess.to_owned(), |(name, form)| format!("write {name}: {form}"));
             wants("a word without quotes", &cure)
         }
-        ron::Error::ExpectedString => wants("a text", "put it in straight double quotes: \"…\""),
-        ron::Error::ExpectedStringEnd => {
-            wants("the end of a text", "close the text with a double quote")
-        }
-        ron::Error::ExpectedChar => {
+        Ron::ExpectedString => wants("a text", "put it in straight double quotes: \"…\""),
+        Ron::ExpectedStringEnd => wants("the end of a text", "close the text with a double quote"),
+        Ron::ExpectedChar => {
             wants("one character", "put one character in single quotes, such as ';'")
         }
-        ron::Error::ExpectedInteger
-        | ron::Error::IntegerOutOfBounds
-        | ron::Error::InvalidIntegerDigit { .. }
-            if negative =>
-        {
-            (
-                field.map_or("the number".to_owned(), |name| format!("'{name}'"))
-                    + " must not be negative",
-                "write a whole number from 0 on".to_owned(),
-            )
+        Ron::ExpectedInteger | Ron::IntegerOutOfBounds | Ron::InvalidIntegerDigit { .. } => {
+            if !negative {
+                return wants("a whole number", "write digits without quotes");
+            }
+            let what = field.map_or("the number".to_owned(), |name| format!("'{name}'"));
+            (what + " must not be negative", "write a whole number from 0 on".to_owned())
         }
-        ron::Error::ExpectedInteger
-        | ron::Error::IntegerOutOfBounds
-        | ron::Error::InvalidIntegerDigit { .. } => {
-            wants("a whole number", "write digits without quotes")
-        }
-        ron::Error::ExpectedFloat => {
-            wants("a number", "write it without quotes, such as 0.5 or 1e-5")
-        }
-        ron::Error::ExpectedBoolean => wants("true or false", "write it without quotes"),
-        ron::Error::ExpectedArray => {
-            wants("a list", "put it in square brackets: [\"one\", \"another\"]")
-        }
-        ron::Error::ExpectedMap => {
+        Ron::ExpectedFloat => wants("a number", "write it without quotes, such as 0.5 or 1e-5"),
+        Ron::ExpectedBoolean => wants("true or false", "write it without quotes"),
+        Ron::ExpectedArray => wants("a list", "put it in square brackets: [\"one\", \"another\"]"),
+        Ron::ExpectedMap => {
             wants("pairs of a name and a value", "put them in braces: {\"name\": value}")
         }
-        ron::Error::ExpectedMapColon => wants("a colon", "write a colon after the name"),
-        ron::Error::ExpectedNamedStructLike(_)
-        | ron::Error::ExpectedStructLike
-        | ron::Error::ExpectedDifferentStructName { .. } => {
+        Ron::ExpectedMapColon => wants("a colon", "write a colon after the name"),
+        Ron::ExpectedNamedStructLike(_)
+        | Ron::ExpectedStructLike
+        | Ron::ExpectedDifferentStructName { .. } => {
             let cure = form.map_or(
                 "write ( before them and ) after them, or close the list before with ]".to_owned(),
                 |(name, form)| format!("write {name}: {form}"),
             );
             wants("values in round brackets", &cure)
         }
-        ron::Error::ExpectedComma => {
+        Ron::ExpectedComma => {
             let cure = match found.chars().next() {
                 Some('^' | '%') => "write the number itself, such as 0.5 or 1e-5",
                 Some('.') => "write a whole number",
@@ -152,21 +133,21 @@ fn explained(
             };
             wants("a comma", cure)
         }
-        ron::Error::InvalidEscape(_) => {
+        Ron::InvalidEscape(_) => {
             wants("a text without a single \\", "write / or \\\\ instead of \\")
         }
-        ron::Error::ExpectedArrayEnd
-        | ron::Error::ExpectedMapEnd
-        | ron::Error::ExpectedStructLikeEnd
-        | ron::Error::ExpectedOptionEnd => wants(
+        Ron::ExpectedArrayEnd
+        | Ron::ExpectedMapEnd
+        | Ron::ExpectedStructLikeEnd
+        | Ron::ExpectedOptionEnd => wants(
             "a closing bracket",
             "look for a missing comma, a missing bracket or a value too many",
         ),
-        ron::Error::Eof => (
+        Ron::Eof => (
             "the file ends too early".to_owned(),
             "close what is open: look for a missing bracket or quote".to_owned(),
         ),
-        ron::Error::TrailingCharacters => (
+        Ron::TrailingCharacters => (
             format!("something follows the end of the session{instead}"),
             "remove it, or look for a bracket too many before it".to_owned(),
         ),

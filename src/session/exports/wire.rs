@@ -1,8 +1,11 @@
-//! The part of protocol buffers that ONNX files need: a message is its fields, one after another.
+//! The part of protocol buffers that ONNX and event files need: a message is its fields, one after
+//! another.
 
 /// The kinds of fields used here.
 const VARINT: u64 = 0;
+const EIGHT_BYTES: u64 = 1;
 const BYTES: u64 = 2;
+const FOUR_BYTES: u64 = 5;
 
 /// The fields of a message so far.
 #[derive(Debug, Clone, Default)]
@@ -13,32 +16,43 @@ impl Message {
         self.0
     }
 
-    pub fn integer(&mut self, field: u64, value: i64) {
-        self.varint(field << 3 | VARINT);
-        self.varint(value.cast_unsigned());
+    pub fn integer(&mut self, field: u64, value: i64) -> &mut Self {
+        self.varint(field << 3 | VARINT).varint(value.cast_unsigned())
     }
 
-    pub fn bytes(&mut self, field: u64, value: &[u8]) {
-        self.varint(field << 3 | BYTES);
-        self.varint(value.len() as u64);
-        self.0.extend_from_slice(value);
+    pub fn double(&mut self, field: u64, value: f64) -> &mut Self {
+        self.varint(field << 3 | EIGHT_BYTES).extend(&value.to_le_bytes())
     }
 
-    pub fn text(&mut self, field: u64, value: &str) {
-        self.bytes(field, value.as_bytes());
+    pub fn float(&mut self, field: u64, value: f32) -> &mut Self {
+        self.varint(field << 3 | FOUR_BYTES).extend(&value.to_le_bytes())
     }
 
-    pub fn message(&mut self, field: u64, value: &Self) {
-        self.bytes(field, &value.0);
+    pub fn bytes(&mut self, field: u64, value: &[u8]) -> &mut Self {
+        self.varint(field << 3 | BYTES).varint(value.len() as u64).extend(value)
+    }
+
+    pub fn text(&mut self, field: u64, value: &str) -> &mut Self {
+        self.bytes(field, value.as_bytes())
+    }
+
+    pub fn message(&mut self, field: u64, value: &Self) -> &mut Self {
+        self.bytes(field, &value.0)
+    }
+
+    fn extend(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.extend_from_slice(bytes);
+        self
     }
 
     /// Seven bits per byte, the lowest first.
-    fn varint(&mut self, mut value: u64) {
+    fn varint(&mut self, mut value: u64) -> &mut Self {
         while value >= 1 << 7 {
             self.0.push(value as u8 | 1 << 7);
             value >>= 7;
         }
         self.0.push(value as u8);
+        self
     }
 }
 
