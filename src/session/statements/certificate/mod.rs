@@ -111,14 +111,12 @@ impl TakenAsPublic {
         for one in all {
             sum.filtered |= one.filtered;
             sum.records = sum.records.or(one.records);
-            sum.declared.extend(one.predictor);
-            for (list, more) in
-                [(&mut sum.datasets, one.datasets), (&mut sum.declared, one.declared)]
-            {
-                list.extend(more);
-                let mut known = std::collections::HashSet::new();
-                list.retain(|it| known.insert(it.clone()));
-            }
+            sum.datasets.extend(one.datasets);
+            sum.declared.extend(one.predictor.into_iter().chain(one.declared));
+        }
+        for list in [&mut sum.datasets, &mut sum.declared] {
+            let mut known = std::collections::HashSet::new();
+            list.retain(|it| known.insert(it.clone()));
         }
         sum
     }
