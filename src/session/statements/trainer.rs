@@ -193,13 +193,6 @@ impl TryFrom<WrittenDraw> for TrainerDraw {
 
 type Counts = Vec<(Mechanism, u64)>;
 
-/// The last claim of a trainer, and its draws up to then.
-#[derive(Debug, Clone)]
-struct LastClaim {
-    epsilon: f64,
-    counts: Counts,
-}
-
 /// A trainer's steps so far.
 #[derive(Debug, Default)]
 pub struct Trainer {
@@ -220,7 +213,8 @@ pub struct Trainer {
     unknown: Option<String>,
     /// Why nothing can be read here.
     trouble: Option<String>,
-    claim: Option<LastClaim>,
+    /// The last claim of ε, and the draws up to then.
+    claim: Option<(f64, Counts)>,
 }
 
 /// Our accountant's result for a trainer's steps.
@@ -364,7 +358,7 @@ impl Trainer {
         }
         if let Some(epsilon) = line.epsilon {
             self.claimed.push((x, epsilon));
-            self.claim = Some(LastClaim { epsilon, counts: self.counts.clone() });
+            self.claim = Some((epsilon, self.counts.clone()));
         }
         if let Some(end) = line.end {
             self.end = Some(harmless(&end, LONGEST));
@@ -435,9 +429,9 @@ impl Trainer {
 
     /// ε from the mechanisms, beside the claimed one.
     pub fn account(&self) -> TrainerCost {
-        let claimed =
-            self.claim.as_ref().map(|claim| (claim.epsilon, self.guarantee(&claim.counts)));
-        let same = self.claim.as_ref().is_some_and(|claim| claim.counts == self.counts);
+        let claim = self.claim.as_ref();
+        let claimed = claim.map(|(epsilon, counts)| (*epsilon, self.guarantee(counts)));
+        let same = claim.is_some_and(|(_, counts)| *counts == self.counts);
         let ours = match &claimed {
             Some((_, Ok(then))) if same => Ok(then.clone()),
             _ => self.guarantee(&self.counts),

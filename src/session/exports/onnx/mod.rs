@@ -20,7 +20,7 @@ use serde_json::json;
 use super::SavedModel;
 use crate::error::Result;
 use graph::{Attribute, Element, Graph, Value};
-use models::Scores;
+use models::{Meaning, Scores};
 
 /// The file, and the names of its inputs and outputs.
 pub struct Exported {
@@ -41,34 +41,35 @@ pub fn export(saved: &SavedModel) -> Result<Exported> {
     let recipe = preparation.recipe()?;
     let mut graph = Graph::default();
     let rows = rows::prepare(&mut graph, &recipe)?;
-    let scores = models::scores(&mut graph, &saved.model, &rows.features);
+    let Scores { value: scores, meaning } =
+        models::scores(&mut graph, &saved.model, &rows.features);
     let gap = rows.gap.as_ref();
-    let outputs = match &scores {
-        Scores::Number(number) => {
+    let outputs = match meaning {
+        Meaning::Number => {
             let (centre, width) = preparation.label_scale().unwrap_or((0.0, 1.0));
-            let scaled = graph.with_number("Mul", number, width);
+            let scaled = graph.with_number("Mul", &scores, width);
             let label = graph.with_number("Add", &scaled, centre);
             let label = unless(&mut graph, gap, &label);
             vec![graph.output("prediction", &label, Element::Double, Some(1))]
         }
-        Scores::TwoClasses(score) => {
-            let positive = graph.with_number("Greater", score, 0.0);
+        Meaning::TwoClasses => {
+            let positive = graph.with_number("Greater", &scores, 0.0);
             let number = graph.cast(&positive, Element::Integer);
             let axis = graph.integers(&[1]);
             let number = graph.node("Squeeze", &[&number, &axis], &[]);
-            let negative = graph.node("Neg", &[score], &[]);
-            let odds = graph.beside(&[negative, score.clone()]);
+            let negative = graph.node("Neg", &[&scores], &[]);
+            let odds = graph.beside(&[negative, scores]);
             let probabilities = graph.node("Sigmoid", &[&odds], &[]);
             classes(&mut graph, saved, gap, &number, ("probabilities", probabilities))
         }
-        Scores::Classes(scores) => {
-            let number = largest(&mut graph, scores);
-            let shares = graph.node("Softmax", &[scores], &[Attribute::Integer("axis", 1)]);
+        Meaning::Classes => {
+            let number = largest(&mut graph, &scores);
+            let shares = graph.node("Softmax", &[&scores], &[Attribute::Integer("axis", 1)]);
             classes(&mut graph, saved, gap, &number, ("probabilities", shares))
         }
-        Scores::Margins(scores) => {
-            let number = largest(&mut graph, scores);
-            classes(&mut graph, saved, gap, &number, ("scores", scores.clone()))
+        Meaning::Margins => {
+            let number = largest(&mut graph, &scores);
+            classes(&mut graph, saved, gap, &number, ("scores", scores))
         }
     };
     let about = json!({

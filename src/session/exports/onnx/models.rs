@@ -7,51 +7,44 @@ use crate::model::shape::{Block, BlockSource, Predictor, ScoreMeaning, Shape};
 use crate::model::{Activation, Classifier, Model, Network, Volume};
 
 /// The scores of records, and their meaning.
-pub enum Scores {
-    /// A prepared label.
-    Number(Value),
-    /// The logarithm of the odds of the second class.
-    TwoClasses(Value),
-    /// Logarithms of the probabilities of the classes, up to a constant.
-    Classes(Value),
-    /// Scores that are not logarithms of probabilities; the largest wins.
-    Margins(Value),
+pub struct Scores {
+    pub value: Value,
+    pub meaning: Meaning,
 }
 
-impl Scores {
-    /// The numbers without their meaning.
-    pub fn value(self) -> Value {
-        match self {
-            Self::Number(value)
-            | Self::TwoClasses(value)
-            | Self::Classes(value)
-            | Self::Margins(value) => value,
-        }
-    }
+pub enum Meaning {
+    /// A prepared label.
+    Number,
+    /// The logarithm of the odds of the second class.
+    TwoClasses,
+    /// Logarithms of the probabilities of the classes, up to a constant.
+    Classes,
+    /// Scores that are not logarithms of probabilities; the largest wins.
+    Margins,
 }
 
 pub fn scores(graph: &mut Graph, model: &Model, features: &Value) -> Scores {
-    match model {
-        Model::Linear(linear) => Scores::Number(weighted(graph, features, &linear.weights)),
-        Model::Logistic(linear) => Scores::TwoClasses(weighted(graph, features, &linear.weights)),
-        Model::Network(network) => Scores::TwoClasses(hidden(graph, features, network)),
+    let (value, meaning) = match model {
+        Model::Linear(linear) => (weighted(graph, features, &linear.weights), Meaning::Number),
+        Model::Logistic(linear) => {
+            (weighted(graph, features, &linear.weights), Meaning::TwoClasses)
+        }
+        Model::Network(network) => (hidden(graph, features, network), Meaning::TwoClasses),
         Model::Classifier(classifier) => {
-            let scores = layers(graph, features, classifier);
-            if classifier.architecture().tells_margins() {
-                Scores::Margins(scores)
-            } else {
-                Scores::Classes(scores)
-            }
+            let is_margins = classifier.architecture().tells_margins();
+            let meaning = if is_margins { Meaning::Margins } else { Meaning::Classes };
+            (layers(graph, features, classifier), meaning)
         }
         Model::Shape(shape) => {
-            let scores = corrected(graph, features, shape);
-            match shape.answer {
-                ScoreMeaning::Number => Scores::Number(scores),
-                ScoreMeaning::TwoClasses => Scores::TwoClasses(scores),
-                ScoreMeaning::Classes(_) => Scores::Classes(scores),
-            }
+            let meaning = match shape.answer {
+                ScoreMeaning::Number => Meaning::Number,
+                ScoreMeaning::TwoClasses => Meaning::TwoClasses,
+                ScoreMeaning::Classes(_) => Meaning::Classes,
+            };
+            (corrected(graph, features, shape), meaning)
         }
-    }
+    };
+    Scores { value, meaning }
 }
 
 fn weighted(graph: &mut Graph, features: &Value, weights: &[f64]) -> Value {

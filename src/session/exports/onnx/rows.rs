@@ -41,10 +41,10 @@ fn scored(
 ) -> Result<(Value, Option<Value>, Vec<Json>)> {
     let known = graph.inputs().len();
     let (raw, gap, columns) = match &score.from {
-        ScoreRecipe::Features(model) => (scores(graph, model, standard).value(), None, Vec::new()),
+        ScoreRecipe::Features(model) => (scores(graph, model, standard).value, None, Vec::new()),
         ScoreRecipe::Rows(model, own) => {
             let rows = prepare(graph, own)?;
-            (scores(graph, model, &rows.features).value(), rows.gap, rows.columns)
+            (scores(graph, model, &rows.features).value, rows.gap, rows.columns)
         }
         ScoreRecipe::Column { name, fill } => {
             let raw = graph.input(name, Element::Double, 1)?;
