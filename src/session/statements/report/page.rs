@@ -370,8 +370,10 @@ fn sums(together: &[Together]) -> Markup {
     }
 }
 
-/// The sentences of certificates in lists: class and title, and where the sentences are.
-const LISTS: [(&str, &str, fn(&Certificate) -> Vec<&str>); 5] = [
+/// The sentences of one kind in a certificate.
+type Sentences = fn(&Certificate) -> Vec<&str>;
+/// The lists of sentences: class, title, and where they are.
+const LISTS: [(&str, &str, Sentences); 5] = [
     ("covered", "It covers", |it| texts(&it.covered)),
     ("uncovered", "It does not cover", |it| texts(&it.not_covered)),
     ("uncovered", "It takes as public", |it| texts(&it.taken_as_public)),
@@ -498,14 +500,14 @@ fn description(dataset: &DatasetDefinition) -> Vec<String> {
         (Some(filter), Some(sample)) => format!("{} {drawn} of {filter}", sample.rows),
     };
     if let Some(unit) = &dataset.unit {
-        rows += &format!("; up to {} of each '{}'", dataset.most_records(), unit.words());
+        rows = format!("{rows}; up to {} of each '{}'", dataset.most_records(), unit.words());
     }
     let mut features = match &dataset.columns {
         Columns::All => "every other column".to_owned(),
         columns => columns.words(),
     };
     if let Some(extraction) = &dataset.extract {
-        features += &format!(", extracted by {}", file_name(&extraction.network));
+        features = format!("{features}, extracted by {}", file_name(&extraction.network));
     }
     let role = match dataset.role {
         Role::Private => "private",
