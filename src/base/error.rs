@@ -199,6 +199,29 @@ impl Error {
     }
 }
 
+/// Says what a call of the operating system was for.
+pub trait Doing<T> {
+    /// The value, or the error of a call on `path`, as in `std::fs::read(path).doing("read", path)`.
+    fn doing(self, what: &str, path: &Path) -> Result<T>;
+
+    /// The value; `None` if the file does not exist.
+    fn if_there(self) -> std::io::Result<Option<T>>;
+}
+
+impl<T> Doing<T> for std::io::Result<T> {
+    fn doing(self, what: &str, path: &Path) -> Result<T> {
+        self.map_err(|error| Error::io(what, path, &error))
+    }
+
+    fn if_there(self) -> std::io::Result<Option<T>> {
+        match self {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {

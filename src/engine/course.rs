@@ -20,7 +20,7 @@ use crate::privacy::ledger::RunOutcome;
 use crate::privacy::openings::OpenCuratorOnly;
 use crate::privacy::{Guarantee, Released};
 use crate::session::certificate::{Certificate, Facts};
-use crate::session::model_file::Beside;
+use crate::session::model_file::{self, Beside};
 use crate::session::resumption::Recorded;
 use crate::session::{Loaded, RunDirectory, report};
 
@@ -215,12 +215,12 @@ impl<'a> Drawn<'a> {
                     score: facts.told.as_ref(),
                     noise: facts.noise,
                 };
-                directory.write_model(model, &beside)
+                model_file::keep(directory, model, &beside)
             });
             facts.model = model.transpose()?;
             let certificate = Certificate::of(facts)?;
             directory.record_errors(self.taken, self.scores.exact(&self.job.watch))?;
-            directory.write_certificate(&certificate)?;
+            certificate.keep(directory)?;
             if let Some(advice) = self.job.advice() {
                 report::keep_rehearsal(directory.path(), &advice)?;
             }

@@ -102,7 +102,7 @@ pub fn run_for_pictures(
         model: None,
         chosen: None,
     })?;
-    directory.write_certificate(&certificate)?;
+    certificate.keep(&directory)?;
     Ok(Summary {
         run: run.clone(),
         // Its place beside a session; the workspace's own path differs every time.

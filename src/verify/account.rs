@@ -25,59 +25,49 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
             continue;
         }
         spending += 1;
-        let is_claimed = entry.get("claimed").and_then(Value::as_bool) == Some(true);
+        let is_claimed = entry["claimed"] == true;
         claimed |= is_claimed;
         here.extend(events.iter().filter(|_| !is_claimed));
-        known |= entry.get("noise").and_then(Value::as_str) != Some("secret");
-        zero_out |= events
-            .iter()
-            .any(|event| event.get("adjacency").and_then(Value::as_str) == Some("zero_out"));
+        known |= entry["noise"] != "secret";
+        zero_out |= events.iter().any(|event| event["adjacency"] == "zero_out");
         all.extend(drawn);
     }
     let all = merged(all);
     let noise = NoiseCheck::of(here);
     report.faults.extend(noise.faults);
-    let hidden = it.get("past_is_known").and_then(Value::as_bool) != Some(true);
+    let hidden = it["past_is_known"] != true;
+    // A run may depend on the outputs of an earlier one.
+    let choices = spending > 1 || claimed;
     for total in list(it, "totals")? {
         let adjacency = text(total, "holds_for")?;
         // An empty list has δ = 0, which has no logarithm.
         let delta = number(total, "delta")?.max(1e-300);
-        for name in TOTALS {
-            let Some(says) = total.get(name).filter(|says| !says.is_null()) else { continue };
-            let name = format!("`{name}` for {adjacency}");
-            let says =
-                says.as_str().and_then(|says| says.parse::<f64>().ok()).ok_or_else(|| {
-                    Error::failed(format!("{name} is {says}, and must be a number in quotes"))
-                        .cure("restore the file from a copy: as it is, nobody can check it")
-                })?;
-            // A run may depend on the outputs of an earlier one.
-            let choices = spending > 1 || claimed;
-            report.claims.push(FileClaim::check(
-                name.clone(),
-                says,
-                delta,
-                &all,
-                noise.grids,
-                choices,
-            ));
+        for key in TOTALS.into_iter().filter(|key| !total[*key].is_null()) {
+            let (name, says) = (format!("`{key}` for {adjacency}"), &total[key]);
+            let says = says.as_str().and_then(|says| says.parse().ok()).ok_or_else(|| {
+                Error::failed(format!("{name} is {says}, and must be a number in quotes"))
+                    .cure("restore the file from a copy: as it is, nobody can check it")
+            })?;
+            let claim = FileClaim::check(name.clone(), says, delta, &all, noise.grids, choices);
+            report.claims.push(claim);
             if known {
-                report
-                    .faults
-                    .push(format!("{name} is a number, and a run's noise was no secret: no total"));
+                report.fault(format!(
+                    "{name} is a number, and a run's noise was no secret: no total"
+                ));
             }
             if zero_out && adjacency == "replace-one" {
-                report.faults.push(format!("{name} is a number, and not every entry is for it"));
+                report.fault(format!("{name} is a number, and not every entry is for it"));
             }
-            if name.starts_with("`epsilon_at_most`") && (hidden || claimed) {
-                report
-                    .faults
-                    .push(format!("{name} is an upper bound, and not all that was spent is known"));
+            if key == "epsilon_at_most" && (hidden || claimed) {
+                report.fault(format!(
+                    "{name} is an upper bound, and not all that was spent is known"
+                ));
             }
         }
     }
     if report.claims.is_empty() {
-        report.notes.push("it states no total: there is nothing to hold".to_owned());
+        report.note("it states no total: there is nothing to hold");
     }
-    report.notes.push(format!("{spending} runs spent something"));
+    report.note(format!("{spending} runs spent something"));
     Ok(report)
 }

@@ -6,26 +6,22 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::claim::FileReport;
+use super::json::items;
 use super::ledger::sha256;
 
 /// The form of a certificate; the first one had no number.
 fn form(it: &Value) -> u64 {
-    it.get("format").and_then(Value::as_u64).unwrap_or(1)
+    it["format"].as_u64().unwrap_or(1)
 }
 
 /// The model beside a certificate must be the one that it is about.
 pub fn model(report: &mut FileReport, file: &Path, it: &Value) {
-    let stated = it.get("model").and_then(Value::as_str);
     let Ok(bytes) = std::fs::read(file.with_file_name("model.ron")) else { return };
-    match stated {
-        Some(stated) if sha256(&bytes) != stated => {
-            let what = "`model` is not the SHA-256 of model.ron beside it: one of them was changed";
-            report.faults.push(what.to_owned());
-        }
+    match it["model"].as_str() {
+        Some(stated) if sha256(&bytes) != stated => report
+            .fault("`model` is not the SHA-256 of model.ron beside it: one of them was changed"),
         // Certificates of the first version do not name their model.
-        None if form(it) > 1 => {
-            report.faults.push("there is no `model`, and a model.ron beside it".to_owned());
-        }
+        None if form(it) > 1 => report.fault("there is no `model`, and a model.ron beside it"),
         _ => {}
     }
 }
@@ -42,22 +38,22 @@ fn ledger_of(file: &Path) -> Option<PathBuf> {
 /// `halflight verify LEDGER`.
 pub fn ledger(report: &mut FileReport, file: &Path, it: &Value) {
     let Some(bytes) = ledger_of(file).and_then(|ledger| std::fs::read(ledger).ok()) else { return };
-    let text = |name: &str| it.get(name).and_then(Value::as_str);
+    let text = |name: &str| it[name].as_str();
     let Some(run) = text("run") else { return };
     let lines = || {
         let lines = bytes.split(|byte| *byte == b'\n');
         lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok())
     };
-    let kind = |line: &Value, kind: &str| line["entry"]["kind"].as_str() == Some(kind);
+    let kind = |line: &Value, kind: &str| line["entry"]["kind"] == kind;
     let Some(line) = lines().find(|it| kind(it, "grant") && it["entry"]["run"] == run) else {
-        report.notes.push(format!("the ledger of its workspace has not granted a run '{run}'"));
+        report.note(format!("the ledger of its workspace has not granted a run '{run}'"));
         return;
     };
     let granted = &line["entry"];
     let mut differs = |name: &str| {
         let what =
             format!("`{name}` is not what the ledger of its workspace granted to run '{run}'");
-        report.faults.push(what);
+        report.fault(what);
     };
     if text("account") != granted["account"].as_str() {
         differs("account");
@@ -76,27 +72,28 @@ pub fn ledger(report: &mut FileReport, file: &Path, it: &Value) {
     if noise(it) != noise(granted) && form(it) > 1 {
         differs("noise");
     }
-    let of_list = |it: &Value, name: &str| it[name].as_array().cloned().unwrap_or_default();
-    let planned = of_list(granted, "events");
     let is_planned = |drawn: &Value| {
         let count = |it: &Value| it["count"].as_u64().unwrap_or(u64::MAX);
-        planned.iter().any(|event| {
+        items(&granted["events"]).iter().any(|event| {
             let mut same = event.clone();
             same["count"] = drawn["count"].clone();
             same == *drawn && count(drawn) <= count(event)
         })
     };
-    if !of_list(it, "mechanisms").iter().all(is_planned) {
+    if !items(&it["mechanisms"]).iter().all(is_planned) {
         differs("mechanisms");
     }
     // A ledger of an early version was written anew once: then its lines have other hashes.
     if lines().any(|it| kind(&it, "rewritten")) {
         return;
     }
-    let named = it.get("ledger_line").filter(|it| !it.is_null());
-    match named {
-        Some(named) if named["seq"] == line["seq"] && named["hash"] == line["hash"] => {}
-        None if form(it) < 3 => {}
-        _ => differs("ledger_line"),
+    let named = &it["ledger_line"];
+    let fits = if named.is_null() {
+        form(it) < 3
+    } else {
+        named["seq"] == line["seq"] && named["hash"] == line["hash"]
+    };
+    if !fits {
+        differs("ledger_line");
     }
 }

@@ -29,13 +29,17 @@ impl ClaimVerdict {
         matches!(self, Self::TooSmall | Self::NotForChoices)
     }
 
-    pub fn name(self) -> &'static str {
+    /// The name in files, and what it means.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Holds => "holds",
-            Self::Loose => "loose",
-            Self::Open => "open",
-            Self::TooSmall => "too_small",
-            Self::NotForChoices => "not_for_choices",
+            Self::Holds => ("holds", "it holds"),
+            Self::Loose => ("loose", "it holds, and a smaller ε would hold too"),
+            Self::Open => ("open", "it may hold: this path has only bounds here"),
+            Self::TooSmall => ("too_small", "IT DOES NOT HOLD"),
+            Self::NotForChoices => (
+                "not_for_choices",
+                "IT DOES NOT HOLD if later releases were chosen after seeing earlier ones",
+            ),
         }
     }
 }
@@ -88,18 +92,9 @@ impl FileClaim {
         } else {
             format!("{:.6} to {:.6}", gives.least, gives.most)
         };
-        let end = match self.verdict {
-            ClaimVerdict::Holds => "it holds",
-            ClaimVerdict::Loose => "it holds, and a smaller ε would hold too",
-            ClaimVerdict::Open => "it may hold: this path has only bounds here",
-            ClaimVerdict::TooSmall => "IT DOES NOT HOLD",
-            ClaimVerdict::NotForChoices => {
-                "IT DOES NOT HOLD if later releases were chosen after seeing earlier ones"
-            }
-        };
+        let (how, (_, end)) = (gives.how, self.verdict.words());
         format!(
-            "{name} says ε = {says:.6} at δ = {delta:e}; its mechanisms give {given} ({}): {end}",
-            gives.how
+            "{name} says ε = {says:.6} at δ = {delta:e}; its mechanisms give {given} ({how}): {end}"
         )
     }
 
@@ -108,15 +103,12 @@ impl FileClaim {
             "name": self.name,
             "says": self.says,
             "delta": self.delta,
-            "gives": { "at_least": self.gives.least, "at_most": finite(self.gives.most), "how": self.gives.how },
-            "verdict": self.verdict.name(),
+            // JSON has no infinity.
+            "gives": { "at_least": self.gives.least, "at_most": self.gives.most, "how": self.gives.how },
+            "verdict": self.verdict.words().0,
             "words": self.words(),
         })
     }
-}
-
-fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
 }
 
 /// The findings about a file.
@@ -136,6 +128,14 @@ impl FileReport {
     pub fn new(file: &str, kind: &'static str) -> Self {
         let (claims, faults, notes) = (Vec::new(), Vec::new(), Vec::new());
         Self { file: file.to_owned(), kind, claims, faults, notes }
+    }
+
+    pub fn fault(&mut self, what: impl Into<String>) {
+        self.faults.push(what.into());
+    }
+
+    pub fn note(&mut self, what: impl Into<String>) {
+        self.notes.push(what.into());
     }
 
     pub fn holds(&self) -> bool {

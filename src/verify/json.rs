@@ -47,6 +47,11 @@ pub fn count(value: &Value, name: &str) -> Result<u64> {
     if found.fract() == 0.0 { Ok(found as u64) } else { Err(odd(name, "is not a whole number")) }
 }
 
+/// The items of a list that may be missing.
+pub fn items(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// (ε, δ) of an object that has both.
 pub fn target(value: &Value) -> Result<(f64, f64)> {
     Ok((within(value, "epsilon", 0.0, 1e300)?, within(value, "delta", 0.0, 1.0)?))
@@ -62,11 +67,11 @@ pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
             Some(counts) => counts.get(index).copied().unwrap_or(0),
             None => count(event, "count")?,
         };
-        let label = event.get("label").and_then(Value::as_str).unwrap_or("without a label");
+        let label = event["label"].as_str().unwrap_or("without a label");
         let kind = kind(event).map_err(|error| error.at(format!("mechanism '{label}'")))?;
         let Some(kind) = kind.filter(|_| count > 0) else { continue };
         let count = count as f64;
-        let held_out = event.get("held_out").and_then(Value::as_bool).unwrap_or(false);
+        let held_out = event["held_out"].as_bool().unwrap_or(false);
         match kind {
             CheckedLoss::Gaussian { mu } if held_out => {
                 apart += count * mu * mu;

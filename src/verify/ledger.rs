@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::claim::{FileClaim, FileReport};
+use super::claim::{ClaimVerdict, FileClaim, FileReport};
 use super::curve;
 use super::json::{count, draws, field, list, number, target, text};
 use super::loss::{Draws, merged};
@@ -26,6 +26,29 @@ struct RecountedRun {
 }
 
 impl RecountedRun {
+    /// A run whose draws are all known: everything in the list counts.
+    fn drawn(entry: &Value, claimed: bool) -> Result<Self> {
+        let run = Self::granted(entry)?;
+        let counts =
+            run.events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?;
+        Ok(Self { announced: counts.clone(), used: Some(counts), claimed, ..run })
+    }
+
+    fn granted(entry: &Value) -> Result<Self> {
+        let events = list(entry, "events")?.to_vec();
+        let formerly = entry["method"].as_str().unwrap_or_default();
+        let known_noise = entry.get("noise").is_some_and(|it| it != "secret")
+            || formerly.contains("insecure noise seed");
+        Ok(Self {
+            account: text(entry, "account")?.to_owned(),
+            announced: vec![0; events.len()],
+            events,
+            used: None,
+            known_noise,
+            claimed: false,
+        })
+    }
+
     /// Whether the run has at least as many draws of each kind as `before`.
     fn goes_on_from(&self, before: &Self) -> bool {
         let without_count = |event: &Value| {
@@ -63,29 +86,29 @@ pub fn check(file: &Path, bytes: &[u8]) -> Result<FileReport> {
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let at = format!("line {}", index + 1);
         let Some(line) = line.strip_suffix(b"\n") else {
-            report.notes.push(format!("{at} is cut off: its program died while it was written"));
+            report.note(format!("{at} is cut off: its program died while it was written"));
             break;
         };
         let (hash, body) = match split(line) {
             Ok(found) => found,
             Err(why) => {
-                report.faults.push(format!("{at} {why}; later lines are not read"));
+                report.fault(format!("{at} {why}; later lines are not read"));
                 break;
             }
         };
         let body: Value = serde_json::from_slice(&body)
             .map_err(|error| Error::failed(format!("{at} is not JSON: {error}")).cure(REPAIR))?;
         if count(&body, "seq")? != lines + 1 {
-            report.faults.push(format!("{at} has another number: a line is missing or repeated"));
+            report.fault(format!("{at} has another number: a line is missing or repeated"));
         }
         if text(&body, "prev")? != last {
-            report.faults.push(format!("{at} does not continue the line before it"));
+            report.fault(format!("{at} does not continue the line before it"));
         }
         lines += 1;
         book.take(field(&body, "entry")?, &mut report).map_err(|error| error.at(at))?;
         last = hash;
     }
-    report.notes.push(format!("{lines} lines, the last one with hash {last}"));
+    report.note(format!("{lines} lines, the last one with hash {last}"));
     head(file, lines, &last, &mut report);
     book.totals(&mut report)?;
     Ok(report)
@@ -119,17 +142,15 @@ fn split(line: &[u8]) -> std::result::Result<(String, Vec<u8>), &'static str> {
 /// The file beside it names the last confirmed line.
 fn head(file: &Path, lines: u64, last: &str, report: &mut FileReport) {
     let Ok(text) = std::fs::read_to_string(file.with_file_name("ledger.head")) else {
-        report.notes.push("there is no ledger.head beside it: its end may be missing".to_owned());
+        report.note("there is no ledger.head beside it: its end may be missing");
         return;
     };
     match text.trim_end().split_once(' ') {
         Some((seq, hash)) if seq.parse() == Ok(lines) && hash == last => {}
         Some((seq, _)) if seq.parse::<u64>().is_ok_and(|seq| seq + 1 == lines) => {
-            report
-                .notes
-                .push("its last line is not confirmed in ledger.head; it counts".to_owned());
+            report.note("its last line is not confirmed in ledger.head; it counts");
         }
-        _ => report.faults.push(format!(
+        _ => report.fault(format!(
             "ledger.head confirms another end ({}): lines are missing, or one file is a copy",
             text.trim_end().chars().take(80).collect::<String>()
         )),
@@ -152,9 +173,37 @@ impl RecountedBook {
     fn take(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
         let kind = text(entry, "kind")?;
         match kind {
-            "grant" | "recovered" => self.grant(entry, kind)?,
-            "claimed" => self.claim(entry, report)?,
-            "corrected" => self.correct(entry, report)?,
+            "grant" => {
+                target(field(entry, "target")?)?;
+                self.enter(entry, RecountedRun::granted(entry)?)?;
+            }
+            // A run whose lines are lost counts as if everything in its certificate had been drawn.
+            "recovered" => {
+                target(field(entry, "target")?)?;
+                let run = RecountedRun::drawn(entry, false)?;
+                let announced = vec![0; run.events.len()];
+                self.enter(entry, RecountedRun { announced, ..run })?;
+            }
+            // The last line of a training has all its draws, and no fewer than the one before.
+            "claimed" => {
+                let (name, before) = self.enter(entry, RecountedRun::drawn(entry, true)?)?;
+                let goes_on = |it: RecountedRun| it.claimed && self.runs[&name].goes_on_from(&it);
+                if !before.is_none_or(goes_on) {
+                    report.fault(format!("{name} claims less than in a line before"));
+                }
+            }
+            // The charge for a training, as changed by the curator.
+            "corrected" => {
+                let claim = field(entry, "claim")?;
+                let (run, why) = (RecountedRun::drawn(claim, true)?, text(entry, "why")?);
+                let (name, before) = self.enter(claim, run)?;
+                report.note(format!("what {name} counts for was changed by hand: {why}"));
+                if before.is_none() {
+                    report.fault(format!("{name} was changed by hand, and was never claimed"));
+                } else if before.is_some_and(|it| !it.claimed) {
+                    report.fault(format!("{name} was drawn here, and was changed by hand"));
+                }
+            }
             "block" => {
                 let (run, event) = (text(entry, "run")?, count(entry, "event")? as usize);
                 let more = count(entry, "count")?;
@@ -166,26 +215,24 @@ impl RecountedBook {
                     *sum
                 });
                 if sum.is_none_or(|sum| sum > most) {
-                    report.faults.push(format!("run {run} announces draws that nobody granted"));
+                    report.fault(format!("run {run} announces draws that nobody granted"));
                 }
             }
             "settle" => {
                 let run = text(entry, "run")?;
-                let used = list(entry, "used")?.iter().map(|it| {
-                    it.as_u64().ok_or_else(|| {
-                        Error::failed("`used` holds something that is not a whole number")
-                            .cure(REPAIR)
-                    })
-                });
-                let used = used.collect::<Result<Vec<u64>>>()?;
+                let used: Option<Vec<u64>> =
+                    list(entry, "used")?.iter().map(Value::as_u64).collect();
+                let used = used.ok_or_else(|| {
+                    Error::failed("`used` holds something that is not a whole number").cure(REPAIR)
+                })?;
                 match self.runs.get_mut(run) {
                     Some(it) if it.used.is_none() && used.len() == it.events.len() => {
                         if used.iter().zip(&it.announced).any(|(used, said)| used > said) {
-                            report.faults.push(format!("run {run} used more than it announced"));
+                            report.fault(format!("run {run} used more than it announced"));
                         }
                         it.used = Some(used);
                     }
-                    _ => report.faults.push(format!("run {run} is settled, and was not open")),
+                    _ => report.fault(format!("run {run} is settled, and was not open")),
                 }
             }
             "budget" => {
@@ -204,11 +251,11 @@ impl RecountedBook {
             }
             "damage" => {
                 let after = number(entry, "lost_after")?;
-                report.notes.push(format!(
+                report.note(format!(
                     "lines after {after} were lost once: what they held is missing from every total"
                 ));
             }
-            "unprotected" => report.notes.push(format!(
+            "unprotected" => report.note(format!(
                 "account {}: a choice by exact numbers, which no ε covers: {}",
                 text(entry, "account")?,
                 text(entry, "what")?
@@ -219,61 +266,18 @@ impl RecountedBook {
         Ok(())
     }
 
-    fn grant(&mut self, entry: &Value, kind: &str) -> Result<()> {
+    /// Takes a run in. Returns its name, and the run of this name in a line before.
+    fn enter(
+        &mut self,
+        entry: &Value,
+        run: RecountedRun,
+    ) -> Result<(String, Option<RecountedRun>)> {
         let name = text(entry, "run")?.to_owned();
-        let events = list(entry, "events")?.to_vec();
-        let formerly = entry.get("method").and_then(Value::as_str).unwrap_or_default();
-        let known_noise = entry.get("noise").is_some_and(|it| it.as_str() != Some("secret"))
-            || formerly.contains("insecure noise seed");
-        // A run whose lines are lost counts as if everything in its certificate had been drawn.
-        let used = if kind == "recovered" {
-            Some(events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?)
-        } else {
-            None
-        };
-        let run = RecountedRun {
-            account: text(entry, "account")?.to_owned(),
-            announced: vec![0; events.len()],
-            events,
-            used,
-            known_noise,
-            claimed: false,
-        };
-        let (epsilon, delta) = target(field(entry, "target")?)?;
-        debug_assert!(epsilon >= 0.0 && delta >= 0.0);
-        if self.runs.insert(name.clone(), run).is_none() {
-            self.order.push(name);
+        let before = self.runs.insert(name.clone(), run);
+        if before.is_none() {
+            self.order.push(name.clone());
         }
-        Ok(())
-    }
-
-    /// The last line of a training has all its draws, and no fewer than the one before.
-    fn claim(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
-        let (name, run) = claimed(entry)?;
-        match self.runs.insert(name.clone(), run) {
-            None => self.order.push(name),
-            Some(before) if before.claimed && self.runs[&name].goes_on_from(&before) => {}
-            Some(_) => report.faults.push(format!("{name} claims less than in a line before")),
-        }
-        Ok(())
-    }
-
-    /// The charge for a training, as changed by the curator.
-    fn correct(&mut self, entry: &Value, report: &mut FileReport) -> Result<()> {
-        let (name, run) = claimed(field(entry, "claim")?)?;
-        let why = text(entry, "why")?;
-        report.notes.push(format!("what {name} counts for was changed by hand: {why}"));
-        match self.runs.insert(name.clone(), run) {
-            Some(before) if before.claimed => {}
-            Some(_) => {
-                report.faults.push(format!("{name} was drawn here, and was changed by hand"));
-            }
-            None => {
-                report.faults.push(format!("{name} was changed by hand, and was never claimed"));
-                self.order.push(name);
-            }
-        }
-        Ok(())
+        Ok((name, before))
     }
 
     /// The spending of every account, at the δ of its budget.
@@ -284,7 +288,7 @@ impl RecountedBook {
         }
         for (account, runs) in accounts {
             let Some((epsilon, delta)) = self.budgets.get(&account).copied() else {
-                report.notes.push(format!("account {account} has no budget"));
+                report.note(format!("account {account} has no budget"));
                 continue;
             };
             let delta = delta.max(1e-300);
@@ -302,7 +306,7 @@ impl RecountedBook {
                 let gives = curve::epsilon(&drawn, delta);
                 let noise =
                     if run.known_noise { "; its noise was no secret: no guarantee" } else { "" };
-                report.notes.push(format!(
+                report.note(format!(
                     "account {account}, run {name} ({state}): ε = {:.6} at δ = {delta:e}{noise}",
                     gives.most
                 ));
@@ -317,39 +321,21 @@ impl RecountedBook {
             // so may the steps of other trainers.
             let choices = spending > 1 || claimed;
             let name = format!("the budget of account {account}");
-            let claim = FileClaim::check(name, epsilon, delta, &all, noise.grids, choices);
+            let mut claim = FileClaim::check(name, epsilon, delta, &all, noise.grids, choices);
             let total =
                 if choices { curve::epsilon_of_choices(&all, delta) } else { claim.gives.most };
-            report.notes.push(format!(
+            report.note(format!(
                 "account {account}: all runs that spent ({spending}) together: ε = {total:.6} at δ = {delta:e}, of a budget of ε = {epsilon}"
             ));
             // An unused part of a budget is not a fault.
-            report.claims.push(FileClaim {
-                verdict: match claim.verdict {
-                    super::claim::ClaimVerdict::Loose => super::claim::ClaimVerdict::Holds,
-                    other => other,
-                },
-                ..claim
-            });
+            if claim.verdict == ClaimVerdict::Loose {
+                claim.verdict = ClaimVerdict::Holds;
+            }
+            report.claims.push(claim);
         }
         for (kind, times) in &self.unknown {
-            report.notes.push(format!("{times} lines of the kind '{kind}' are not known here"));
+            report.note(format!("{times} lines of the kind '{kind}' are not known here"));
         }
         Ok(())
     }
-}
-
-/// Name and draws of another trainer's training.
-fn claimed(entry: &Value) -> Result<(String, RecountedRun)> {
-    let events = list(entry, "events")?.to_vec();
-    let counts = events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?;
-    let run = RecountedRun {
-        account: text(entry, "account")?.to_owned(),
-        announced: counts.clone(),
-        events,
-        used: Some(counts),
-        known_noise: false,
-        claimed: true,
-    };
-    Ok((text(entry, "run")?.to_owned(), run))
 }

@@ -36,7 +36,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use self::claim::FileReport;
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 
 /// Checks the certificate or the ledger in this file, or in this directory.
 pub fn verify(path: &Path) -> Result<FileReport> {
@@ -51,7 +51,7 @@ pub fn verify(path: &Path) -> Result<FileReport> {
             ));
     }
     let file = found.unwrap_or_else(|| path.to_path_buf());
-    let bytes = std::fs::read(&file).map_err(|error| Error::io("read", &file, &error))?;
+    let bytes = std::fs::read(&file).doing("read", &file)?;
     let name = file.display().to_string();
     let checked = match serde_json::from_slice::<Value>(&bytes) {
         Ok(value) if value.get("mechanisms").is_some() => certificate::check(&name, &value),

@@ -35,11 +35,11 @@ impl NoiseCheck {
     }
 
     fn take(&mut self, event: &Value) {
-        let label = event.get("label").and_then(Value::as_str).unwrap_or("without a label");
-        let mechanism = event.get("mechanism").and_then(Value::as_object);
+        let label = event["label"].as_str().unwrap_or("without a label");
+        let mechanism = event["mechanism"].as_object();
         // An odd one is an error where its loss is computed.
         let Some((name, it)) = mechanism.and_then(|object| object.iter().next()) else { return };
-        let number = |key: &str| it.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        let number = |key: &str| it[key].as_f64().unwrap_or(f64::NAN);
         let mut fault = |what: String| self.faults.push(format!("mechanism '{label}': {what}"));
         let (size, scale) = match name.as_str() {
             "laplace" => ("coordinates", "scale"),
@@ -56,7 +56,7 @@ impl NoiseCheck {
         if scale.is_empty() {
             return;
         }
-        let what = event.get("what").and_then(Value::as_str).unwrap_or_default();
+        let what = event["what"].as_str().unwrap_or_default();
         let told = numbers_told(what);
         let sum: f64 = told.iter().sum();
         if !told.is_empty() && sum != numbers && !told.contains(&numbers) {
@@ -82,7 +82,7 @@ impl NoiseCheck {
             ));
         }
         if name != "laplace" {
-            let count = event.get("count").and_then(Value::as_f64).unwrap_or(f64::NAN);
+            let count = event["count"].as_f64().unwrap_or(f64::NAN);
             let times = if name == "repeated_gaussian" { 3.0 + number("shape") } else { 1.0 };
             self.grids += times * count * numbers / (steps * steps);
         }

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::certificate::{is_less, number_of};
+use super::json::items;
 
 /// Since this form of the file, every sentence is known here word by word.
 const KNOWN_WORDS: u64 = 3;
@@ -22,26 +23,34 @@ const UNTOLD_LOOKS: &str = "not told here: the ledger of the curator knows";
 /// Methods whose guarantee assumes more of the public data than others.
 pub const SEMI_PRIVATE: [&str; 3] = ["pretraining", "gep", "pillar"];
 
-/// A sentence that must be there.
-enum Wanted {
-    Whole(String),
-    /// Only its beginning is known.
-    Begin(String),
+/// A sentence that must be there: the whole of it, or its beginning.
+struct Wanted {
+    text: String,
+    is_whole: bool,
 }
 
 impl Wanted {
-    fn is(&self, sentence: &str) -> bool {
-        match self {
-            Self::Whole(whole) => sentence == whole,
-            Self::Begin(begin) => sentence.starts_with(begin.as_str()),
-        }
+    fn whole(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_whole: true }
     }
 
-    fn text(&self) -> &str {
-        match self {
-            Self::Whole(text) | Self::Begin(text) => text,
-        }
+    fn begin(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_whole: false }
     }
+
+    fn is(&self, sentence: &str) -> bool {
+        sentence.starts_with(&self.text) && (!self.is_whole || sentence.len() == self.text.len())
+    }
+}
+
+/// The beginning of a sentence.
+fn beginning(sentence: &str) -> String {
+    sentence.chars().take(60).collect()
+}
+
+/// What a guarantee protects.
+pub(super) fn protected(person: Option<&str>) -> String {
+    person.map_or_else(|| "records".to_owned(), |it| format!("persons (by '{it}')"))
 }
 
 /// The fields of a run's certificate on which its words depend.
@@ -58,11 +67,9 @@ struct Words<'a> {
 /// What the guarantee of a certificate assumes of the private file, if it or a run that its model
 /// started from is of a version that chose rows by their place.
 pub fn assumption_of_order(it: &Value) -> Option<String> {
-    let runs = it.get("start").and_then(|it| it.get("runs")).and_then(Value::as_array);
     let by_place = |run: &Value| run.get("order").is_none();
-    let some = by_place(it) || runs.into_iter().flatten().any(by_place);
-    let stated = it.get("guarantee").is_some_and(|it| !it.is_null());
-    (some && stated).then(|| {
+    let some = by_place(it) || items(&it["start"]["runs"]).iter().any(by_place);
+    (some && !it["guarantee"].is_null()).then(|| {
         "an earlier version chose rows by their place, so the guarantee assumes that the order of the \
          rows in the private file did not depend on what they hold"
             .to_owned()
@@ -72,9 +79,9 @@ pub fn assumption_of_order(it: &Value) -> Option<String> {
 /// Faults of the words of a run's certificate. `earlier` are the runs on its own account from which
 /// its model started.
 pub fn faults(it: &Value, earlier: Vec<&str>) -> Vec<String> {
-    let person = it.get("person").and_then(Value::as_str);
-    let format = it.get("format").and_then(Value::as_u64).unwrap_or(1);
-    let records = it.get("records").and_then(Value::as_u64).unwrap_or_default();
+    let person = it["person"].as_str();
+    let format = it["format"].as_u64().unwrap_or(1);
+    let records = it["records"].as_u64().unwrap_or_default();
     let is_known = format >= KNOWN_WORDS;
     let mut words = Words { it, earlier, person, records, is_known, faults: Vec::new() };
     words.form(format);
@@ -95,8 +102,7 @@ pub fn faults(it: &Value, earlier: Vec<&str>) -> Vec<String> {
 }
 
 fn texts<'a>(it: &'a Value, name: &str) -> Vec<&'a str> {
-    let list = it.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_str).collect()
+    items(&it[name]).iter().filter_map(Value::as_str).collect()
 }
 
 /// What stands in the slots `{}` of a text, if the rest is the same.
@@ -122,27 +128,24 @@ impl Words<'_> {
     }
 
     fn text(&self, name: &str) -> &str {
-        self.it.get(name).and_then(Value::as_str).unwrap_or_default()
+        self.it[name].as_str().unwrap_or_default()
     }
 
     fn flag(&self, name: &str) -> bool {
-        self.it.get(name).and_then(Value::as_bool) == Some(true)
+        self.it[name] == true
     }
 
     fn of(&self, name: &str, key: &str) -> Option<f64> {
-        self.it.get(name)?.get(key)?.as_f64()
+        self.it[name][key].as_f64()
     }
 
     fn has(&self, name: &str) -> bool {
-        self.it.get(name).is_some_and(|it| !it.is_null())
+        !self.it[name].is_null()
     }
 
-    /// Whether the runs started from were watched.
-    fn start_was_seen(&self) -> bool {
-        let runs = self.it.get("start").and_then(|it| it.get("runs")).and_then(Value::as_array);
-        runs.into_iter()
-            .flatten()
-            .any(|run| run.get("peeked").and_then(Value::as_bool) == Some(true))
+    /// The runs that its model started from.
+    fn starts(&self) -> &[Value] {
+        items(&self.it["start"]["runs"])
     }
 
     /// A certificate may not pass for an older one, of which fewer words are known here.
@@ -160,7 +163,7 @@ impl Words<'_> {
 
     /// Since the order of rows is secret, a certificate says so. Only older ones may lack it.
     fn order(&mut self) {
-        let order = self.it.get("order").and_then(Value::as_str);
+        let order = self.it["order"].as_str();
         let wanted = (self.is_known && self.has("guarantee")).then_some("secret");
         if order != wanted {
             self.fault(match order {
@@ -175,7 +178,7 @@ impl Words<'_> {
 
     /// Records and persons must not be mixed up: one promises much more than the other.
     fn unit(&mut self) {
-        let unit = self.it.get("unit").and_then(Value::as_str).unwrap_or("record");
+        let unit = self.it["unit"].as_str().unwrap_or("record");
         let wanted = if self.person.is_some() { "person" } else { "record" };
         if unit != wanted {
             self.fault(format!("`unit` is '{unit}', and by `person` it is a {wanted}"));
@@ -194,150 +197,139 @@ impl Words<'_> {
         let wanted = self.limits();
         for it in &wanted {
             if !sentences.iter().any(|sentence| it.is(sentence)) {
-                let begin: String = it.text().chars().take(60).collect();
-                self.fault(format!("`not_covered` does not say '{begin}…'"));
+                self.fault(format!("`not_covered` does not say '{}…'", beginning(&it.text)));
             }
         }
         if !self.is_known {
             return;
         }
-        let more = |sentence: &&str| {
-            [
-                "what this account spent before, as far as it is unknown: ",
-                "what another ledger of the same user charged on these records: ",
-            ]
-            .iter()
-            .any(|begin| sentence.starts_with(begin))
-                || slots(
-                    sentence,
-                    "what {} other ledgers of the same user charged on these records: {}",
-                )
-                .is_some()
+        let more = |sentence: &str| {
+            let several = "what {} other ledgers of the same user charged on these records: {}";
+            sentence.starts_with("what this account spent before, as far as it is unknown: ")
+                || sentence
+                    .starts_with("what another ledger of the same user charged on these records: ")
+                || slots(sentence, several).is_some()
         };
         let strange =
             sentences.iter().find(|it| !wanted.iter().any(|known| known.is(it)) && !more(it));
         if let Some(strange) = strange {
-            let begin: String = strange.chars().take(60).collect();
+            let begin = beginning(strange);
             self.fault(format!(
                 "`not_covered` says '{begin}…', and the other fields give no cause"
             ));
         }
-        if sentences.len()
-            != self.it.get("not_covered").and_then(Value::as_array).map_or(0, Vec::len)
-        {
+        if sentences.len() != items(&self.it["not_covered"]).len() {
             self.fault("`not_covered` holds something that is not a sentence");
         }
     }
 
     /// The limits of a certificate with these fields.
     fn limits(&self) -> Vec<Wanted> {
-        let whole = |text: &str| Wanted::Whole(text.to_owned());
-        let begin = |text: &str| Wanted::Begin(text.to_owned());
         let others = "what other runs and releases on the same data add: they compose, and the ledger \
                       of the workspace has the sum";
         let looks = "the choice of this run, its settings or its public data by looking at the private \
                      data without a released number (non-private ranking, tuning on exact numbers)";
+        let public = "public data that depend on the private records";
         let mut list = vec![
-            match self.person {
-                None => whole(
+            Wanted::whole(match self.person {
+                None => {
                     "a person with several records: k records of one person are protected at k·ε \
-                     only, with a larger δ",
-                ),
-                Some(unit) => Wanted::Whole(format!(
+                         only, with a larger δ"
+                        .to_owned()
+                }
+                Some(unit) => format!(
                     "a person who appears under several values of '{unit}': under k values they are \
                      protected at k·ε only, with a larger δ"
-                )),
-            },
-            whole(
+                ),
+            }),
+            Wanted::whole(
                 "bounds, filters or category lists that somebody took from the private data by hand",
             ),
-            whole("what is true of the population and would be found without any single record"),
-            whole(
+            Wanted::whole(
+                "what is true of the population and would be found without any single record",
+            ),
+            Wanted::whole(
                 "how long the run took, its memory, and access to the machine, its files or the screen",
             ),
         ];
-        let said = texts(self.it, "not_covered");
-        let ends = |general: &str, ends: &[&str]| {
-            let of = said.iter().find_map(|it| it.strip_prefix(general));
-            of.is_some_and(|end| ends.iter().any(|known| end.starts_with(known)))
-        };
-        if self.is_known {
-            list.push(whole(
-                "public data that depend on the private records, such as private rows in a public file \
-                 where they are less than a tenth of the smaller one, and whatever else is taken as \
-                 public",
-            ));
-            let claims = "; before this run other trainers claimed to have drawn from them: ";
-            list.push(if ends(others, &[claims]) {
-                Wanted::Begin(format!("{others}{claims}"))
-            } else {
-                whole(others)
-            });
-            let known = "; before this run the ledger knew of ";
-            let untold = "; whether there was such a look before this run is not told here, and the \
-                          curator's own copy of the certificate says it";
-            let none = "; before this run the ledger knew of no such look";
-            list.push(if ends(looks, &[none]) {
-                Wanted::Whole(format!("{looks}{none}"))
-            } else if ends(looks, &[known]) {
-                Wanted::Begin(format!("{looks}{known}"))
-            } else {
-                Wanted::Whole(format!("{looks}{untold}"))
-            });
-        } else {
-            list.extend(
-                ["public data that depend on the private records", others, looks].map(begin),
-            );
-        }
-        if self.flag("peeked") {
-            list.push(whole(match self.text("outcome") {
-                "finished" => "anything decided because of exact numbers: the curator could see them \
-                               while the run worked (peeked)",
-                _ => "the moment at which the run ended: the curator could see exact numbers and may \
-                      have stopped it because of them (peeked)",
-            }));
-        }
+        let peeked = self.flag("peeked").then(|| {
+            Wanted::whole(match self.text("outcome") {
+                "finished" => {
+                    "anything decided because of exact numbers: the curator could see \
+                               them while the run worked (peeked)"
+                }
+                _ => {
+                    "the moment at which the run ended: the curator could see exact numbers and \
+                      may have stopped it because of them (peeked)"
+                }
+            })
+        });
         if !self.is_known {
+            list.extend([public, others, looks].map(Wanted::begin));
+            list.extend(peeked);
             return list;
         }
-        if self.start_was_seen() {
-            list.push(whole(
+        let said = texts(self.it, "not_covered");
+        let has = |text: &str| said.iter().any(|it| it.starts_with(text));
+        list.push(Wanted::whole(format!(
+            "{public}, such as private rows in a public file where they are less than a tenth of the \
+             smaller one, and whatever else is taken as public"
+        )));
+        let claims =
+            format!("{others}; before this run other trainers claimed to have drawn from them: ");
+        list.push(if has(&claims) { Wanted::begin(claims) } else { Wanted::whole(others) });
+        let none = format!("{looks}; before this run the ledger knew of no such look");
+        let known = format!("{looks}; before this run the ledger knew of ");
+        list.push(if has(&none) {
+            Wanted::whole(none)
+        } else if has(&known) {
+            Wanted::begin(known)
+        } else {
+            Wanted::whole(format!(
+                "{looks}; whether there was such a look before this run is not told here, and the \
+                 curator's own copy of the certificate says it"
+            ))
+        });
+        list.extend(peeked);
+        if self.starts().iter().any(|run| run["peeked"] == true) {
+            list.push(Wanted::whole(
                 "anything decided because of exact numbers while the starting model was trained \
                  (peeked)",
             ));
         }
         let void = !self.has("guarantee");
         let delta = self.of("guarantee", "delta");
-        let limit = 1.0 / self.records.max(1) as f64;
         // A void certificate states neither number, and may have both sentences.
         let large = format!(
             "everybody for certain: δ = {}",
             delta.map_or_else(String::new, |it| format!("{it:e} is not below 1/n"))
         );
-        let has = |text: &str| said.iter().any(|it| it.starts_with(text));
-        if delta.is_some_and(|delta| delta >= limit) || (void && has(&large)) {
-            list.push(begin(&large));
+        if self.is_large(delta) || (void && has(&large)) {
+            list.push(Wanted::begin(large));
         }
         let own = self.of("of_this_run", "epsilon").or(self.of("guarantee", "epsilon"));
         let asked = self.of("target", "epsilon").unwrap_or_default();
         let printed =
             format!("the ε = {asked} that was asked for: the noise is the one that a paper prints");
         if own.is_some_and(|own| own > asked) || (void && has(&printed)) {
-            list.push(begin(&printed));
+            list.push(Wanted::begin(printed));
         }
         list
+    }
+
+    /// Whether a δ is not below 1/n.
+    fn is_large(&self, delta: Option<f64>) -> bool {
+        delta.is_some_and(|delta| delta >= 1.0 / self.records.max(1) as f64)
     }
 
     /// The numbers of sentences are checked elsewhere.
     fn statement(&mut self) {
         let statement = self.text("statement").to_owned();
         let Some(epsilon) = self.of("guarantee", "epsilon") else {
-            let seed =
-                self.it.get("noise").and_then(|it| it.get("known_seed")).map(Value::to_string);
+            let seed = self.it["noise"].get("known_seed").map(Value::to_string).unwrap_or_default();
             let begin = format!(
-                "NO GUARANTEE. The noise of this run came from the seed {}, which was given on the \
-                 command line",
-                seed.unwrap_or_default()
+                "NO GUARANTEE. The noise of this run came from the seed {seed}, which was given on the \
+                 command line"
             );
             if !statement.starts_with(&begin) || statement.contains("differential privacy") {
                 self.fault("`statement` does not say that the noise came from the seed in `noise`");
@@ -347,7 +339,7 @@ impl Words<'_> {
         let (n, names) = (self.records, self.earlier.join(" and "));
         let whose = match self.person {
             None => format!("{n} private training records"),
-            Some(unit) => format!("all private training records of {n} persons (by '{unit}')"),
+            person => format!("all private training records of {n} {}", protected(person)),
         };
         let replaced = self.adjacency() == "replace_one";
         let (exchange, one) = match (self.person.is_some(), replaced) {
@@ -381,20 +373,19 @@ impl Words<'_> {
             };
             let public_alone = "The model was made from public data alone, and only its score used \
                                 private records: those that were held out.";
-            let patterns = if self.earlier.is_empty() {
-                let end = end("its outputs");
-                vec![format!("This run used {whose}.{end}"), format!("{public_alone}{end}")]
+            let (used, outputs) = if self.earlier.is_empty() {
+                (format!("This run used {whose}."), "its outputs".to_owned())
             } else {
-                let end = end(&format!("its outputs together with those of {names}"));
                 let builds = format!(
                     "This run used {whose}, and its model builds on that of {names}, which used the \
                      same private data."
                 );
-                vec![format!("{builds}{end}"), format!("{public_alone}{end}")]
+                (builds, format!("its outputs together with those of {names}"))
             };
+            let end = end(&outputs);
+            let patterns = [used.as_str(), public_alone].map(|begin| format!("{begin}{end}"));
             patterns.iter().filter_map(|pattern| slots(&statement, pattern)).any(|found| {
-                let is_factor = |it: &&str| *it == "more than 10000";
-                found.iter().all(|it| it.parse::<f64>().is_ok() || is_factor(it))
+                found.iter().all(|it| it.parse::<f64>().is_ok() || *it == "more than 10000")
             })
         };
         if !fits {
@@ -405,19 +396,13 @@ impl Words<'_> {
     /// Whether this run, and those on the same account that it builds on, chose among private rows in
     /// a secret order.
     fn is_anywhere(&self) -> bool {
-        let is_secret = |run: &Value| run.get("order").and_then(Value::as_str) == Some("secret");
-        let runs = self.it.get("start").and_then(|it| it.get("runs")).and_then(Value::as_array);
-        let mut own = runs.into_iter().flatten().filter(|run| {
-            let name = run.get("run").and_then(Value::as_str).unwrap_or_default();
-            self.earlier.contains(&name)
-        });
-        is_secret(self.it) && own.all(is_secret)
+        let is_secret = |run: &Value| run["order"] == "secret";
+        let is_own = |run: &&Value| self.earlier.contains(&run["run"].as_str().unwrap_or_default());
+        is_secret(self.it) && self.starts().iter().filter(is_own).all(is_secret)
     }
 
-    fn adjacency(&self) -> String {
-        let guarantee = self.it.get("guarantee");
-        let found = guarantee.and_then(|it| it.get("adjacency")).and_then(Value::as_str);
-        found.unwrap_or_default().to_owned()
+    fn adjacency(&self) -> &str {
+        self.it["guarantee"]["adjacency"].as_str().unwrap_or_default()
     }
 
     /// The best power of a test with 5 % of false alarms is the smaller of two lines.
@@ -457,10 +442,10 @@ impl Words<'_> {
     }
 
     fn covered(&mut self) {
-        let score = self.it.get("score").filter(|it| !it.is_null());
-        let own = score.filter(|it| it.get("elsewhere").is_none()).map(|_| SCORE_COVERED);
+        let score = &self.it["score"];
+        let own = !score.is_null() && score.get("elsewhere").is_none();
         let wanted: Vec<&str> = if self.has("guarantee") {
-            COVERED.into_iter().chain(own).collect()
+            COVERED.into_iter().chain(own.then_some(SCORE_COVERED)).collect()
         } else {
             Vec::new()
         };
@@ -471,8 +456,7 @@ impl Words<'_> {
 
     fn taken_as_public(&mut self) {
         let list = texts(self.it, "taken_as_public");
-        let what =
-            self.person.map_or_else(|| "records".to_owned(), |it| format!("persons (by '{it}')"));
+        let what = protected(self.person);
         let counted = format!(
             "that there are private {what}, how many of them train and how many are held out"
         );
@@ -485,18 +469,14 @@ impl Words<'_> {
         if !number || !list.contains(&COLUMNS) {
             self.fault("`taken_as_public` lacks the number of records, or the columns");
         }
-        let declared = self.it.get("start").and_then(|it| it.get("declared_public"));
-        let hash = declared.and_then(|it| it.get("sha256")).and_then(Value::as_str);
+        let hash = self.it["start"]["declared_public"]["sha256"].as_str();
+        let declared = "): the user declared it public, and nobody";
         if let Some(hash) = hash
-            && !list.iter().any(|it| {
-                it.contains(&format!("(SHA-256 {hash}): the user declared it public, and nobody"))
-            })
+            && !list.iter().any(|it| it.contains(&format!("(SHA-256 {hash}{declared}")))
         {
             self.fault("`taken_as_public` lacks the model that `start` says was declared public");
         }
-        let claimed =
-            list.iter().any(|it| it.contains("): the user declared it public, and nobody"));
-        if claimed && hash.is_none() {
+        if hash.is_none() && list.iter().any(|it| it.contains(declared)) {
             self.fault("`taken_as_public` has a declared model, and `start` does not");
         }
     }
@@ -509,33 +489,36 @@ impl Words<'_> {
     }
 
     fn proofs(&mut self) {
-        let pages = texts(self.it, "proofs");
+        let proofs = texts(self.it, "proofs");
         let pages: Vec<&str> =
-            pages.iter().filter_map(|it| it.strip_prefix("halflight guide proofs/")).collect();
+            proofs.iter().filter_map(|it| it.strip_prefix("halflight guide proofs/")).collect();
         let further = usize::from(self.has("chosen")) + usize::from(self.has("score"));
         let is_page = |it: &&str| {
             !it.is_empty() && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'_')
         };
         let fits = pages.len() >= 2 + further
-            && texts(self.it, "proofs").len() == pages.len()
+            && proofs.len() == pages.len()
             && pages.iter().all(is_page)
             && pages.last() == Some(&"accountant")
             && pages.contains(&"choices") == self.has("chosen")
             && pages.contains(&"scores") == self.has("score");
         if !fits {
-            self.fault("`proofs` does not name the pages of a method, of scores and choices as far as there are any, and of the accountant");
+            self.fault(
+                "`proofs` does not name the pages of a method, of scores and choices as far as there \
+                 are any, and of the accountant",
+            );
         }
     }
 
     /// The block for registries repeats the other fields.
     fn registry(&mut self) {
-        let registry = self.it.get("registry").unwrap_or(&Value::Null);
-        let Some(guarantee) = self.it.get("guarantee").filter(|it| !it.is_null()) else {
+        let (registry, guarantee) = (&self.it["registry"], &self.it["guarantee"]);
+        if guarantee.is_null() {
             if !registry.is_null() {
                 self.fault("`registry` states a guarantee, and there is none");
             }
             return;
-        };
+        }
         let metric = match (self.adjacency() == "replace_one", self.person) {
             (true, None) => "one record replaced by any other",
             (false, None) => "one record replaced by a blank one",
@@ -555,34 +538,28 @@ impl Words<'_> {
             ),
         };
         let tuning = "pre_processing_eda_hyperparameter_tuning";
-        let looks =
-            registry.get("accounting").and_then(|it| it.get(tuning)).and_then(Value::as_str);
-        let looks = looks.unwrap_or_default();
+        let looks = registry["accounting"][tuning].as_str().unwrap_or_default();
         let told = texts(self.it, "not_covered");
+        let ends = |end: &str| told.iter().any(|it| it.ends_with(end));
         let repeated = match looks {
             UNTOLD_LOOKS => {
                 told.iter().any(|it| it.contains("such a look before this run is not told"))
             }
-            "none outside the guarantee that the ledger knows of" => {
-                told.iter().any(|it| it.ends_with("knew of no such look"))
-            }
-            looks => !looks.is_empty() && told.iter().any(|it| it.ends_with(&format!(": {looks}"))),
+            "none outside the guarantee that the ledger knows of" => ends("knew of no such look"),
+            looks => !looks.is_empty() && ends(&format!(": {looks}")),
         };
         if !repeated {
             self.fault("`registry` and `not_covered` say different things about looks at the data");
         }
-        let mechanisms = self.it.get("mechanisms").and_then(Value::as_array);
-        let what: Vec<&Value> =
-            mechanisms.into_iter().flatten().filter_map(|it| it.get("what")).collect();
-        let number = |key: &str| guarantee.get(key).cloned().unwrap_or_default();
-        let is_pure = guarantee.get("delta").and_then(Value::as_f64) == Some(0.0);
+        let mechanisms = items(&self.it["mechanisms"]);
+        let what: Vec<&Value> = mechanisms.iter().filter_map(|it| it.get("what")).collect();
         let wanted = json!({
             "deployment": {
                 "data_product_type": "machine learning model",
                 "description": format!("a model trained by the method {}", self.text("method")),
             },
             "dp_flavor": {
-                "name": if is_pure { "pure DP" } else { "approximate DP" },
+                "name": if guarantee["delta"] == 0.0 { "pure DP" } else { "approximate DP" },
                 "input_metric": metric,
                 "bound_on_dataset_size": "bounded",
                 "unprotected_quantities": unprotected,
@@ -590,7 +567,7 @@ impl Words<'_> {
             "privacy_loss": {
                 "privacy_unit": unit,
                 "privacy_unit_description": described,
-                "privacy_parameters": {"epsilon": number("epsilon"), "delta": number("delta")},
+                "privacy_parameters": {"epsilon": guarantee["epsilon"], "delta": guarantee["delta"]},
             },
             "model": {
                 "model_name": "central",
@@ -599,7 +576,7 @@ impl Words<'_> {
                 "is_interactive": false,
             },
             "accounting": {
-                "composition": number("bound"),
+                "composition": guarantee["bound"],
                 "post_processing": "everything after the listed mechanisms uses their outputs and \
                                     public data only",
                 tuning: looks,
@@ -615,9 +592,7 @@ impl Words<'_> {
     }
 
     fn allowed(&mut self) {
-        let large = self
-            .of("guarantee", "delta")
-            .is_some_and(|delta| delta >= 1.0 / self.records.max(1) as f64);
+        let large = self.is_large(self.of("guarantee", "delta"));
         if large && !self.flag("allow_large_delta") {
             self.fault("`allow_large_delta` is false, and δ is not below 1/n");
         }

@@ -240,6 +240,20 @@ fn what_verifies_depends_on_nothing_that_it_checks() {
     }
 }
 
+#[test]
+fn the_store_needs_no_statements_and_statements_need_no_exports() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/session");
+    for (folder, above) in [
+        ("store", ["crate::statements", "crate::exports"]),
+        ("statements", ["crate::exports", "crate::exports"]),
+    ] {
+        for file in files(&root.join(folder)).iter().filter(|file| is_rust(file)) {
+            let code = code(file);
+            assert!(above.iter().all(|it| !code.contains(it)), "{}", file.display());
+        }
+    }
+}
+
 /// What is wrong is said there; which command or key helps is for the interfaces to say.
 #[test]
 fn the_privacy_layer_knows_no_commands_and_no_keys() {

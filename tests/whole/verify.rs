@@ -11,6 +11,7 @@ use halflight::privacy::accountant::{
 };
 use halflight::privacy::ledger::{AccountId, RunId, RunOutcome};
 use halflight::session::certificate::{AccountStanding, Certificate, Choice, Facts, TakenAsPublic};
+use halflight::verify::claim::ClaimVerdict;
 use halflight::verify::{curve, json};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -187,7 +188,7 @@ fn the_second_path_bears_out_the_accountant() {
             let path = written(&place, "certificate.json", &said.to_string());
             let report = halflight::verify::verify(&path).unwrap();
             assert!(report.holds(), "{id}: {}", report.text());
-            assert_eq!(report.claims[0].verdict.name(), "holds", "{id}: {}", report.text());
+            assert_eq!(report.claims[0].verdict, ClaimVerdict::Holds, "{id}: {}", report.text());
             let less = certificate(&events, guarantee.epsilon * 0.99, delta, covers);
             let path = written(&place, "certificate.json", &less.to_string());
             let report = halflight::verify::verify(&path).unwrap();

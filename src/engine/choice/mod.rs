@@ -50,7 +50,7 @@ use crate::rehearsal::Player;
 use crate::session::certificate::{
     Certificate, CertifiedChoice as Winner, Choice, Facts, TakenAsPublic,
 };
-use crate::session::model_file::Beside;
+use crate::session::model_file::{self, Beside};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, report};
 
 /// Name of the method in the ledger.
@@ -486,10 +486,10 @@ impl ChoiceJob {
                 let told = secret.then_some(&it.told);
                 let preparation = &of.preparation;
                 let beside = Beside { preparation, rename: &rename, score: told, noise };
-                directory.write_model(&it.model, &beside)
+                model_file::keep(&directory, &it.model, &beside)
             });
             let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
-            directory.write_certificate(&certificate)?;
+            certificate.keep(&directory)?;
             report::leave(directory.path())?;
             Ok(Some(()))
         });

@@ -309,7 +309,7 @@ fn chart(
         .filter_map(|(slot, run)| {
             let (points, exact) = match quantity {
                 Quantity::Series(series) => curve(run, series, &context.watch)?,
-                _ => (&run.epsilon, false),
+                _ => (run.epsilon.as_slice(), false),
             };
             Some((slot, run, smooth(points, viewport.smoothing, log), exact))
         })

@@ -1,0 +1,20 @@
+//! What is said about runs to others, and about the runs of others.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`certificate`] | what others may be told about a run, in words |
+//! | [`lineage`] | what a run inherits from its starting model |
+//! | [`report`] | a page about one run or several, to be passed on |
+//! | [`signature`] | a certificate's signature |
+//! | [`trainer`] | steps of another trainer, and what our accountant says about them |
+//!
+//! Statements are made of the files of the store. The store knows none of them.
+
+pub mod certificate;
+pub mod lineage;
+pub mod report;
+pub mod signature;
+pub mod trainer;
+
+pub use certificate::{Certificate, Lineage};
+pub use report::Report;

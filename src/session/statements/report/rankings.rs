@@ -1,0 +1,150 @@
+//! The rankings of the public data: bars with whiskers, a table, and the cost.
+
+use std::path::Path;
+
+use maud::{Markup, PreEscaped, html};
+
+use super::figures::{self, series};
+use super::page::{NONE, quoted, table};
+use super::{Report, Reported};
+use crate::plot::{AxisSide, Figure, Mark, Point};
+use crate::privacy::accountant::{delta_words, round_up};
+use crate::rank::CandidateOrder;
+use crate::rank::candidate_line::Mean;
+use crate::store::ranking_record::{
+    self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
+};
+
+/// More names than this do not fit below their bars, so numbers replace them.
+const MOST_NAMES: usize = 5;
+
+/// For the private data of each of these runs, the last ranking by exact numbers and the last
+/// released one, from the workspace of the run. Data of another name may be on the same account,
+/// but a report must not tell that.
+pub(super) fn of(runs: &[Reported]) -> Vec<ArchivedRanking> {
+    let mut found: Vec<ArchivedRanking> = Vec::new();
+    let kind = |it: &ArchivedRanking| std::mem::discriminant(&it.findings);
+    for reported in runs {
+        let Some(certificate) = &reported.certificate else { continue };
+        let Some(workspace) = workspace_of(&reported.run.directory) else { continue };
+        let named = reported.plan().map(|plan| &plan.private);
+        for ranking in ranking_record::read(&workspace) {
+            let is_about =
+                ranking.account == certificate.account && named == Some(&ranking.private);
+            let is_known = found
+                .iter()
+                .any(|other| other.account == ranking.account && kind(other) == kind(&ranking));
+            if is_about && !is_known {
+                found.push(ranking);
+            }
+        }
+    }
+    found
+}
+
+/// `…/.halflight` of `…/.halflight/runs/RUN`.
+fn workspace_of(run: &Path) -> Option<std::path::PathBuf> {
+    let run = std::path::absolute(run).ok()?;
+    let runs = run.parent()?;
+    (runs.file_name()? == "runs").then(|| runs.parent())?.map(Path::to_path_buf)
+}
+
+pub(super) fn html(report: &Report) -> Markup {
+    html! { @for ranking in &report.rankings { (one(ranking, report)) } }
+}
+
+fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
+    let private = quoted([&ranking.private]);
+    match &ranking.findings {
+        ArchivedFindings::Exact(table) => html! {
+            p {
+                "On " (ranking.time) " UTC the public data were ranked by exact numbers of "
+                (private) ". No guarantee covers a choice of data by such a ranking."
+            }
+            @if let Some(table) = table.reveal(&report.watch) { (shown(table, " ◆")) }
+        },
+        ArchivedFindings::Released(ReleasedRanking { guarantee, winner, table }) => html! {
+            p {
+                "On " (ranking.time) " UTC "
+                @match winner {
+                    Some(winner) => {
+                        (quoted([winner])) " was selected privately for " (private)
+                    }
+                    None => { "the public data were ranked privately for " (private) }
+                }
+                ", at "
+                b {
+                    "ε = " (round_up(guarantee.epsilon, 4))
+                    ", δ = " (delta_words(guarantee.delta))
+                }
+                " (" (guarantee.adjacency.words()) "), which adds to what runs cost."
+            }
+            @if let Some(table) = table { (shown(table, "")) }
+        },
+    }
+}
+
+/// The plot and the table below it.
+fn shown(found: &RecordedTable, standing: &str) -> Markup {
+    // Empty columns are not shown.
+    let mut orders = vec![CandidateOrder::Error, CandidateOrder::Energy, CandidateOrder::Distance];
+    orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
+    let rows = found.lines.iter().enumerate().map(|(index, line)| {
+        let scores = orders.iter().map(|order| {
+            score_of(*order)(line).map_or_else(|| NONE.to_owned(), |mean| mean.told_by(*order))
+        });
+        let place = [(index + 1).to_string(), line.name.clone()];
+        place.into_iter().chain(scores).chain([line.verdict.clone()]).collect()
+    });
+    let names = orders.iter().map(|order| format!("{}{standing}", order.words()));
+    let header = ["", "public data"].map(str::to_owned).into_iter().chain(names);
+    let header: Vec<String> = header.chain(["in words".to_owned()]).collect();
+    html! {
+        figure { (PreEscaped(figure(found, standing).svg())) }
+        (table(&header, rows))
+        @if !found.verdict.is_empty() { p.note { (found.verdict) } }
+    }
+}
+
+fn score_of(order: CandidateOrder) -> fn(&RecordedLine) -> Option<Mean> {
+    match order {
+        CandidateOrder::Energy => |line| line.energy,
+        CandidateOrder::Distance => |line| line.distance,
+        CandidateOrder::Error => |line| line.error,
+    }
+}
+
+fn figure(found: &RecordedTable, standing: &str) -> Figure {
+    let score = score_of(found.order);
+    let whiskered =
+        |x: f64, mean: Mean| Point { spread: Some(mean.deviation), ..Point::new(x, mean.mean) };
+    let bars = found.lines.iter().enumerate();
+    let bars = bars.filter_map(|(place, line)| Some(whiskered(place as f64, score(line)?)));
+    let mut all = vec![series("", Mark::Bars, bars.collect())];
+    let ends = [-0.5, found.lines.len() as f64 - 0.5];
+    for (name, reference) in [("more private data", found.floor), ("noise", found.ceiling)] {
+        let Some((energy, distance)) = reference else { continue };
+        let mean = match found.order {
+            CandidateOrder::Energy => energy.mean,
+            CandidateOrder::Distance => distance.mean,
+            CandidateOrder::Error => continue,
+        };
+        all.push(series(name, Mark::Level, ends.map(|x| Point::new(x, mean)).to_vec()));
+    }
+    let names: Vec<&str> = found.lines.iter().map(|line| line.name.as_str()).collect();
+    let numbers: Vec<String> = (1..=names.len()).map(|place| place.to_string()).collect();
+    let horizontal = if names.len() <= MOST_NAMES {
+        AxisSide::named("", &names)
+    } else {
+        AxisSide::named("place", &numbers.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let (words, is_error) = (found.order.words(), found.order == CandidateOrder::Error);
+    let note = match (found.floor, is_error) {
+        (Some(_), true) => "mean ± its standard error over the private records",
+        (Some(_), false) => "mean ± standard deviation over the repeats",
+        (None, _) => "± shows the noise",
+    };
+    let title = format!("Public data by {words}{standing}");
+    let vertical = AxisSide::linear(words).in_percent(is_error);
+    Figure { note: note.to_owned(), ..figures::figure(&title, vertical, horizontal, all) }
+}

@@ -1,0 +1,634 @@
+//! The runs of a workspace, read back from their directories to be compared.
+//!
+//! A directory may belong to a run that is still under way or crashed, or to another version.
+//! Readable files are shown, unreadable ones are named.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::file::{PlanDefinition, Session};
+use super::resumption::TRANSCRIPT;
+use super::run_directory::{CERTIFICATE, Process, RunDirectory, SESSION};
+use super::run_steps::{self, Curves, RunGrowth, StepReader};
+use super::steering;
+use super::workspace::Workspace;
+use crate::data::{DatasetDefinition, Task};
+use crate::error::{Doing as _, Error, Result};
+use crate::evaluation::{FurtherScores, Scored};
+use crate::files::words::harmless;
+use crate::files::{self, step};
+use crate::methods::{self, Series, SourceWeight};
+use crate::plot::number::four_digits;
+use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
+use crate::privacy::openings::OpenCuratorOnly;
+use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
+use crate::verdict::{Errors, error_cell};
+
+/// The new part of one run.
+#[derive(Debug, Clone)]
+pub struct GrownRun {
+    pub run: RunId,
+    pub growth: RunGrowth,
+    pub outcome: String,
+    pub wrote: Option<SystemTime>,
+    /// Other facts, if they changed.
+    pub trouble: Option<String>,
+}
+
+/// The file with the curator's remark on a run.
+const TAG: &str = "tag.txt";
+/// Longer remarks are cut.
+const LONGEST_TAG: usize = 2000;
+
+/// One run, read from its directory.
+#[derive(Debug, Clone)]
+pub struct ArchivedRun {
+    pub id: RunId,
+    pub directory: PathBuf,
+    /// Start of the run, UTC, to the second.
+    pub time: String,
+    pub plan: Option<PlanDefinition>,
+    /// The datasets of the plan.
+    pub data: Vec<DatasetDefinition>,
+    /// The curator's remark.
+    pub tag: String,
+    /// `finished`, `stopped`, `failed`, `abandoned`; one of the words below without a certificate,
+    /// or `open` if the ledger was not asked.
+    pub outcome: String,
+    /// The process that executes it, or did.
+    pub process: Option<Process>,
+    /// When it last wrote a step, by the clock of its disk, or when this program saw it.
+    pub wrote: Option<SystemTime>,
+    /// Lines that are not steps.
+    pub skipped: u64,
+    /// The guarantee of its noise, from the certificate.
+    pub guarantee: Option<Target>,
+    /// The released score of its model on held-out private records.
+    pub told: Option<Scored>,
+    /// What the records of several public datasets weigh in its model.
+    pub source_weights: Vec<SourceWeight>,
+    pub peeked: bool,
+    pub steps: u64,
+    pub of: u64,
+    /// Public and released numbers.
+    pub curves: Curves,
+    /// ε spent after each step.
+    pub epsilon: Vec<(f64, f64)>,
+    /// Exact numbers, if any were computed.
+    pub exact: Option<CuratorOnly<Curves>>,
+    /// Errors of the model and of others at its end, exact.
+    pub errors: Option<CuratorOnly<Errors>>,
+    /// The parts that could not be read.
+    pub trouble: Option<String>,
+}
+
+/// ε of the draws; for a run without a certificate, at its last step.
+pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
+    let last = run.epsilon.last().map(|(_, epsilon)| *epsilon);
+    run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
+}
+
+/// ε that are this close to each other are one: calibration differs in the last digits.
+const SAME_EPSILON: f64 = 1e-2;
+
+/// The ε of several runs, if it is one and the same; an axis of its last digits would say nothing.
+pub fn one_epsilon(all: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let (least, most) = (all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max));
+    (most > 0.0 && most - least <= SAME_EPSILON * most).then_some(most)
+}
+
+/// How many of these runs stand where: `3 finished, 1 running`.
+pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for run in runs {
+        *counts.entry(run.outcome.as_str()).or_default() += 1;
+    }
+    let words = counts.into_iter().map(|(word, count)| format!("{count} {word}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// The best of these runs by a number that may be published, and the kind of number: the released
+/// error if there is one, otherwise the least public error.
+pub fn best_of_all<'a>(
+    runs: impl IntoIterator<Item = &'a ArchivedRun>,
+) -> Option<(&'a ArchivedRun, &'static str, f64)> {
+    let told = |run: &'a ArchivedRun| match &run.told {
+        Some(told) => Some((run, "released error", told.error.value)),
+        None => best(run, Series::PublicError, &Watch::sealed())
+            .map(|error| (run, "public error", error)),
+    };
+    runs.into_iter().filter_map(told).min_by(|a, b| a.2.total_cmp(&b.2))
+}
+
+/// The curve of a run, if the watch allows it.
+pub fn curve<'a>(
+    run: &'a ArchivedRun,
+    series: Series,
+    watch: &Watch,
+) -> Option<(&'a [(f64, f64)], bool)> {
+    if let Some(points) = run.curves.get(&series) {
+        return Some((points, false));
+    }
+    let exact = run.exact.as_ref()?.reveal(watch)?;
+    exact.get(&series).map(|points| (points.as_slice(), true))
+}
+
+pub fn last(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
+    let (points, _) = curve(run, series, watch)?;
+    points.iter().rev().map(|point| point.1).find(|y| y.is_finite())
+}
+
+/// The further scores beside the last error, from [`Series::BESIDE_PUBLIC`] or
+/// [`Series::BESIDE_PRIVATE`].
+pub fn last_further(run: &ArchivedRun, series: [Series; 3], watch: &Watch) -> FurtherScores {
+    FurtherScores::of_drawn(series.map(|series| last(run, series, watch)))
+}
+
+/// A measured number in the cell of a table: a share of wrong answers is in percent, and other
+/// numbers have four digits, in the unit of their series.
+pub fn cell(task: Option<Task>, series: Series, value: f64) -> String {
+    if series.is_error() { error_cell(task, value) } else { four_digits(value) }
+}
+
+pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
+    let (points, _) = curve(run, series, watch)?;
+    points.iter().map(|point| point.1).filter(|y| y.is_finite()).reduce(f64::min)
+}
+
+/// A run without a certificate, before the ledger is asked about it.
+const OPEN: &str = "open";
+/// A run that some program executes now.
+pub const RUNNING: &str = "running";
+/// A run that waits until somebody continues it.
+pub const PAUSED: &str = "paused";
+/// A run whose program is gone: it can be resumed or settled.
+pub const DIED: &str = "died";
+/// A run whose program is on another machine and cannot be seen from here.
+pub const UNSEEN: &str = "unseen";
+/// A task of a sweep that was not begun.
+pub const NOT_BEGUN: &str = "not begun";
+/// A task that was begun and has no result: dead, or at work on another machine.
+pub const MISSING: &str = "missing";
+/// Of one that was settled without a result.
+pub const GIVEN_UP: &str = "given up";
+
+/// A state as people read it: files and JSON say `abandoned` of a run that was given up.
+pub fn state_words(outcome: &str) -> &str {
+    if outcome == "abandoned" { GIVEN_UP } else { outcome }
+}
+
+/// Whether a run in this state has ended.
+pub(super) fn is_end(outcome: &str) -> bool {
+    !matches!(outcome, OPEN | RUNNING | PAUSED | DIED | UNSEEN | NOT_BEGUN | MISSING)
+}
+
+impl ArchivedRun {
+    /// Whether its errors are shares of wrong answers or numbers in label units, if its plan says
+    /// so.
+    pub fn task(&self) -> Option<Task> {
+        methods::task_of(&self.plan.as_ref()?.method)
+    }
+
+    /// Whether the run has ended with a certificate.
+    pub fn is_settled(&self) -> bool {
+        is_end(&self.outcome)
+    }
+
+    /// Whether a program executes it now.
+    pub fn is_alive(&self) -> bool {
+        matches!(self.outcome.as_str(), RUNNING | PAUSED)
+    }
+
+    /// Adds new facts about it.
+    pub fn follow(&mut self, grown: &GrownRun) {
+        self.grow(&grown.growth);
+        self.outcome.clone_from(&grown.outcome);
+        self.wrote = grown.wrote;
+        if let Some(trouble) = &grown.trouble {
+            self.trouble = (!trouble.is_empty()).then(|| trouble.clone());
+        }
+    }
+
+    /// Adds the new part of its files.
+    pub(super) fn grow(&mut self, growth: &RunGrowth) {
+        (self.steps, self.of) = (growth.steps, growth.of);
+        self.skipped += growth.skipped;
+        self.epsilon.extend(&growth.epsilon);
+        run_steps::add_curves(&mut self.curves, &growth.curves);
+        if let Some(more) = growth.exact.clone() {
+            self.exact = Some(match self.exact.take() {
+                None => more,
+                Some(exact) => exact.zip(more).map(|(mut curves, more)| {
+                    run_steps::add_curves(&mut curves, &more);
+                    curves
+                }),
+            });
+        }
+        if growth.errors.is_some() {
+            self.errors.clone_from(&growth.errors);
+        }
+    }
+
+    /// A task of a sweep that has no directory yet, or whose directory is not read.
+    pub fn unread(id: RunId, directory: &Path) -> Self {
+        Self {
+            time: time_of(&id.0),
+            id,
+            directory: directory.to_path_buf(),
+            plan: None,
+            data: Vec::new(),
+            tag: String::new(),
+            outcome: OPEN.to_owned(),
+            process: None,
+            wrote: None,
+            skipped: 0,
+            guarantee: None,
+            peeked: false,
+            steps: 0,
+            of: 0,
+            curves: Curves::new(),
+            epsilon: Vec::new(),
+            exact: None,
+            errors: None,
+            told: None,
+            source_weights: Vec::new(),
+            trouble: None,
+        }
+    }
+}
+
+/// Finds out what happened to runs without a certificate.
+#[derive(Debug)]
+pub struct RunFates {
+    workspace: Workspace,
+    ledger: Option<Ledger>,
+    /// Whether every machine sees locks on this disk.
+    locks_reach: bool,
+    book: Book,
+    /// The process that blocks reading the ledger, and when this was seen.
+    held: Option<(String, Instant)>,
+}
+
+/// How long to wait for the ledger.
+const GLANCE: Duration = Duration::from_millis(100);
+/// A locked ledger is tried no more often than this.
+const HELD: Duration = Duration::from_secs(5);
+
+impl RunFates {
+    pub fn of(workspace: &Workspace) -> Self {
+        let mut judge = Self {
+            workspace: workspace.clone(),
+            ledger: None,
+            locks_reach: locks_reach(workspace.folder()),
+            book: Book::default(),
+            held: None,
+        };
+        judge.read();
+        judge
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Reads the ledger again. It does not wait for a lock, because a dead machine may hold one for
+    /// ever.
+    pub fn read(&mut self) {
+        if self.held.as_ref().is_some_and(|(_, at)| at.elapsed() < HELD) {
+            return;
+        }
+        if self.ledger.is_none() {
+            self.ledger = self.workspace.existing_ledger().ok();
+        }
+        self.held = None;
+        match self.ledger.as_mut().map(|ledger| ledger.glance(GLANCE)) {
+            Some(Ok(Ok(book))) => self.book = book,
+            Some(Ok(Err(holder))) => self.held = Some((holder, Instant::now())),
+            Some(Err(_)) | None => self.book = Book::default(),
+        }
+    }
+
+    /// Why nothing can be said about a run that this process executed.
+    pub fn why_unseen(&self, process: Option<&Process>) -> String {
+        if let Some((holder, _)) = &self.held {
+            return format!(
+                "its state is not known: the ledger is held by {holder}; if that is a machine \
+                 that is switched off, its file server has to release the lock"
+            );
+        }
+        let by = process.map(ToString::to_string).unwrap_or_default();
+        format!("{by} carried it out; locks on this disk do not tell whether it still does")
+    }
+
+    pub fn book(&self) -> &Book {
+        &self.book
+    }
+
+    /// The word for a run in `directory` that has no certificate.
+    pub fn outcome(&self, run: &RunId, directory: &Path) -> &'static str {
+        match self.book.run(run).map(|record| &record.state) {
+            Some(RunState::Settled { outcome: RunOutcome::Abandoned, .. }) => return "abandoned",
+            Some(RunState::Settled { .. }) => return "failed",
+            _ => {}
+        }
+        let is_alive = self.ledger.as_ref().is_some_and(|ledger| ledger.is_alive(run));
+        if is_alive || is_locked(directory) {
+            return if steering::is_paused(directory) { PAUSED } else { RUNNING };
+        }
+        let elsewhere = || RunDirectory::process(directory).is_some_and(|it| it.is_elsewhere());
+        let is_unknown = self.held.is_some() || (!self.locks_reach && elsewhere());
+        if is_unknown { UNSEEN } else { DIED }
+    }
+}
+
+/// Whether a program holds the transcript of a run, as it does while it draws.
+pub(super) fn is_locked(directory: &Path) -> bool {
+    let transcript = directory.join(TRANSCRIPT);
+    let is_file = fs::symlink_metadata(&transcript).is_ok_and(|about| about.is_file());
+    let file = is_file.then(|| fs::File::open(&transcript).ok()).flatten();
+    file.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
+/// The folders in a folder; none if it does not exist.
+pub fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).if_there().doing("list the runs", folder)?;
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    Ok(entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(is_folder)
+        .map(|entry| entry.path())
+        .collect())
+}
+
+/// One run, with everything that can be read.
+pub fn read_run(directory: &Path) -> ArchivedRun {
+    let mut run = read_head(directory);
+    read_rest(&mut run, &mut StepReader::new(directory, true));
+    run
+}
+
+/// Reads the steps of a run, and its certificate if there is one.
+pub(super) fn read_rest(run: &mut ArchivedRun, steps: &mut StepReader) -> bool {
+    match steps.read() {
+        Ok(growth) => run.grow(&growth),
+        Err(error) => run.trouble = Some(error.to_string()),
+    }
+    run.wrote = steps.written();
+    read_end(run)
+}
+
+/// The files in a run's directory from its beginning.
+pub(super) fn read_head(directory: &Path) -> ArchivedRun {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut run = ArchivedRun::unread(RunId(name), directory);
+    match Session::open(&directory.join(SESSION)) {
+        Ok(session) => {
+            (run.plan, run.data) = (session.plans.into_iter().next(), session.datasets);
+        }
+        Err(error) => run.trouble = Some(error.to_string()),
+    }
+    let tag = fs::read_to_string(directory.join(TAG)).unwrap_or_default();
+    run.tag = harmless(&tag, LONGEST_TAG);
+    run.process = RunDirectory::process(directory);
+    run
+}
+
+/// Reads the certificate of the run, if there is one.
+pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
+    let text = fs::read(run.directory.join(CERTIFICATE)).ok();
+    let gist = text.and_then(|text| serde_json::from_slice::<CertificateGist>(&text).ok());
+    let Some(gist) = gist else { return false };
+    if let Some(outcome) = gist.outcome.as_str() {
+        run.outcome = harmless(outcome, 20);
+    }
+    run.peeked = gist.peeked.as_bool().unwrap_or(true);
+    run.told = serde_json::from_value(gist.score).ok();
+    run.source_weights = serde_json::from_value(gist.source_weights).unwrap_or_default();
+    let numbers = gist.guarantee["epsilon"].as_f64().zip(gist.guarantee["delta"].as_f64());
+    run.guarantee = numbers.map(|(epsilon, delta)| Target { epsilon, delta });
+    if let Ok(chosen) = serde_json::from_value::<ChosenPlan>(gist.chosen)
+        && let Ok(session) = Session::open(&run.directory.join(SESSION))
+    {
+        // For public data alone, the common part of all plans.
+        let winner = chosen.winner.as_deref().unwrap_or("nothing");
+        let plan = session.plans.iter().find(|plan| plan.name == winner);
+        run.plan = plan
+            .or(session.plans.first())
+            .map(|plan| PlanDefinition { name: format!("chosen: {winner}"), ..plan.clone() });
+    }
+    true
+}
+
+/// The part of a certificate that a table shows. Certificates are long and there are many, so the
+/// rest is skipped unread.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CertificateGist {
+    outcome: Value,
+    peeked: Value,
+    score: Value,
+    source_weights: Value,
+    guarantee: Value,
+    chosen: Value,
+}
+
+/// The part of a certificate about a choice that a table shows.
+#[derive(Deserialize)]
+struct ChosenPlan {
+    winner: Option<String>,
+}
+
+/// `20260131-235959-…` as `2026-01-31 23:59:59`; another name has no time.
+pub(super) fn time_of(name: &str) -> String {
+    let digits = |range: std::ops::Range<usize>| {
+        name.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let parts = [0..4, 4..6, 6..8, 9..11, 11..13, 13..15].map(digits);
+    match parts {
+        [Some(year), Some(month), Some(day), Some(hour), Some(minute), Some(second)]
+            if name.as_bytes().get(8) == Some(&b'-') =>
+        {
+            format!("{year}-{month}-{day} {hour}:{minute}:{second}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Sets or removes the curator's remark on a run.
+pub fn tag(workspace: &Workspace, run: &RunId, text: &str) -> Result<()> {
+    let path = existing(workspace, run)?.join(TAG);
+    files::write_private(&path, format!("{}\n", text.trim()).as_bytes())
+}
+
+/// Removes a run's directory. What the ledger says about it stays. A run that is under way needs
+/// its directory: without it, it would continue, spend, and lose its model.
+pub fn delete(workspace: &Workspace, run: &RunId) -> Result<()> {
+    let path = existing(workspace, run)?;
+    if workspace.existing_ledger()?.is_alive(run) {
+        let process = RunDirectory::process(&path);
+        let process = process.map_or_else(|| "another process".to_owned(), |it| it.to_string());
+        return Err(Error::refused(format!("this run is under way in {process}"))
+            .at(path.display().to_string())
+            .cure("stop it there first"));
+    }
+    step::remove_folder(&path).doing("remove the run", &path)
+}
+
+/// The directory of a run, which must be a plain name below the runs' folder.
+fn existing(workspace: &Workspace, run: &RunId) -> Result<PathBuf> {
+    let path = workspace.run_directory(run);
+    let plain = Path::new(&run.0).file_name().is_some_and(|name| *name == *run.0);
+    if plain && path.is_dir() {
+        return Ok(path);
+    }
+    Err(Error::failed("there is no such run in this workspace")
+        .at(path.display().to_string())
+        .cure("a task of a sweep is one of its runs once the sweep is collected"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::follow::{Follower, Place};
+    use super::*;
+    use crate::privacy::openings::OpenWatch;
+
+    fn workspace_with(files: &[(&str, &str)]) -> (tempfile::TempDir, Workspace) {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        for (name, text) in files {
+            let path = workspace.folder().join("runs").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        (directory, workspace)
+    }
+
+    /// All runs of the workspace, the newest first.
+    fn read(workspace: &Workspace) -> Vec<ArchivedRun> {
+        let place = Place::Workspace(workspace.clone());
+        Follower::new(vec![place], true).read().unwrap()
+    }
+
+    #[test]
+    fn only_errors_of_classes_are_shares_that_are_told_in_percent() {
+        let classes = Some(Task::Classification);
+        for (series, value, told) in [
+            (Series::PublicError, 0.225, "22.5 %"),
+            (Series::PublicBalancedAccuracy, 77.5, "77.50"),
+            (Series::PrivateAuc, 0.8125, "0.8125"),
+        ] {
+            assert_eq!(cell(classes, series, value), told);
+        }
+        assert_eq!(cell(Some(Task::Regression), Series::PrivateError, 0.225), "0.2250");
+    }
+
+    #[test]
+    fn a_run_under_way_elsewhere_says_so_and_is_not_deleted() {
+        let name = "20260131-235958-moment_release-00";
+        let (_keep, workspace) = workspace_with(&[(&format!("{name}/process"), "4711\n")]);
+        let outcome = || read(&workspace)[0].outcome.clone();
+        assert_eq!(outcome(), DIED);
+        let open = workspace.folder().join("open");
+        fs::create_dir_all(&open).unwrap();
+        let mark = fs::File::create(open.join(format!("{name}.lock"))).unwrap();
+        mark.lock().unwrap();
+        assert_eq!(outcome(), RUNNING);
+        let refused = delete(&workspace, &RunId(name.to_owned())).unwrap_err().to_string();
+        assert!(refused.contains("under way in process 4711"), "{refused}");
+        drop(mark);
+        assert_eq!(outcome(), DIED);
+        delete(&workspace, &RunId(name.to_owned())).unwrap();
+        assert!(read(&workspace).is_empty());
+    }
+
+    #[test]
+    fn what_a_dead_machine_did_not_say_is_not_guessed() {
+        let name = "20260131-235958-moment_release-00";
+        let (_keep, workspace) =
+            workspace_with(&[(&format!("{name}/process"), "process 4711 on node3\n")]);
+        let (run, directory) =
+            (RunId(name.to_owned()), workspace.run_directory(&RunId(name.into())));
+        let mut judge = RunFates::of(&workspace);
+        judge.locks_reach = true;
+        assert_eq!(judge.outcome(&run, &directory), DIED);
+        // Its lock may be held where this machine cannot see it.
+        judge.locks_reach = false;
+        assert_eq!(judge.outcome(&run, &directory), UNSEEN);
+        let process = RunDirectory::process(&directory);
+        let words = judge.why_unseen(process.as_ref());
+        assert!(words.contains("process 4711 on node3 carried it out"), "{words}");
+        // The lock of the ledger is left over from a machine that was switched off.
+        judge.locks_reach = true;
+        let stale = fs::File::create(workspace.folder().join("ledger.lock")).unwrap();
+        stale.lock().unwrap();
+        let holder = "process 7 on node\u{1b}[2J9, since 2026-01-31 23:59:58 UTC\n";
+        fs::write(workspace.folder().join("ledger.lock"), holder).unwrap();
+        judge.read();
+        assert_eq!(judge.outcome(&run, &directory), UNSEEN);
+        let words = judge.why_unseen(process.as_ref());
+        assert!(words.contains("held by process 7 on node"), "{words}");
+        assert!(words.contains("since 2026-01-31") && !words.contains('\x1b'), "{words}");
+        drop(stale);
+        judge.held = None;
+        judge.read();
+        assert_eq!(judge.outcome(&run, &directory), DIED);
+    }
+
+    #[test]
+    fn a_run_is_read_back_with_its_exact_numbers_under_seal() {
+        let name = "20260131-235958-moment_release-00";
+        let (_keep, workspace) = workspace_with(&[
+            (
+                &format!("{name}/events.jsonl"),
+                concat!(
+                    r#"{"step":1,"of":2,"phase":"a","epsilon":0.5,"values":{"public_error":{"value":3.5,"standing":"released"},"from_the_future":{"value":1}}}"#,
+                    "\n",
+                    r#"{"step":2,"of":2,"phase":"a","epsilon":1.0,"values":{"public_error":{"value":2.5,"standing":"released"}}}"#,
+                    "\n{\"step\":3,"
+                ),
+            ),
+            (&format!("{name}/curator.jsonl"), "{\"step\":1,\"values\":{\"private_error\":7.5}}\n"),
+            (
+                &format!("{name}/certificate.json"),
+                r#"{"outcome":"finished","peeked":true,"guarantee":{"epsilon":1.0,"delta":1e-6}}"#,
+            ),
+            ("stray/other.txt", "not a run"),
+        ]);
+        let runs = read(&workspace);
+        assert_eq!(runs.len(), 2);
+        let run = runs.iter().find(|run| run.id.0 == name).unwrap();
+        assert_eq!(run.time, "2026-01-31 23:59:58");
+        assert_eq!((run.steps, run.of, run.outcome.as_str()), (2, 2, "finished"));
+        assert_eq!(run.curves[&Series::PublicError], [(1.0, 3.5), (2.0, 2.5)]);
+        assert_eq!(run.guarantee.unwrap().delta, 1e-6);
+        let watch = Watch::open();
+        let exact = run.exact.as_ref().unwrap();
+        assert_eq!(exact.reveal(&watch).unwrap()[&Series::PrivateError], [(1.0, 7.5)]);
+        watch.seal(true);
+        assert!(exact.reveal(&watch).is_none());
+        assert!(!format!("{run:?}").contains("7.5"), "exact numbers are not printed");
+        let stray = runs.iter().find(|run| run.id.0 == "stray").unwrap();
+        assert!(stray.trouble.is_some() && stray.time.is_empty() && stray.exact.is_none());
+    }
+
+    #[test]
+    fn runs_are_tagged_and_deleted_by_name_only() {
+        let (_keep, workspace) = workspace_with(&[("20260131-235958-x-00/events.jsonl", "")]);
+        let id = RunId("20260131-235958-x-00".to_owned());
+        tag(&workspace, &id, " the good one ").unwrap();
+        assert_eq!(read(&workspace)[0].tag, "the good one");
+        for outside in ["..", "../runs", ".", "", "a/../20260131-235958-x-00"] {
+            assert!(delete(&workspace, &RunId(outside.to_owned())).is_err(), "{outside}");
+        }
+        delete(&workspace, &id).unwrap();
+        assert!(read(&workspace).is_empty());
+        assert!(delete(&workspace, &id).is_err());
+    }
+}

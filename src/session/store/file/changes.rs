@@ -1,0 +1,86 @@
+//! The differences between two versions of a session, in words.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{PlanDefinition, Session, plan_field};
+use crate::data::DatasetDefinition;
+
+/// The differences of `ours` from `theirs`; never empty.
+pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
+    let about = |_: &_, _: &_| "is described differently".to_owned();
+    let mut found = named("dataset", &datasets(ours), &datasets(theirs), about);
+    found.extend(named("plan", &plans(ours), &plans(theirs), |ours, theirs| {
+        let fields = plan_field::differences(&[Some(ours), Some(theirs)]).into_iter();
+        let fields: Vec<String> = fields
+            .map(|(name, values)| format!("{name} {} against {}", values[0], values[1]))
+            .collect();
+        if fields.is_empty() { "differs".to_owned() } else { format!("has {}", fields.join(", ")) }
+    }));
+    let budgets = [ours, theirs].map(|session| session.budgets.iter().collect());
+    found.extend(named("the budget of", &budgets[0], &budgets[1], |ours, theirs| {
+        let [ours, theirs] =
+            [ours, theirs].map(|it| format!("ε {} at δ {:e}", it.epsilon, it.delta));
+        format!("is {ours} against {theirs}")
+    }));
+    if ours.ranking != theirs.ranking {
+        found.push("the settings of the ranking differ".to_owned());
+    }
+    if ours.name != theirs.name {
+        found.push(format!("it is called '{}' and not '{}'", ours.name, theirs.name));
+    }
+    if found.is_empty() {
+        found.push("the same things in another order".to_owned());
+    }
+    found
+}
+
+fn datasets(session: &Session) -> BTreeMap<&String, &DatasetDefinition> {
+    session.datasets.iter().map(|it| (&it.name, it)).collect()
+}
+
+fn plans(session: &Session) -> BTreeMap<&String, &PlanDefinition> {
+    session.plans.iter().map(|it| (&it.name, it)).collect()
+}
+
+fn named<T: PartialEq>(
+    what: &str,
+    ours: &BTreeMap<&String, &T>,
+    theirs: &BTreeMap<&String, &T>,
+    about: impl Fn(&T, &T) -> String,
+) -> Vec<String> {
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).copied().collect();
+    let compared = names.into_iter().filter_map(|name| {
+        let difference = match (ours.get(name), theirs.get(name)) {
+            (Some(_), None) => "is only in yours".to_owned(),
+            (None, Some(_)) => "is only in theirs".to_owned(),
+            (Some(mine), Some(other)) if mine != other => about(mine, other),
+            _ => return None,
+        };
+        Some(format!("{what} '{name}' {difference}"))
+    });
+    compared.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo;
+    use crate::privacy::ledger::Budget;
+
+    #[test]
+    fn what_was_added_removed_and_changed_is_named() {
+        let theirs = demo::session("bikeshare").unwrap();
+        let mut ours = theirs.clone();
+        ours.plans[0].target.epsilon = 0.5;
+        ours.datasets.pop();
+        ours.budgets.insert("winter".to_owned(), Budget::new(9.0, 1e-5));
+        let found = between(&ours, &theirs);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].starts_with("dataset '") && found[0].ends_with("only in theirs"));
+        assert!(found[1].contains("ε of this run 0.5 against 1"), "{found:?}");
+        assert!(found[2].contains("is ε 9 at δ 1e-5 against"), "{found:?}");
+        ours.clone_from(&theirs);
+        ours.plans.reverse();
+        assert_eq!(between(&ours, &theirs), ["the same things in another order"]);
+    }
+}

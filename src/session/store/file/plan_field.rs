@@ -1,0 +1,182 @@
+//! The fields of a plan under the names that people read: the common ones and the method's own,
+//! from its `Spec`. Forms, comparisons and reports use these names.
+
+use super::PlanDefinition;
+use crate::data::DatasetDefinition;
+use crate::data::preparation::{FeatureScaling, LabelRange};
+use crate::error::{Error, Result};
+use crate::methods::{self, Field};
+
+/// A plan without a released score.
+pub const NO_SCORE: &str = "none";
+/// All records that are not held out.
+pub const ALL: &str = "all";
+
+#[derive(Debug, Clone, Copy)]
+pub enum PlanField {
+    Name,
+    Method,
+    Private,
+    Public,
+    Epsilon,
+    Delta,
+    Setting(&'static Field),
+    Features,
+    Labels,
+    Intercept,
+    PublicPredictor,
+    Holdout,
+    Score,
+    Test,
+    Seed,
+    LargeDelta,
+    PrivateRecords,
+    PublicRecords,
+}
+
+/// The fields of a plan, in the order of the form.
+pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
+    use PlanField as F;
+    let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
+    let spec = methods::method(&plan.method).ok().map(methods::Method::spec);
+    fields.extend(spec.iter().flat_map(|spec| spec.fields).map(F::Setting));
+    let predicts = spec.is_some_and(|spec| spec.has_own_predictor);
+    fields.extend([F::Features, F::Labels, F::Intercept]);
+    fields.extend((!predicts).then_some(F::PublicPredictor));
+    fields.extend([F::Holdout, F::Score]);
+    // If records are held out, they are the test.
+    fields.extend((plan.holdout == 0.0 || plan.test.is_some()).then_some(F::Test));
+    fields.extend([F::Seed, F::LargeDelta, F::PrivateRecords, F::PublicRecords]);
+    fields
+}
+
+impl PlanField {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Name => "plan",
+            Self::Method => "method",
+            Self::Private => "private data",
+            Self::Public => "public data",
+            Self::Epsilon => "ε of this run",
+            Self::Delta => "δ of this run",
+            Self::Setting(field) => field.name,
+            Self::Features => "features",
+            Self::Labels => "label range",
+            Self::Intercept => "intercept",
+            Self::PublicPredictor => "predictor",
+            Self::Holdout => "hold-out share",
+            Self::Score => "released score",
+            Self::Test => "test data",
+            Self::Seed => "seed",
+            Self::LargeDelta => "allow δ ≥ 1/n",
+            Self::PrivateRecords => "private used",
+            Self::PublicRecords => "public used",
+        }
+    }
+
+    /// The unit of a value from [`Self::value`]; words have none.
+    pub fn unit(self, value: &str) -> &'static str {
+        match self {
+            Self::Setting(field) if value.parse::<f64>().is_ok() => field.unit,
+            _ => "",
+        }
+    }
+
+    pub fn value(self, plan: &PlanDefinition) -> String {
+        let flag = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        let count = |most: Option<usize>| most.map_or_else(|| ALL.to_owned(), |it| it.to_string());
+        match self {
+            Self::Name => plan.name.clone(),
+            Self::Method => plan.method.clone(),
+            Self::Private => plan.private.clone(),
+            Self::Public => plan.public.join(" + "),
+            Self::Epsilon => plan.target.epsilon.to_string(),
+            Self::Delta => format!("{:e}", plan.target.delta),
+            Self::Setting(field) => {
+                let given = plan.settings.get(field.key).cloned();
+                field.kind.words(&given.unwrap_or(field.kind.default_value()))
+            }
+            Self::Features => match plan.preparation.features {
+                FeatureScaling::Public => "public".to_owned(),
+                FeatureScaling::Declared(norm) => norm.to_string(),
+            },
+            Self::Labels => match plan.preparation.labels {
+                LabelRange::Public => "public".to_owned(),
+                LabelRange::Declared(low, high) => format!("{low} {high}"),
+            },
+            Self::Intercept => flag(plan.preparation.intercept),
+            Self::PublicPredictor => plan.public_predictor.to_string(),
+            Self::Holdout => plan.holdout.to_string(),
+            Self::Score => plan.evaluation.map_or_else(|| NO_SCORE.to_owned(), |it| it.to_string()),
+            Self::Test => plan.test.clone().unwrap_or_else(|| NO_SCORE.to_owned()),
+            Self::Seed => plan.seed.to_string(),
+            Self::LargeDelta => flag(plan.allow_large_delta),
+            Self::PrivateRecords => count(plan.private_records),
+            Self::PublicRecords => count(plan.public_records),
+        }
+    }
+
+    /// Value of the field with its unit, for tables.
+    pub fn shown(self, plan: &PlanDefinition) -> String {
+        let value = self.value(plan);
+        format!("{value} {}", self.unit(&value)).trim().to_owned()
+    }
+}
+
+/// How many records: `None` for all.
+pub fn count(text: &str) -> Result<Option<usize>> {
+    if text == ALL {
+        return Ok(None);
+    }
+    let count = text.parse().ok().filter(|count| *count > 0).map(Some);
+    count.ok_or_else(|| {
+        Error::usage(format!("'{text}' is not a number of records"))
+            .cure("give a whole number above 0, or all")
+    })
+}
+
+/// What differs between datasets of the same name in several runs.
+pub fn data_differences(runs: &[&[DatasetDefinition]]) -> Vec<(String, Vec<String>)> {
+    type Words = fn(&DatasetDefinition) -> String;
+    const PARTS: [(&str, Words); 3] = [
+        ("rows of", |it| it.filter.clone().unwrap_or_else(|| ALL.to_owned())),
+        ("columns of", |it| it.columns.words()),
+        ("label of", |it| it.label.clone().unwrap_or_default()),
+    ];
+    let Some(first) = runs.first() else { return Vec::new() };
+    let mut rows = Vec::new();
+    for name in first.iter().map(|it| &it.name) {
+        let of_run = |run: &&'_ [DatasetDefinition]| run.iter().position(|it| it.name == *name);
+        let Some(places) = runs.iter().map(of_run).collect::<Option<Vec<_>>>() else { continue };
+        for (what, words) in PARTS {
+            let values: Vec<_> =
+                runs.iter().zip(&places).map(|(run, place)| words(&run[*place])).collect();
+            if values.windows(2).any(|it| it[0] != it[1]) {
+                rows.push((format!("{what} {name}"), values));
+            }
+        }
+    }
+    rows
+}
+
+/// What differs between plans: a name, and a value for each of them. A plan that could
+/// not be read, or that lacks the field, has a dash.
+pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String>)> {
+    let named = |plan: &PlanDefinition| {
+        let fields = fields(plan).into_iter();
+        fields.map(|field| (field.name(), field.shown(plan))).collect::<Vec<_>>()
+    };
+    let shown: Vec<_> = plans.iter().map(|plan| plan.map_or(Vec::new(), named)).collect();
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, _) in shown.iter().flatten() {
+        if rows.iter().all(|(known, _)| known != name) {
+            let value = |of_plan: &Vec<(&str, String)>| {
+                let found = of_plan.iter().find(|(other, _)| other == name);
+                found.map_or_else(|| "–".to_owned(), |(_, value)| value.clone())
+            };
+            rows.push(((*name).to_owned(), shown.iter().map(value).collect()));
+        }
+    }
+    rows.retain(|(_, values)| values.windows(2).any(|it| it[0] != it[1]));
+    rows
+}

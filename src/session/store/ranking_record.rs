@@ -1,0 +1,283 @@
+//! The record of a ranking, for reports: one file in the workspace's `rankings`. It is `ID.json`
+//! for a released ranking and `ID.curator.json` for one by exact numbers: the name shows that it
+//! must not be passed on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::archive::time_of;
+use super::json;
+use super::workspace::Workspace;
+use crate::error::{Doing as _, Result};
+use crate::files;
+use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::openings::{OpenPrivate, OpenWatch};
+use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
+use crate::rank::candidate_line::{Alongside, CandidatePlace, Mean, MeanScores};
+use crate::rank::comparison::Comparison;
+use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine};
+
+const FOLDER: &str = "rankings";
+const EXACT: &str = ".curator.json";
+const RELEASED: &str = ".json";
+const OF_A_DIRECTION: &str = "The scores are those of one private direction: the energy is the \
+    share of it that a dataset's span holds, the distance the sine of their angle.";
+
+const OF_ERRORS: &str = "The error is that of a model of the dataset alone on the private records: \
+    the share of wrong answers, or how far off it is as a share of the range of labels.";
+
+/// One public dataset's scores; `None` for a broken one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedLine {
+    pub name: String,
+    pub energy: Option<Mean>,
+    pub distance: Option<Mean>,
+    /// The error of the dataset's own model on the private records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Mean>,
+    /// The verdict on it, in words.
+    pub verdict: String,
+}
+
+/// Scores of reference data, the best and the worst possible: energy and distance.
+pub type ReferenceScores = (Mean, Mean);
+
+/// The table of a ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedTable {
+    pub order: CandidateOrder,
+    /// The lines, the best first.
+    pub lines: Vec<RecordedLine>,
+    /// Other private records.
+    pub floor: Option<ReferenceScores>,
+    /// Noise.
+    pub ceiling: Option<ReferenceScores>,
+    pub verdict: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReleasedRanking {
+    pub guarantee: Guarantee,
+    /// The name of the winner, the only result of a private selection.
+    pub winner: Option<String>,
+    pub table: Option<RecordedTable>,
+}
+
+/// A ranking, read from its file.
+#[derive(Debug, Clone)]
+pub struct ArchivedRanking {
+    pub id: RunId,
+    /// UTC.
+    pub time: String,
+    pub account: AccountId,
+    pub private: String,
+    pub findings: ArchivedFindings,
+}
+
+#[derive(Debug, Clone)]
+pub enum ArchivedFindings {
+    Exact(CuratorOnly<RecordedTable>),
+    Released(ReleasedRanking),
+}
+
+#[derive(Serialize, Deserialize)]
+struct File<T> {
+    account: AccountId,
+    private: String,
+    findings: T,
+}
+
+impl RecordedTable {
+    pub fn of(comparison: &Comparison) -> Self {
+        let lines = comparison.lines.iter().filter(|line| line.place != CandidatePlace::Broken);
+        let lines = lines.map(|line| RecordedLine {
+            name: line.name.clone(),
+            energy: line.summary.as_ref().map(|summary| summary.energy),
+            distance: line.summary.as_ref().map(|summary| summary.distance),
+            error: line.alongside.as_ref().and_then(Alongside::error),
+            verdict: line.verdict.clone(),
+        });
+        let reference = |summary: &MeanScores| Some((summary.energy, summary.distance));
+        Self {
+            order: comparison.order,
+            lines: lines.collect(),
+            floor: reference(&comparison.floor),
+            ceiling: reference(&comparison.ceiling),
+            verdict: comparison.verdict.clone(),
+        }
+    }
+
+    /// A table of released numbers: it has no scores of reference data.
+    fn released(
+        order: CandidateOrder,
+        lines: impl Iterator<Item = RecordedLine>,
+        verdict: &str,
+    ) -> Self {
+        let (lines, verdict) = (lines.collect(), verdict.to_owned());
+        Self { order, lines, floor: None, ceiling: None, verdict }
+    }
+
+    fn of_scores(lines: &[ReleasedLine], verdict: &str) -> Self {
+        let lines = lines.iter().filter(|line| line.energy.is_some());
+        let lines = lines.map(|line| RecordedLine {
+            name: line.name.clone(),
+            energy: line.energy,
+            distance: line.distance,
+            error: None,
+            verdict: String::new(),
+        });
+        Self::released(CandidateOrder::Energy, lines, verdict)
+    }
+
+    fn of_errors(lines: &[ReleasedError]) -> Self {
+        let lines = lines.iter().filter(|line| line.error.is_some());
+        let lines = lines.map(|line| RecordedLine {
+            name: line.name.clone(),
+            energy: None,
+            distance: None,
+            error: line.error,
+            verdict: line.words(),
+        });
+        Self::released(CandidateOrder::Error, lines, OF_ERRORS)
+    }
+}
+
+impl ReleasedRanking {
+    pub fn of(disclosed: &Disclosed, guarantee: &Guarantee) -> Self {
+        let (winner, table) = match disclosed {
+            Disclosed::Winner(winner) => (Some(winner.get().clone()), None),
+            Disclosed::Errors(lines) => {
+                let winner = lines.get().first().map(|line| line.name.clone());
+                (winner, Some(RecordedTable::of_errors(lines.get())))
+            }
+            Disclosed::Table(table) => (None, Some(RecordedTable::of_scores(table.get(), ""))),
+            Disclosed::Direction(table) => {
+                (None, Some(RecordedTable::of_scores(table.get(), OF_A_DIRECTION)))
+            }
+        };
+        Self { guarantee: guarantee.clone(), winner, table }
+    }
+}
+
+/// Keeps a released ranking.
+pub fn keep_released(
+    workspace: &Workspace,
+    id: &RunId,
+    account: &AccountId,
+    private: &str,
+    findings: &ReleasedRanking,
+) -> Result<()> {
+    keep(workspace, &format!("{}{RELEASED}", id.0), account, private, findings)
+}
+
+/// Keeps an exact one for the curator, if the watch allows it.
+pub fn keep_exact(
+    workspace: &Workspace,
+    id: &RunId,
+    account: &AccountId,
+    private: &str,
+    comparison: &CuratorOnly<Comparison>,
+    watch: &Watch,
+) -> Result<()> {
+    let Some(comparison) = comparison.reveal(watch) else { return Ok(()) };
+    let table = RecordedTable::of(comparison);
+    keep(workspace, &format!("{}{EXACT}", id.0), account, private, &table)
+}
+
+fn keep<T: Serialize>(
+    workspace: &Workspace,
+    name: &str,
+    account: &AccountId,
+    private: &str,
+    findings: &T,
+) -> Result<()> {
+    let folder = workspace.folder().join(FOLDER);
+    files::create_private_folder(&folder).doing("create the folder of rankings", &folder)?;
+    let file = File { account: account.clone(), private: private.to_owned(), findings };
+    json::write(&folder.join(name), &file)
+}
+
+/// The rankings made beside these runs, the newest first. An unreadable file, perhaps of another
+/// version, is skipped.
+pub fn read(folder: &Path) -> Vec<ArchivedRanking> {
+    let Ok(entries) = fs::read_dir(folder.join(FOLDER)) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.iter().rev().filter_map(|path| read_one(path)).collect()
+}
+
+fn read_one(path: &Path) -> Option<ArchivedRanking> {
+    let name = path.file_name()?.to_str()?;
+    let text = fs::read(path).ok()?;
+    let (id, account, private, findings) = if let Some(id) = name.strip_suffix(EXACT) {
+        // The exact numbers go from the file into the type that protects them.
+        let file: File<RecordedTable> = serde_json::from_slice(&text).ok()?;
+        let File { account, private, findings } = file;
+        let exact = Private::new(findings).curator(&Watch::open(), Clone::clone)?;
+        (id, account, private, ArchivedFindings::Exact(exact))
+    } else {
+        let File { account, private, findings } = serde_json::from_slice(&text).ok()?;
+        (name.strip_suffix(RELEASED)?, account, private, ArchivedFindings::Released(findings))
+    };
+    Some(ArchivedRanking {
+        id: RunId(id.to_owned()),
+        time: time_of(id),
+        account,
+        private,
+        findings,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::accountant::{Adjacency, Coverage};
+
+    #[test]
+    fn a_kept_ranking_is_read_back_and_what_cannot_be_read_is_passed_over() {
+        let place = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(place.path());
+        let account = AccountId("acc-1".to_owned());
+        let guarantee = Guarantee {
+            epsilon: 0.5,
+            epsilon_lower: 0.5,
+            delta: 0.0,
+            adjacency: Adjacency::ReplaceOne,
+            covers: Coverage::FixedPlan,
+            bound: "pure".into(),
+        };
+        let released =
+            ReleasedRanking { guarantee, winner: Some("autumn".to_owned()), table: None };
+        let id = RunId("20260101-120000-ranking-00".to_owned());
+        keep_released(&workspace, &id, &account, "winter", &released).unwrap();
+        let mean = Mean { mean: 0.25, deviation: 0.01 };
+        let table = RecordedTable {
+            order: CandidateOrder::Energy,
+            lines: vec![RecordedLine {
+                name: "spring".to_owned(),
+                energy: Some(mean),
+                distance: None,
+                error: None,
+                verdict: "the best".to_owned(),
+            }],
+            floor: Some((mean, mean)),
+            ceiling: None,
+            verdict: "spring".to_owned(),
+        };
+        keep(&workspace, "20260101-130000-ranking-00.curator.json", &account, "winter", &table)
+            .unwrap();
+        fs::write(workspace.folder().join(FOLDER).join("20260101-14.json"), "{}").unwrap();
+
+        let found = read(workspace.folder());
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].time, "2026-01-01 13:00:00");
+        let ArchivedFindings::Exact(exact) = &found[0].findings else { panic!() };
+        assert_eq!(exact.reveal(&Watch::sealed()), None);
+        assert_eq!(exact.reveal(&Watch::open()), Some(&table));
+        let ArchivedFindings::Released(read) = &found[1].findings else { panic!() };
+        assert_eq!((read, &found[1].account), (&released, &account));
+        assert!(super::read(Path::new("/nowhere")).is_empty());
+    }
+}
