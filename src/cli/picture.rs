@@ -13,9 +13,9 @@ use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use super::{messages, print_json};
-use crate::engine::desk::JobEvent;
 use crate::engine::seeded_run::run_for_pictures;
-use crate::engine::{Control, Desk, Job, PreparedStore};
+use crate::engine::worker::JobEvent;
+use crate::engine::{Control, Job, PreparedStore, Worker};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::RunId;
@@ -80,7 +80,7 @@ fn pictures() -> Result<Vec<(&'static str, String)>> {
 /// The interface without a terminal.
 struct PictureStage {
     app: App,
-    desk: Desk,
+    worker: Worker,
     woken: std::sync::mpsc::Receiver<()>,
 }
 
@@ -92,13 +92,13 @@ impl PictureStage {
         let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
         app.context.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();
-        let desk = Desk::open(workspace.clone(), move || {
+        let worker = Worker::open(workspace.clone(), move || {
             let _ = wake.send(());
         });
         for effect in app.first_requests() {
-            ask(&desk, effect);
+            ask(&worker, effect);
         }
-        Ok(Self { app, desk, woken })
+        Ok(Self { app, worker, woken })
     }
 
     fn play(mut self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
@@ -173,9 +173,9 @@ impl PictureStage {
             self.woken
                 .recv_timeout(PATIENCE)
                 .map_err(|_| Error::failed("the demo did not get that far in time"))?;
-            let reports = Message::Reports(self.desk.take());
+            let reports = Message::Reports(self.worker.take());
             for effect in update(&mut self.app, reports, &Hits::default()) {
-                ask(&self.desk, effect);
+                ask(&self.worker, effect);
             }
         }
         Ok(())
@@ -188,7 +188,7 @@ impl PictureStage {
     fn press_key(&mut self, code: KeyCode) {
         let key = KeyEvent::new(code, KeyModifiers::NONE);
         for effect in update(&mut self.app, Message::Key(key), &Hits::default()) {
-            ask(&self.desk, effect);
+            ask(&self.worker, effect);
         }
     }
 
@@ -206,9 +206,9 @@ impl PictureStage {
     }
 }
 
-fn ask(desk: &Desk, effect: Effect) {
+fn ask(worker: &Worker, effect: Effect) {
     if let Effect::Ask(request) = effect {
-        desk.ask(*request);
+        worker.ask(*request);
     }
 }
 

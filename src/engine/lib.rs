@@ -27,11 +27,11 @@
 //! | [`look`] | records looks at exact numbers in the ledger |
 //! | [`inspect`] | what a table holds, for the user at the keyboard |
 //! | [`control`] | pause, resume and stop from another thread |
-//! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
+//! | [`worker`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | [`seeded_run`] | a run on built-in data with seeded noise, for pictures |
 //! | [`lookup`] | what an interface reads before the user decides: directories, first rows, what still fits |
 //!
-//! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
+//! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`worker::Worker`].
 
 use halflight_advice::{rank, rehearsal, verdict};
 use halflight_base::{clock, error, faults, files, memory};
@@ -52,7 +52,6 @@ mod comparisons;
 pub mod control;
 pub mod count;
 mod course;
-pub mod desk;
 pub mod detach;
 pub mod ending;
 pub mod inspect;
@@ -81,11 +80,12 @@ pub mod sweep;
 pub mod timing;
 #[cfg(test)]
 mod unordered;
+pub mod worker;
 
 pub use assembly::Assembly;
 pub use control::Control;
-pub use desk::{Desk, DeskReport, Request};
 pub use job::{Job, Moment, Summary};
 pub use prepared::PreparedStore;
 pub use ranking::{RankingJob, RankingMoment, RankingSummary};
 pub use rehearse::RehearsalJob;
+pub use worker::{Request, Worker, WorkerReport};

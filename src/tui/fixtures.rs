@@ -28,7 +28,6 @@ use super::widgets::text_field::TextField;
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
-use crate::engine::desk::{JobEvent, Preview, TrainerSteps};
 use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
 use crate::engine::lookup::{
@@ -37,6 +36,7 @@ use crate::engine::lookup::{
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
 use crate::engine::timing::RunTime;
+use crate::engine::worker::{JobEvent, Preview, TrainerSteps};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};

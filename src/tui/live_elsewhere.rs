@@ -7,8 +7,8 @@ use super::live_run::{Ended, LiveRun};
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use crate::engine::Control;
-use crate::engine::desk::JobId;
-pub use crate::engine::desk::TrainerSteps;
+use crate::engine::worker::JobId;
+pub use crate::engine::worker::TrainerSteps;
 use crate::methods::source_words;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
@@ -162,8 +162,8 @@ mod tests {
     use crate::engine::Moment;
     use std::time::Duration;
 
-    use crate::engine::desk::JobEvent;
     use crate::engine::job::Progress;
+    use crate::engine::worker::JobEvent;
     use crate::fixtures::archived;
     use crate::methods::Series;
     use crate::methods::example::made_up_step;

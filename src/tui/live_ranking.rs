@@ -1,8 +1,8 @@
 //! A ranking that the interface follows.
 
 use crate::engine::Control;
-use crate::engine::desk::{JobEvent, JobId, RankingEvent};
 use crate::engine::ranking::{Findings, RankingMoment, RankingSummary};
+use crate::engine::worker::{JobEvent, JobId, RankingEvent};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};

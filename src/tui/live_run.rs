@@ -10,7 +10,7 @@ use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps};
+use crate::engine::worker::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::methods::{MeasureStanding, Series};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::messages::{DeskReport, JobEvent, JobId, JobRequest};
-use super::{Clerk, ledger_report};
+use super::messages::{JobEvent, JobId, JobRequest, WorkerReport};
+use super::{WorkerThread, ledger_report};
 use crate::choice::{ChoiceJob, Way};
 use crate::control::Control;
 use crate::data::DatasetDefinition;
@@ -26,12 +26,12 @@ const SETTLED_BY_HAND: &str =
     "its whole grant stays charged until it is settled on the Ledger screen";
 const RUN_CRASH: Crash = ("the run crashed outside its steps", SETTLED_BY_HAND);
 
-impl Clerk {
+impl WorkerThread {
     /// Carries out a job in a thread of its own, unless it could not be prepared.
     fn carry_out<J: Send + 'static, M: 'static, T: 'static>(
         &self,
         id: JobId,
-        report: fn(JobId, JobEvent<M, T>) -> DeskReport,
+        report: fn(JobId, JobEvent<M, T>) -> WorkerReport,
         crash: Crash,
         job: Result<J>,
         work: impl FnOnce(J, &mut dyn FnMut(M)) -> Result<T> + Send + 'static,
@@ -39,22 +39,22 @@ impl Clerk {
         let job = match job {
             Ok(job) => job,
             Err(error) => {
-                return self.tray.put(report(id, JobEvent::Ended(Box::new(Err(error)))));
+                return self.reports.put(report(id, JobEvent::Ended(Box::new(Err(error)))));
             }
         };
-        let (tray, workspace) = (Arc::clone(&self.tray), self.workspace.clone());
+        let (reports, workspace) = (Arc::clone(&self.reports), self.workspace.clone());
         thread::spawn(move || {
             let mut tell = |moment| {
                 let report = report(id, JobEvent::Moment(moment));
                 fault_for_tests(&report);
-                tray.put(report);
+                reports.put(report);
             };
             let result = catch_as(crash, || work(job, &mut tell));
             let report = report(id, JobEvent::Ended(Box::new(result)));
-            let is_free = matches!(report, DeskReport::Rehearsal(..));
-            tray.put(report);
+            let is_free = matches!(report, WorkerReport::Rehearsal(..));
+            reports.put(report);
             if !is_free && let Ok(report) = ledger_report(&workspace) {
-                tray.put(report);
+                reports.put(report);
             }
         });
     }
@@ -67,13 +67,13 @@ impl Clerk {
                     self.note_earlier_looks(&plan.private, &datasets)?;
                     Ok(Job { session, plan, datasets, workspace, watch, control, prepared })
                 });
-                self.carry_out(id, DeskReport::Run, RUN_CRASH, job, |job, tell| {
+                self.carry_out(id, WorkerReport::Run, RUN_CRASH, job, |job, tell| {
                     launch::execute(&job, tell)
                 });
             }
             JobRequest::Resume { run, watch } => {
                 let path = Ok(workspace.run_directory(&run));
-                self.carry_out(id, DeskReport::Run, RUN_CRASH, path, move |path, tell| {
+                self.carry_out(id, WorkerReport::Run, RUN_CRASH, path, move |path, tell| {
                     resume::resume(&resumed(&path, watch, control)?, &run, tell)
                 });
             }
@@ -84,7 +84,7 @@ impl Clerk {
                     Ok(job)
                 });
                 let crash = ("the choice crashed outside its steps", SETTLED_BY_HAND);
-                self.carry_out(id, DeskReport::Choice, crash, job, |job, tell| job.execute(tell));
+                self.carry_out(id, WorkerReport::Choice, crash, job, |job, tell| job.execute(tell));
             }
             JobRequest::Ranking { session, watch, manner } => {
                 // Datasets that could not be read are left out.
@@ -104,7 +104,7 @@ impl Clerk {
                     prepared,
                 });
                 let crash = ("the ranking crashed", "please report the session");
-                self.carry_out(id, DeskReport::Ranking, crash, job, |job, tell| {
+                self.carry_out(id, WorkerReport::Ranking, crash, job, |job, tell| {
                     ranking::rank(&job, tell)
                 });
             }
@@ -122,7 +122,7 @@ impl Clerk {
                     control,
                 });
                 let crash = ("the rehearsal crashed", "please report the session");
-                self.carry_out(id, DeskReport::Rehearsal, crash, job, |job, tell| {
+                self.carry_out(id, WorkerReport::Rehearsal, crash, job, |job, tell| {
                     rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))
                 });
             }
@@ -149,11 +149,11 @@ impl Clerk {
 
     /// Prepares all candidates, which may take a while.
     pub(super) fn offer(&self, job: ChoiceJob) {
-        let tray = Arc::clone(&self.tray);
+        let reports = Arc::clone(&self.reports);
         thread::spawn(move || {
             let crash = ("the choice could not be prepared", "please report the plans");
             let offer = catch_as(crash, || job.offer());
-            tray.put(DeskReport::ChoiceOffered(Box::new(offer)));
+            reports.put(WorkerReport::ChoiceOffered(Box::new(offer)));
         });
     }
 }
@@ -172,10 +172,10 @@ fn resumed(directory: &Path, watch: Watch, control: Control) -> Result<Job> {
 
 /// A debug build can be told to crash in the middle of a run, so that a test sees what happens to
 /// the terminal, the ledger and the interface.
-fn fault_for_tests(report: &DeskReport) {
+fn fault_for_tests(report: &WorkerReport) {
     let wanted = cfg!(debug_assertions) && std::env::var_os("HALFLIGHT_TEST_CRASH").is_some();
     let crash = wanted
-        && matches!(report, DeskReport::Run(_, JobEvent::Moment(Moment::Stepped(progress)))
+        && matches!(report, WorkerReport::Run(_, JobEvent::Moment(Moment::Stepped(progress)))
             if progress.step.index == 5);
     assert!(!crash, "a crash that a test asked for");
 }

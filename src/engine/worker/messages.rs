@@ -1,4 +1,4 @@
-//! The requests of an interface to the desk, and the desk's reports.
+//! The requests of an interface to its worker, and the reports that it gets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -202,7 +202,7 @@ pub struct TrainerSteps {
 
 /// The reports to an interface.
 #[derive(Debug)]
-pub enum DeskReport {
+pub enum WorkerReport {
     SessionOpened {
         session: Box<Session>,
         path: PathBuf,
@@ -349,7 +349,7 @@ pub type ChoiceEvent = JobEvent<ChoiceMoment, Chosen>;
 pub type RankingEvent = JobEvent<RankingMoment, RankingSummary>;
 pub type RehearsalEvent = JobEvent<Box<RehearsalProgress>, RehearsalProgress>;
 
-impl DeskReport {
+impl WorkerReport {
     /// Whether somebody waits for it. Then it is drawn at once, and not with the next frame.
     pub fn is_awaited(&self) -> bool {
         matches!(self, Self::Archive(_))
