@@ -11,7 +11,7 @@ use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals, workspace_for};
 use crate::engine::PreparedStore;
-use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Offer, Way};
+use crate::engine::choice::{ChoiceJob, ChoiceProgress, Chosen, Offer, Way};
 use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
@@ -174,8 +174,8 @@ impl Choose {
         let mut progress: Option<(String, ProgressLine)> = None;
         // A log must not show which plans are trained, or how often.
         let mut in_secret = false;
-        let chosen = job.execute(&mut |moment| match moment {
-            ChoiceMoment::Granted { run, each, how, trains_in_secret, apart, warnings } => {
+        let chosen = job.execute(&mut |event| match event {
+            ChoiceProgress::Granted { run, each, how, trains_in_secret, apart, warnings } => {
                 messages::tell(format_args!("granted as {}", run.0));
                 for note in warnings {
                     messages::tell(format_args!("note: {note}"));
@@ -187,8 +187,8 @@ impl Choose {
                     round_up(each, 3)
                 ));
             }
-            ChoiceMoment::Stepped { .. } if in_secret => {}
-            ChoiceMoment::Stepped { name, step, of } => {
+            ChoiceProgress::Stepped { .. } if in_secret => {}
+            ChoiceProgress::Stepped { name, step, of } => {
                 if progress.as_ref().is_none_or(|(known, _)| *known != name) {
                     if let Some((_, before)) = progress.take() {
                         before.end();

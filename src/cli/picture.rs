@@ -159,8 +159,8 @@ impl PictureStage {
             prepared: PreparedStore::default(),
         };
         let id = RunId(format!("20260101-12000{number}-{METHOD}"));
-        let mut tell = |moment| {
-            run.hear(JobEvent::Moment(moment));
+        let mut tell = |event| {
+            run.hear(JobEvent::Progress(event));
         };
         let summary = run_for_pictures(&job, &id, SEED + number, &mut tell)?;
         run.hear(JobEvent::Ended(Box::new(Ok(summary))));

@@ -12,7 +12,7 @@ use super::reading::Watched;
 use super::{messages, print_json, print_line, signals, workspace_for};
 use crate::engine::PreparedStore;
 use crate::engine::look;
-use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
+use crate::engine::ranking::{Findings, Manner, RankingJob, RankingProgress, RankingSummary, rank};
 use crate::error::{Error, Result};
 use crate::plot::number::{four_digits, percent};
 use crate::privacy::accountant::{delta_words, round_up};
@@ -131,14 +131,14 @@ impl Rank {
             prepared,
         };
         let mut progress = None;
-        let summary = rank(&job, &mut |moment| match moment {
-            RankingMoment::Begun { total, remarks } => {
+        let summary = rank(&job, &mut |event| match event {
+            RankingProgress::Begun { total, remarks } => {
                 for remark in remarks {
                     messages::tell(format_args!("note: {remark}"));
                 }
                 progress = Some(ProgressLine::new("ranking", total));
             }
-            RankingMoment::Stepped { step, .. } => {
+            RankingProgress::Stepped { step, .. } => {
                 if let Some(progress) = &mut progress {
                     progress.tell(step.index);
                 }

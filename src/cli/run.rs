@@ -17,7 +17,7 @@ use crate::engine::look;
 use crate::engine::preview::{Preview, preview, timed_preview};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::timing::RunTime;
-use crate::engine::{Job, Moment, PreparedStore, Summary, launch};
+use crate::engine::{Job, PreparedStore, RunProgress, Summary, launch};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Measured, Scored};
 use crate::methods::source_words;
@@ -200,7 +200,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
             );
         }
         let mut steps = StepPrinter::new(&watch, options.progress.is_some());
-        let mut tell = |moment: Moment| steps.hear(&moment);
+        let mut tell = |event: RunProgress| steps.hear(&event);
         let summary = match (&options.resume, options.insecure_noise_seed) {
             (Some(run), _) => resume::resume(&job, run, &mut tell),
             (None, Some(seed)) => launch::execute_insecurely(&job, seed, &mut tell),

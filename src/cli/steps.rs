@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::messages;
 use super::progress::ProgressLine;
-use crate::engine::Moment;
+use crate::engine::RunProgress;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
@@ -28,9 +28,9 @@ impl StepPrinter {
         Self { watch: watch.clone(), bar: None, told: 0, as_json, run: None }
     }
 
-    pub fn hear(&mut self, moment: &Moment) {
-        match moment {
-            Moment::Granted { run, steps, warnings, cautions } => {
+    pub fn hear(&mut self, event: &RunProgress) {
+        match event {
+            RunProgress::Granted { run, steps, warnings, cautions } => {
                 if self.as_json {
                     let line = json!({"kind": "granted", "run": run, "of": steps});
                     messages::complain(line);
@@ -49,7 +49,7 @@ impl StepPrinter {
                     self.bar = Some(ProgressLine::new("  steps", *steps as usize));
                 }
             }
-            Moment::Stepped(progress) => {
+            RunProgress::Stepped(progress) => {
                 let step = &progress.step;
                 let epsilon = round_up(progress.epsilon, 4);
                 if self.as_json {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::assembly::{Assembly, Proposal};
 use super::cautions;
 use super::comparisons::Comparisons;
-use super::job::{Job, Moment, Summary, renamed_columns};
+use super::job::{Job, RunProgress, Summary, renamed_columns};
 use super::judge::{Judge, Scores};
 use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
@@ -47,7 +47,7 @@ pub(super) fn perform(
     job: &Job,
     assembly: Assembly,
     opening: Opening<'_>,
-    tell: &mut dyn FnMut(Moment),
+    tell: &mut dyn FnMut(RunProgress),
 ) -> Result<CourseResult> {
     announce(job, &assembly, &opening, tell);
     let mut drawn = Drawn::by(job, assembly, opening, tell)?;
@@ -55,10 +55,10 @@ pub(super) fn perform(
     Ok(drawn.settle(with_start))
 }
 
-fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
+fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(RunProgress)) {
     let warnings = assembly.proposal.warnings.iter().chain(&opening.spend.notes).cloned();
     let (own, leaked) = (opening.own, opening.own.leaked(Fault::CountInMessage));
-    tell(Moment::Granted {
+    tell(RunProgress::Granted {
         run: opening.spend.grant.run.clone(),
         steps: assembly.proposal.prepared.plan().steps,
         warnings: warnings.chain(job.forewarned()).chain(leaked).collect(),
@@ -94,7 +94,7 @@ impl<'a> Drawn<'a> {
         job: &'a Job,
         assembly: Assembly,
         mut opening: Opening<'a>,
-        tell: &mut dyn FnMut(Moment),
+        tell: &mut dyn FnMut(RunProgress),
     ) -> Result<Self> {
         let Assembly { proposal, private, private_holdout, private_scored } = assembly;
         let Proposal { preparation, problem, prepared, calibrated, public_holdout, .. } = proposal;
@@ -106,11 +106,11 @@ impl<'a> Drawn<'a> {
         };
         let compare = || Comparisons::begin(&judge, &problem, &job.plan.method, &private);
         let mut comparisons = None;
-        let mut hear = |moment: Moment| {
-            if matches!(moment, Moment::Stepped(_)) {
+        let mut hear = |event: RunProgress| {
+            if matches!(event, RunProgress::Stepped(_)) {
                 comparisons.get_or_insert_with(compare);
             }
-            tell(moment);
+            tell(event);
         };
         let steward = Steward::of(opening.directory.path(), &job.control);
         let recorded = opening.recorded.take();

@@ -36,7 +36,7 @@ pub struct Job {
 
 /// The events of a run while it works.
 #[derive(Debug, Clone)]
-pub enum Moment {
+pub enum RunProgress {
     /// Granted: the whole plan is reserved in the ledger.
     Granted {
         run: RunId,
@@ -45,11 +45,11 @@ pub enum Moment {
         /// Warnings about the private records, for the curator.
         cautions: Option<CuratorOnly<Vec<String>>>,
     },
-    Stepped(Progress),
+    Stepped(StepProgress),
 }
 
 #[derive(Debug, Clone)]
-pub struct Progress {
+pub struct StepProgress {
     pub step: Step,
     /// ε of everything drawn so far, at the target's δ.
     pub epsilon: f64,

@@ -2,7 +2,7 @@
 
 use super::assembly::Assembly;
 use super::course::{Opening, perform};
-use super::job::{Job, Moment, Summary, named};
+use super::job::{Job, RunProgress, Summary, named};
 use super::score::Examinee;
 use super::spend::{OpenAccount, Purpose, Spend, to_be_resumed, was_perhaps_granted};
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::session::{RunDirectory, leftovers};
 
 /// Runs `job` to its end. Errors before the grant spend nothing; everything
 /// later ends in a [`Summary`] whose guarantee counts what was drawn.
-pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+pub fn execute(job: &Job, tell: &mut dyn FnMut(RunProgress)) -> Result<Summary> {
     launch(job, NoiseSource::Secret, tell)
 }
 
@@ -22,12 +22,12 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
 pub fn execute_insecurely(
     job: &Job,
     noise_seed: u64,
-    tell: &mut dyn FnMut(Moment),
+    tell: &mut dyn FnMut(RunProgress),
 ) -> Result<Summary> {
     launch(job, NoiseSource::Seeded(noise_seed), tell)
 }
 
-fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> Result<Summary> {
     let known = (!noise.is_secret()).then(|| job.in_known_order());
     let job = known.as_ref().unwrap_or(job);
     job.session.check_plan(&job.plan)?;

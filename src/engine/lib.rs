@@ -84,8 +84,8 @@ pub mod worker;
 
 pub use assembly::Assembly;
 pub use control::Control;
-pub use job::{Job, Moment, Summary};
+pub use job::{Job, RunProgress, Summary};
 pub use prepared::PreparedStore;
-pub use ranking::{RankingJob, RankingMoment, RankingSummary};
+pub use ranking::{RankingJob, RankingProgress, RankingSummary};
 pub use rehearse::RehearsalJob;
 pub use worker::{Request, Worker, WorkerReport};

@@ -87,7 +87,7 @@ pub enum Manner {
 
 /// The events of a ranking while it works.
 #[derive(Debug, Clone)]
-pub enum RankingMoment {
+pub enum RankingProgress {
     Begun {
         total: usize,
         remarks: Vec<String>,
@@ -136,7 +136,7 @@ pub struct RankingField {
 }
 
 /// Ranks. Errors before anything was looked at leave no trace in the ledger.
-pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<RankingSummary> {
+pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<RankingSummary> {
     let definition = &job.session.ranking;
     let name = definition.private_name(&job.session)?.to_owned();
     let private = named(&job.datasets, &name)?;
@@ -184,7 +184,7 @@ fn curator(
     private: &Loaded,
     lineup: Lineup,
     data: Private<Supply>,
-    tell: &mut dyn FnMut(RankingMoment),
+    tell: &mut dyn FnMut(RankingProgress),
 ) -> Result<RankingSummary> {
     if job.watch.is_sealed() {
         return Err(Error::refused(
@@ -198,7 +198,7 @@ fn curator(
     look::note(private, &job.workspace, UNPROTECTED)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
     let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
-    tell(RankingMoment::Begun { total: ranking.total(), remarks: about.remarks.clone() });
+    tell(RankingProgress::Begun { total: ranking.total(), remarks: about.remarks.clone() });
     let watch = job.watch.clone();
     let step = move |ranking: &mut Ranking| {
         let step = ranking.step(&watch)?;
@@ -210,7 +210,7 @@ fn curator(
     let stopped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
         about = so_far;
         comparison = table.as_deref().cloned();
-        tell(RankingMoment::Stepped { step, comparison: table });
+        tell(RankingProgress::Stepped { step, comparison: table });
     })?
     .is_none();
     let unkept = comparison.as_ref().and_then(|comparison| {
@@ -227,7 +227,7 @@ fn privately(
     private: &Loaded,
     mut work: Box<dyn PrivateRanking + Send>,
     target: Target,
-    tell: &mut dyn FnMut(RankingMoment),
+    tell: &mut dyn FnMut(RankingProgress),
 ) -> Result<RankingSummary> {
     if !job.allow_large_delta {
         let (rows, whose) = (private.rows as u64, format!("'{}'", private.definition.name));
@@ -251,7 +251,7 @@ fn privately(
     let purpose = Purpose { allow_large_delta, ..Purpose::new(work.method(), &calibrated) };
     account.admit(&purpose)?;
     let remarks = [work.remarks(), outlook.clone()].concat();
-    tell(RankingMoment::Begun { total: work.repeats(), remarks });
+    tell(RankingProgress::Begun { total: work.repeats(), remarks });
     let mut about = About::of(work.lineup(), work.remarks());
     let step = |work: &mut Box<dyn PrivateRanking + Send>| {
         let step = work.step()?;
@@ -260,7 +260,7 @@ fn privately(
     };
     let stepped = in_steps(work, step, &job.control, |(so_far, step)| {
         about = so_far;
-        tell(RankingMoment::Stepped { step, comparison: None });
+        tell(RankingProgress::Stepped { step, comparison: None });
     })?;
     let mut about = summary(private, Findings::Nothing, about, stepped.is_none());
     about.remarks.extend(outlook);

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::course::{self, Opening};
-use super::job::{Job, Moment, Summary, named};
+use super::job::{Job, RunProgress, Summary, named};
 use super::spend::{Spend, budget_in_copy};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
@@ -133,7 +133,7 @@ fn once(what: &str, known: &RunRecord) -> Error {
 
 /// Resumes `run`; `job` is made from the session in its directory. A run that was started sealed
 /// stays sealed for every viewer now.
-pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Result<Summary> {
     let path = job.workspace.run_directory(run);
     let then = Origin::read(&path, &job.workspace.secret()?.secret)?;
     if then.insecure_noise_seed.is_some() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::assembly::{Assembly, Proposal};
-use super::job::{Job, Moment, Progress, Summary};
+use super::job::{Job, RunProgress, StepProgress, Summary};
 use super::judge::Judge;
 use super::public_alone::public_alone;
 use super::steps::epsilon_of;
@@ -27,7 +27,7 @@ pub fn run_for_pictures(
     job: &Job,
     run: &RunId,
     seed: u64,
-    tell: &mut dyn FnMut(Moment),
+    tell: &mut dyn FnMut(RunProgress),
 ) -> Result<Summary> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
     let built_in = |loaded: &&Loaded| {
@@ -41,7 +41,12 @@ pub fn run_for_pictures(
     let Assembly { proposal, private, private_holdout: holdout, .. } = job.assemble()?;
     let Proposal { method, preparation, problem, prepared, calibrated, .. } = proposal;
     let (warnings, cautions) = (Vec::new(), None);
-    tell(Moment::Granted { run: run.clone(), steps: prepared.plan().steps, warnings, cautions });
+    tell(RunProgress::Granted {
+        run: run.clone(),
+        steps: prepared.plan().steps,
+        warnings,
+        cautions,
+    });
     let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let judge = Judge {
         preparation: &preparation,
@@ -62,7 +67,7 @@ pub fn run_for_pictures(
         let epsilon = epsilon_of(spender, &calibrated)?;
         directory.record(&step, epsilon, &job.watch)?;
         steps = step.index;
-        tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * steps as u32 }));
+        tell(RunProgress::Stepped(StepProgress { step, epsilon, worked: EACH * steps as u32 }));
         Ok(())
     })?;
     let model = running.finish()?;

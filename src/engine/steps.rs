@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::control::Control;
-use super::job::{Moment, Progress};
+use super::job::{RunProgress, StepProgress};
 use super::judge::Judge;
 use crate::error::{Error, Result};
 use crate::methods::{Companion, Run, Step};
@@ -23,7 +23,7 @@ pub(super) struct StepRecorder<'a> {
     /// Steps that an earlier program recorded.
     recorded: Option<Recorded>,
     directory: &'a mut RunDirectory,
-    tell: &'a mut dyn FnMut(Moment),
+    tell: &'a mut dyn FnMut(RunProgress),
     /// Whether the next step was already recorded and is only repeated.
     again: bool,
     /// The watch for steps that nobody looks at.
@@ -48,7 +48,7 @@ impl<'a> StepRecorder<'a> {
         calibrated: &'a Calibrated,
         recorded: Option<Recorded>,
         directory: &'a mut RunDirectory,
-        tell: &'a mut dyn FnMut(Moment),
+        tell: &'a mut dyn FnMut(RunProgress),
     ) -> Self {
         Self {
             control,
@@ -144,7 +144,7 @@ impl Companion for StepRecorder<'_> {
         let epsilon = epsilon_of(spender, self.calibrated)?;
         self.write(&step, epsilon).inspect_err(|_| self.resumable = true)?;
         self.taken = step.index;
-        (self.tell)(Moment::Stepped(Progress { step, epsilon, worked: self.worked }));
+        (self.tell)(RunProgress::Stepped(StepProgress { step, epsilon, worked: self.worked }));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! How long a run will take: a moment of the same run, with public records in the private role.
+//! How long a run will take: the first steps of the same run, with public records in the private role.
 //!
 //! A thread of its own does this while the plan is shown. It knows public records and the plan's
 //! public sizes only, its noise is seeded, and nothing is spent.
@@ -6,7 +6,7 @@
 //! | part of a run | how it is timed |
 //! |---|---|
 //! | preparing private records | some public rows are prepared, unless the private ones are |
-//! | the start, and steps | as many as fit into a moment, on as many records, or on fewer, twice |
+//! | the start, and steps | as many as fit into the time, on as many records, or on fewer, twice |
 //! | judging the model after steps, scores at the end | on as many held-out records, or fewer |
 //! | comparisons beside the steps | trained, the private one on the records in the private role |
 //!
@@ -37,7 +37,7 @@ use crate::privacy::{Calibrated, Private, Released, Spender, Watch};
 use crate::session::{Loaded, PlanDefinition};
 
 /// Steps are timed for this long.
-const MOMENT: Duration = Duration::from_millis(300);
+const TIMED_FOR: Duration = Duration::from_millis(300);
 
 /// With more private numbers, fewer records are timed, and the time is taken to grow with them.
 const MOST_NUMBERS: usize = 1 << 24;
@@ -154,11 +154,11 @@ impl TimedPlan {
         let shape = &self.problem.shape;
         let (all, some) = (shape.private_records, self.timed_records());
         let held_out = self.stand_in_held_out();
-        let moment = self.moment(some, Some(&held_out))?;
-        let mut working = moment.working;
+        let timed = self.time_steps(some, Some(&held_out))?;
+        let mut working = timed.working;
         if some < all {
             let half = some / 2;
-            let each = working.saturating_sub(self.moment(half, None)?.working);
+            let each = working.saturating_sub(self.time_steps(half, None)?.working);
             let each = each.div_f64((some - half) as f64);
             // No more than if all of the time grew with the records.
             let each = each.min(working.div_f64(some as f64));
@@ -166,17 +166,17 @@ impl TimedPlan {
         }
         let watch = Watch::open();
         let judge = self.judge(Some(&held_out), &watch);
-        let (comparing, baselines) = clocked(|| judge.comparing(shape, &moment.private)());
+        let (comparing, baselines) = clocked(|| judge.comparing(shape, &timed.private)());
         let baselines = baselines.beside(alone);
         let multiplications = |records| {
             reference::multiplications(records, shape.dimension, shape.classes.len()).max(1.0)
         };
         let comparing = comparing.mul_f64(multiplications(all) / multiplications(some));
         let scores = self.judged(&held_out, |judge| {
-            judge.scores(moment.model.as_ref(), &baselines);
+            judge.scores(timed.model.as_ref(), &baselines);
         });
         let scores = if self.scored { scores + scores } else { scores };
-        let judging = moment.judging;
+        let judging = timed.judging;
         let sealed = before + overlapping(working + judging.public, beside) + scores.public;
         let open = overlapping(working + judging.public + judging.private, beside + comparing);
         let open = before + open + scores.public + scores.private;
@@ -246,8 +246,12 @@ impl TimedPlan {
         if self.public_holdout.is_empty() { (0, 0) } else { (all, all.min(self.timed_records())) }
     }
 
-    /// A moment of the run on this many private records.
-    fn moment(&self, records: usize, held_out: Option<&Private<HeldOut>>) -> Result<TimedMoment> {
+    /// Times the first steps of the run on this many private records.
+    fn time_steps(
+        &self,
+        records: usize,
+        held_out: Option<&Private<HeldOut>>,
+    ) -> Result<TimedStart> {
         let method = methods::method(&self.plan.method)?;
         let spec = method.spec();
         let settings = spec.check(&self.plan.settings)?;
@@ -284,12 +288,12 @@ impl TimedPlan {
         };
         let judging =
             JudgingTime { public: total(|it| it.public), private: total(|it| it.private) };
-        Ok(TimedMoment { working, judging, model, private })
+        Ok(TimedStart { working, judging, model, private })
     }
 }
 
-/// The time of a run on fewer records, from a moment of it.
-struct TimedMoment {
+/// The time of a run on fewer records, from its first steps.
+struct TimedStart {
     /// The start and all steps.
     working: Duration,
     /// After all steps.
@@ -375,7 +379,7 @@ fn over_and_over(examples: &impl ExampleColumns, count: usize) -> Matrix {
     Matrix::from_vec(examples.dimension(), count, numbers)
 }
 
-/// Lets a run take steps for a moment, and judges them.
+/// Lets a run take steps for a short time, and evaluates them.
 struct TimedSteps<'a> {
     plan: &'a TimedPlan,
     held_out: Option<&'a Private<HeldOut>>,
@@ -390,7 +394,7 @@ struct TimedSteps<'a> {
 
 impl Companion for TimedSteps<'_> {
     fn watch(&mut self, _: &Spender) -> Option<&Watch> {
-        let goes_on = self.taken.len() < 2 || self.begun.elapsed() < MOMENT;
+        let goes_on = self.taken.len() < 2 || self.begun.elapsed() < TIMED_FOR;
         self.step = Instant::now();
         goes_on.then_some(&self.watch)
     }

@@ -159,10 +159,10 @@ impl LiveRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Moment;
+    use crate::engine::RunProgress;
     use std::time::Duration;
 
-    use crate::engine::job::Progress;
+    use crate::engine::job::StepProgress;
     use crate::engine::worker::JobEvent;
     use crate::fixtures::archived;
     use crate::methods::Series;
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((live.step, live.seconds_each(), live.run.as_ref()), (3, None, Some(&run.id)));
         let error = Series::PublicError;
         let step = |index, y| {
-            JobEvent::Moment(Moment::Stepped(Progress {
+            JobEvent::Progress(RunProgress::Stepped(StepProgress {
                 step: made_up_step(index, 9, &[(error, y)]),
                 epsilon: (index as f64 / 9.0).sqrt(),
                 worked: Duration::from_millis(index),

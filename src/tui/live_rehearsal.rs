@@ -43,7 +43,7 @@ impl LiveRehearsal {
             return None;
         }
         match event {
-            JobEvent::Moment(progress) => {
+            JobEvent::Progress(progress) => {
                 self.progress = Some(*progress);
                 None
             }

@@ -113,7 +113,7 @@ pub struct Offer {
 
 /// The reports of a choice while it works.
 #[derive(Debug, Clone)]
-pub enum ChoiceMoment {
+pub enum ChoiceProgress {
     /// Granted: the ε of each training, and in words how candidates are trained and how much two
     /// errors must differ so that noise does not hide it.
     Granted {
@@ -391,7 +391,7 @@ impl ChoiceJob {
 
     /// Makes the choice. Errors before the grant spend nothing; later ones end in a
     /// `CertifiedChoice` whose guarantee counts the draws.
-    pub fn execute(&self, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
+    pub fn execute(&self, tell: &mut dyn FnMut(ChoiceProgress)) -> Result<Chosen> {
         self.launch(NoiseSource::Secret, tell)
     }
 
@@ -400,13 +400,13 @@ impl ChoiceJob {
     pub fn execute_insecurely(
         &self,
         noise_seed: u64,
-        tell: &mut dyn FnMut(ChoiceMoment),
+        tell: &mut dyn FnMut(ChoiceProgress),
     ) -> Result<Chosen> {
         let known = Self { datasets: in_known_order(&self.datasets), ..self.clone() };
         known.launch(NoiseSource::Seeded(noise_seed), tell)
     }
 
-    fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
+    fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceProgress)) -> Result<Chosen> {
         let prepared = self.prepare()?;
         let private = named(&self.datasets, &self.plans[0].private)?;
         let budget = self.session.budgets.get(&self.plans[0].private);
@@ -429,7 +429,7 @@ impl ChoiceJob {
         let OfferTerms { each, how, trains_in_secret, apart } = prepared.terms()?;
         let warnings = prepared.warnings();
         let PreparedChoice { candidates, arranged, alone, .. } = prepared;
-        tell(ChoiceMoment::Granted {
+        tell(ChoiceProgress::Granted {
             run: run.clone(),
             each,
             how: how.clone(),
@@ -581,7 +581,7 @@ impl ReadyPlan {
 /// Follows the training of all candidates, with nobody watching.
 struct CandidateTraining<'a> {
     control: &'a Control,
-    tell: &'a mut dyn FnMut(ChoiceMoment),
+    tell: &'a mut dyn FnMut(ChoiceProgress),
     name: String,
     nobody: Watch,
 }
@@ -593,7 +593,7 @@ impl Companion for CandidateTraining<'_> {
 
     fn taken(&mut self, _: &dyn Run, _: &Spender, step: Step) -> Result<()> {
         let name = self.name.clone();
-        (self.tell)(ChoiceMoment::Stepped { name, step: step.index, of: step.total });
+        (self.tell)(ChoiceProgress::Stepped { name, step: step.index, of: step.total });
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::assembly::propose;
 use super::control::Control;
 use super::course::{self, CourseResult, Opening};
-use super::job::{Job, Moment, Summary, named};
+use super::job::{Job, RunProgress, Summary, named};
 use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
@@ -177,7 +177,7 @@ pub fn carry_out(
     datasets: Vec<Arc<Loaded>>,
     control: Control,
     prepared: PreparedStore,
-    tell: &mut dyn FnMut(Moment),
+    tell: &mut dyn FnMut(RunProgress),
 ) -> Result<Summary> {
     let carried = task.grant(&task.workspace()?.secret()?.secret)?;
     let CarriedGrant { grant, origin, standing } = carried;

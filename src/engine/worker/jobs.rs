@@ -11,7 +11,7 @@ use crate::choice::{ChoiceJob, Way};
 use crate::control::Control;
 use crate::data::DatasetDefinition;
 use crate::error::{Error, Result};
-use crate::job::{Job, Moment};
+use crate::job::{Job, RunProgress};
 use crate::launch;
 use crate::prepared::PreparedStore;
 use crate::privacy::{Target, Watch};
@@ -44,8 +44,8 @@ impl WorkerThread {
         };
         let (reports, workspace) = (Arc::clone(&self.reports), self.workspace.clone());
         thread::spawn(move || {
-            let mut tell = |moment| {
-                let report = report(id, JobEvent::Moment(moment));
+            let mut tell = |event| {
+                let report = report(id, JobEvent::Progress(event));
                 fault_for_tests(&report);
                 reports.put(report);
             };
@@ -175,7 +175,7 @@ fn resumed(directory: &Path, watch: Watch, control: Control) -> Result<Job> {
 fn fault_for_tests(report: &WorkerReport) {
     let wanted = cfg!(debug_assertions) && std::env::var_os("HALFLIGHT_TEST_CRASH").is_some();
     let crash = wanted
-        && matches!(report, WorkerReport::Run(_, JobEvent::Moment(Moment::Stepped(progress)))
+        && matches!(report, WorkerReport::Run(_, JobEvent::Progress(RunProgress::Stepped(progress)))
             if progress.step.index == 5);
     assert!(!crash, "a crash that a test asked for");
 }

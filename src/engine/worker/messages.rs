@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::choice::{ChoiceMoment, Chosen, Offer};
+use crate::choice::{ChoiceProgress, Chosen, Offer};
 use crate::control::Control;
 use crate::data::DatasetDefinition;
 use crate::error::{Error, Result};
-use crate::job::{Moment, Summary};
+use crate::job::{RunProgress, Summary};
 use crate::lookup::{Digest, Listing, Rows, Schema, Wanted};
 use crate::preview::Preview;
 use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
-use crate::ranking::{Manner, RankingMoment, RankingSummary};
+use crate::ranking::{Manner, RankingProgress, RankingSummary};
 use crate::rehearse::RehearsalProgress;
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
@@ -339,14 +339,14 @@ impl SweepStanding {
 /// An event of a job.
 #[derive(Debug)]
 pub enum JobEvent<M, T> {
-    Moment(M),
+    Progress(M),
     /// Nothing follows.
     Ended(Box<Result<T>>),
 }
 
-pub type RunEvent = JobEvent<Moment, Summary>;
-pub type ChoiceEvent = JobEvent<ChoiceMoment, Chosen>;
-pub type RankingEvent = JobEvent<RankingMoment, RankingSummary>;
+pub type RunEvent = JobEvent<RunProgress, Summary>;
+pub type ChoiceEvent = JobEvent<ChoiceProgress, Chosen>;
+pub type RankingEvent = JobEvent<RankingProgress, RankingSummary>;
 pub type RehearsalEvent = JobEvent<Box<RehearsalProgress>, RehearsalProgress>;
 
 impl WorkerReport {

@@ -11,11 +11,11 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
-use crate::engine::choice::{ChoiceMoment, Offer};
+use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::Wanted;
-use crate::engine::ranking::{Manner, RankingMoment};
+use crate::engine::ranking::{Manner, RankingProgress};
 use crate::engine::worker::{JobEvent, JobRequest};
-use crate::engine::{Moment, Request};
+use crate::engine::{Request, RunProgress};
 use crate::error::{Action, Error};
 use crate::evaluation::Evaluation;
 use crate::fixtures::{self, archived};
@@ -131,7 +131,7 @@ fn any_report(random: &mut ChaCha20Rng) -> WorkerReport {
         6 => WorkerReport::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
         7 => WorkerReport::Run(
             id,
-            JobEvent::Moment(Moment::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
+            JobEvent::Progress(RunProgress::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
         ),
         8 => WorkerReport::Run(id, JobEvent::Ended(Box::new(Ok(fixtures::summary())))),
         9 => WorkerReport::Run(id, JobEvent::Ended(Box::new(Err(Error::refused("no"))))),
@@ -154,8 +154,8 @@ fn rank_step(id: u64) -> WorkerReport {
     let words = "repeat 3 of 10".to_owned();
     let step = RankStep { index: 3, total: 11, words, done: false };
     let comparison = Some(Box::new(fixtures::exact(fixtures::comparison())));
-    let moment = RankingMoment::Stepped { step, comparison };
-    WorkerReport::Ranking(id, JobEvent::Moment(moment))
+    let event = RankingProgress::Stepped { step, comparison };
+    WorkerReport::Ranking(id, JobEvent::Progress(event))
 }
 
 fn any_message(random: &mut ChaCha20Rng) -> Message {
@@ -358,8 +358,8 @@ fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
 
     let mut app = fixtures::loaded();
     press(&mut app, "2p\ny");
-    let moment = RankingMoment::Begun { total: 10, remarks: Vec::new() };
-    let begun = WorkerReport::Ranking(1, JobEvent::Moment(moment));
+    let event = RankingProgress::Begun { total: 10, remarks: Vec::new() };
+    let begun = WorkerReport::Ranking(1, JobEvent::Progress(event));
     update(&mut app, Message::Reports(vec![begun]), &Hits::default());
     press(&mut app, "qy");
     assert!(!app.context.quit, "its grant is in the ledger");
@@ -473,7 +473,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
         Request::Start { id: 1, job: JobRequest::Rehearsal { .. }, .. }
     )));
     let event = |id: u64, done: usize| {
-        let event = JobEvent::Moment(Box::new(fixtures::rehearsal(done)));
+        let event = JobEvent::Progress(Box::new(fixtures::rehearsal(done)));
         Message::Reports(vec![WorkerReport::Rehearsal(id, event)])
     };
     update(&mut app, event(1, 80), &Hits::default());
@@ -579,7 +579,7 @@ fn what_a_choice_trains_in_secret_shows_nowhere_in_a_sealed_view() {
         &Hits::default(),
     );
     press(&mut app, "y");
-    let event = JobEvent::Moment(ChoiceMoment::Stepped { name, step: 17, of: 47 });
+    let event = JobEvent::Progress(ChoiceProgress::Stepped { name, step: 17, of: 47 });
     update(&mut app, Message::Reports(vec![WorkerReport::Choice(1, event)]), &Hits::default());
     let shown = |app: &App| {
         let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
@@ -1008,7 +1008,7 @@ fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
     for round in 0..20u64 {
         let reports = (0..400).map(|index| {
             let step = fixtures::progress(41 + round * 400 + index, 100_000);
-            WorkerReport::Run(1, JobEvent::Moment(Moment::Stepped(step)))
+            WorkerReport::Run(1, JobEvent::Progress(RunProgress::Stepped(step)))
         });
         let reports: Vec<WorkerReport> = reports.collect();
         let start = Instant::now();
