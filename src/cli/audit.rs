@@ -139,10 +139,13 @@ impl Audit {
             let mut settings = subject::small(methods::method(id)?.spec());
             if id == plan.method {
                 // The plan's own settings, except the number of steps.
-                let own = plan.settings.iter().filter(|(key, _)| !STEPS.contains(&key.as_str()));
+                let own = plan
+                    .settings
+                    .iter()
+                    .filter(|(key, _)| !LENGTH_SETTINGS.contains(&key.as_str()));
                 settings.extend(own.map(|(key, value)| (key.clone(), value.clone())));
             }
-            let both = (public.records(0, MOST).into(), private.records(0, MOST));
+            let both = (public.records(0, MOST_RECORDS).into(), private.records(0, MOST_RECORDS));
             let target = (!self.no_canaries).then_some(plan.target);
             Subject::new(id, id, &settings, both, target)
         };
@@ -151,9 +154,9 @@ impl Audit {
 }
 
 /// Settings for the length of a run. An audit takes few steps.
-const STEPS: [&str; 4] = ["steps", "rounds", "iterations", "epochs"];
+const LENGTH_SETTINGS: [&str; 4] = ["steps", "rounds", "iterations", "epochs"];
 /// The largest number of records used from each side of a session's data.
-const MOST: usize = 400;
+const MOST_RECORDS: usize = 400;
 
 fn claimed(audited: &Audited) -> String {
     if audited.claimed.is_finite() { format!("{:.3}", audited.claimed) } else { "-".to_owned() }

@@ -20,7 +20,7 @@ use crate::privacy::ledger::RunOutcome;
 use crate::session::{PlanDefinition, Session, dataset};
 
 /// Settings of the whole choice, which are the same for all candidates.
-const SHARED: [&str; 3] = ["epsilon", "delta", "seed"];
+const SHARED_FIELDS: [&str; 3] = ["epsilon", "delta", "seed"];
 
 /// Let private records choose among several plans, and public data alone, for one ε.
 ///
@@ -126,7 +126,7 @@ impl Choose {
         };
         let axes =
             self.over.iter().map(|over| SweepAxis::parse(over)).collect::<Result<Vec<_>>>()?;
-        if let Some(axis) = axes.iter().find(|axis| SHARED.contains(&axis.key.as_str())) {
+        if let Some(axis) = axes.iter().find(|axis| SHARED_FIELDS.contains(&axis.key.as_str())) {
             return Err(Error::usage(format!(
                 "all candidates of a choice have the same {}",
                 axis.key
@@ -243,14 +243,14 @@ fn offered(offer: &Offer) -> String {
 
 fn as_text(chosen: &Chosen) -> String {
     let mut lines = Vec::new();
-    if let (Some(winner), Some(told)) = (chosen.winner, &chosen.told) {
+    if let (Some(winner), Some(score)) = (chosen.winner, &chosen.score) {
         lines.push(format!("chosen: {}", chosen.placed[winner].name));
         lines.push("  errors that decided the choice, with noise (they may be shared):".to_owned());
         for (index, placed) in chosen.placed.iter().enumerate() {
             let mark = if index == winner { "→" } else { " " };
-            lines.push(format!("  {mark} {:<42} {}", placed.name, told.told_error(&placed.error)));
+            lines.push(format!("  {mark} {:<42} {}", placed.name, score.told_error(&placed.error)));
         }
-        lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
+        lines.extend(score.lines().into_iter().map(|line| format!("  {line}")));
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}), for all candidates together",
@@ -275,7 +275,7 @@ fn as_json(chosen: &Chosen) -> serde_json::Value {
         "candidates": placed,
         "winner": chosen.winner.map(|winner| chosen.placed[winner].name.clone()),
         "how": chosen.how,
-        "score": chosen.told,
+        "score": chosen.score,
         "directory": chosen.directory,
     })
 }

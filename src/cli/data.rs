@@ -144,7 +144,7 @@ struct Inspect {
 }
 
 /// The ledger's note for a look at values.
-const LOOKED: &str = "unprotected look: ranges and common values of the columns";
+const VALUES_NOTE: &str = "unprotected look: ranges and common values of the columns";
 
 impl Data {
     pub fn execute(&self) -> Result<()> {
@@ -214,7 +214,7 @@ impl Inspect {
                 .or_else(|error| readable(path, role, &overflow, error))?;
             if self.show_values {
                 // Also of files that are said to be public: the ledger may know better.
-                look::note_file(path, &Workspace::of_session(path)?, Source::File, LOOKED)?;
+                look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
             let inspection = inspect::table(&table, role, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -247,7 +247,7 @@ impl Inspect {
         for definition in &session.datasets {
             let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
             if self.show_values {
-                look::note(&loaded, &workspace, LOOKED)?;
+                look::note(&loaded, &workspace, VALUES_NOTE)?;
             }
             let mut inspection = inspect::loaded(&loaded, self.show_values, &watch)?;
             if definition.role == Role::Private

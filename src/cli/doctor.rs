@@ -44,11 +44,11 @@ pub struct Doctor {
 }
 
 /// Less memory than this fills up quickly.
-const LITTLE: u64 = 512 << 20;
+const LITTLE_MEMORY: u64 = 512 << 20;
 /// The smallest terminal that the interface supports.
-const SMALLEST: (u16, u16) = (60, 16);
+const SMALLEST_TERMINAL: (u16, u16) = (60, 16);
 /// Longer values of variables are cut.
-const LONGEST: usize = 40;
+const LONGEST_VALUE: usize = 40;
 
 /// Variables that change what halflight does, or keep pip and cargo from reaching what they need.
 const VARIABLES: [&str; 16] = [
@@ -231,7 +231,7 @@ impl DoctorFindings {
             _ => {}
         }
         if let (Some(columns), Some(rows)) = (terminal.columns, terminal.rows)
-            && (columns < SMALLEST.0 || rows < SMALLEST.1)
+            && (columns < SMALLEST_TERMINAL.0 || rows < SMALLEST_TERMINAL.1)
         {
             add(
                 &format!(
@@ -246,7 +246,7 @@ impl DoctorFindings {
                 "choose one that has, such as: export LC_ALL=C.UTF-8 (`locale -a` lists them)",
             );
         }
-        if self.memory.free.is_some_and(|free| free < LITTLE) {
+        if self.memory.free.is_some_and(|free| free < LITTLE_MEMORY) {
             let words = self.memory.in_words.as_deref().unwrap_or_default();
             add(
                 &format!("only {words} of memory are free; larger tables are refused"),
@@ -383,7 +383,7 @@ impl System {
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
         Self {
             os: std::env::consts::OS,
-            release: release.map(|text| harmless(text.trim(), LONGEST)),
+            release: release.map(|text| harmless(text.trim(), LONGEST_VALUE)),
             processor: std::env::consts::ARCH,
             instructions: instructions(),
             c_library: if cfg!(target_env = "gnu") {
@@ -403,7 +403,10 @@ impl System {
 fn said_by(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     let said = String::from_utf8_lossy(&output.stdout);
-    output.status.success().then(|| harmless(said.lines().next().unwrap_or_default(), LONGEST))
+    output
+        .status
+        .success()
+        .then(|| harmless(said.lines().next().unwrap_or_default(), LONGEST_VALUE))
 }
 
 impl Python {
@@ -459,7 +462,7 @@ impl TerminalFindings {
     fn of(environment: &dyn Fn(&str) -> Option<String>) -> Self {
         let output = std::io::stdout().is_terminal();
         let size = output.then(crossterm::terminal::size).and_then(std::result::Result::ok);
-        let named = |name: &str| environment(name).map(|value| harmless(&value, LONGEST));
+        let named = |name: &str| environment(name).map(|value| harmless(&value, LONGEST_VALUE));
         Self {
             input: std::io::stdin().is_terminal(),
             output,
@@ -481,7 +484,7 @@ impl Locale {
         let [lc_all, lc_ctype, lang] = [0, 1, 2].map(|at| set[at].as_deref());
         Self {
             variable: found.as_ref().map(|(name, _)| *name),
-            value: found.map(|(_, value)| harmless(&value, LONGEST)),
+            value: found.map(|(_, value)| harmless(&value, LONGEST_VALUE)),
             unicode: Glyphs::detect(lc_all, lc_ctype, lang, environment("TERM").as_deref()).unicode,
         }
     }
@@ -534,7 +537,7 @@ fn try_out(folder: &Path) -> (bool, LockFinding) {
 }
 
 /// Directories whose names reveal nothing about anybody.
-const KNOWN: [&str; 12] = [
+const SAFE_NAMES: [&str; 12] = [
     ".config",
     ".halflight",
     ".local",
@@ -560,7 +563,7 @@ fn shortened(path: &Path, home: Option<&Path>) -> String {
     for component in rest.components() {
         parts.push(match component {
             Component::Normal(name) => {
-                let known = name.to_str().filter(|name| KNOWN.contains(name));
+                let known = name.to_str().filter(|name| SAFE_NAMES.contains(name));
                 known.unwrap_or("*").to_owned()
             }
             Component::RootDir => String::new(),

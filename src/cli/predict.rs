@@ -84,7 +84,8 @@ pub struct Predict {
 }
 
 /// The ledger's note for a score.
-const SCORED: &str = "unprotected look: exact score of a model on rows that may be these records";
+const SCORE_NOTE: &str =
+    "unprotected look: exact score of a model on rows that may be these records";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum DecisionRule {
@@ -192,7 +193,7 @@ impl Predict {
     fn look(model: &SavedModel, public: bool) -> Result<Look<'static>> {
         let folder = std::path::absolute(model.path.parent().unwrap_or(Path::new(".")))
             .map_err(|error| Error::io("find the model", &model.path, &error))?;
-        let mut look = Look::new(SCORED, &[&Workspace::of(&folder)?])?;
+        let mut look = Look::new(SCORE_NOTE, &[&Workspace::of(&folder)?])?;
         if !public {
             look.by_model(&folder)?;
         }

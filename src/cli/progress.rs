@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::messages;
 use crate::plot::number::duration;
 
-const BAR: usize = 28;
+const BAR_WIDTH: usize = 28;
 /// Shorter work shows no bar, since nobody could read it in time. …
 const BEFORE_A_BAR: Duration = Duration::from_millis(200);
 /// Shorter work prints no lines into a log.
@@ -76,8 +76,8 @@ impl ProgressLine {
 
     fn draw(&mut self, done: usize, more: &str) {
         self.drawn = true;
-        let filled = (BAR * done).checked_div(self.total).unwrap_or(BAR).min(BAR);
-        let (full, empty) = ("█".repeat(filled), "░".repeat(BAR - filled));
+        let filled = (BAR_WIDTH * done).checked_div(self.total).unwrap_or(BAR_WIDTH).min(BAR_WIDTH);
+        let (full, empty) = ("█".repeat(filled), "░".repeat(BAR_WIDTH - filled));
         // A closed terminal does not stop the work.
         let _ = write!(stderr(), "\r{full}{empty} {}{more}\x1b[K", self.words(done));
         let _ = stderr().flush();

@@ -128,7 +128,7 @@ impl Rehearse {
             epsilons,
             methods: self.methods.clone(),
             repetitions: self.repetitions,
-            part: self.part.unwrap_or(rehearse::WHOLE),
+            part: self.part.unwrap_or(rehearse::ALL_TRIALS),
             exact: self.include_curator.then(|| look::view(false)),
             control,
         };

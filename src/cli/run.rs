@@ -223,7 +223,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
             results.push(result);
         } else {
             print_line(&as_text(&summary, &watch))?;
-            if plan.evaluation.is_some() && summary.told.is_none() && summary.trouble.is_none() {
+            if plan.evaluation.is_some() && summary.score.is_none() && summary.trouble.is_none() {
                 let why = match options.insecure_noise_seed {
                     Some(_) => "the noise was not secret",
                     None => "the run ended early; `halflight score` releases one for some ε",
@@ -381,8 +381,8 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         summary.steps,
         summary.worked.as_secs_f64()
     )];
-    if let Some(told) = &summary.told {
-        lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
+    if let Some(score) = &summary.score {
+        lines.extend(score.lines().into_iter().map(|line| format!("  {line}")));
     }
     let weights = source_words(&summary.source_weights);
     lines.extend(weights.map(|words| format!("  released, may be shared: {words}")));
@@ -449,7 +449,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         ));
     }
     lines.push(format!("  written to {}", summary.directory.display()));
-    lines.splice(0..0, summary.told.as_ref().and_then(Scored::alarm));
+    lines.splice(0..0, summary.score.as_ref().and_then(Scored::alarm));
     lines.join("\n")
 }
 
@@ -504,8 +504,8 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
             "source_only": summary.scores.source_only_on_public.map(measured),
         },
     });
-    if let Some(told) = &summary.told {
-        value["score"] = json!(told);
+    if let Some(score) = &summary.score {
+        value["score"] = json!(score);
     }
     if !summary.source_weights.is_empty() {
         value["source_weights"] = json!(summary.source_weights);

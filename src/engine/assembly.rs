@@ -54,7 +54,7 @@ pub struct Proposal {
     pub warnings: Vec<String>,
     /// For the private records.
     pub preparation: Preparation,
-    /// The public records that judge models.
+    /// The public records that evaluate models.
     pub public_holdout: Arc<PublicData>,
     records: Arc<PreparedRecords>,
 }
@@ -825,11 +825,11 @@ mod tests {
 
     #[test]
     fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stays() {
-        use crate::judge::Judge;
+        use crate::evaluator::Evaluator;
         use crate::privacy::Watch;
         let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
         let watch = Watch::open();
-        let judge = Judge {
+        let evaluator = Evaluator {
             preparation: &found.proposal.preparation,
             public: &found.proposal.public_holdout,
             private: found.private_holdout.as_ref(),
@@ -837,8 +837,8 @@ mod tests {
         };
         let alone = crate::public_alone::public_alone(&found.proposal.problem, "pretraining");
         let baselines =
-            judge.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
-        let scores = judge.scores(None, &baselines);
+            evaluator.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
+        let scores = evaluator.scores(None, &baselines);
         assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
         let wrong = scores.target_only.unwrap();
         assert!((0.0..=1.0).contains(&wrong.reveal(&watch).unwrap().error));

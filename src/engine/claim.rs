@@ -106,11 +106,11 @@ pub fn charge(
     }?;
     let book = ledger.book()?;
     let gone = || Error::failed(format!("account {} is gone", account.0));
-    let wish = match whose {
+    let budget = match whose {
         Whose::Account(_) => None,
         Whose::Dataset(session, name) => session.budgets.get(name),
     };
-    let account = book.account(&account).ok_or_else(gone)?.clone().held_to(wish);
+    let account = book.account(&account).ok_or_else(gone)?.clone().held_to(budget);
     let at = account.budget.map_or(DELTA, |budget| budget.delta);
     Ok(Charged {
         counts: book.run(&run).map_or(Ok(None), |record| record.spent(at))?,

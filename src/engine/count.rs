@@ -37,7 +37,7 @@ const RELEASE: Release<Laplace> = Release::new("count", Laplace { sensitivity: 1
 pub const TOO_SMALL: f64 = 1e-10;
 
 /// No file has more records.
-const MOST: f64 = 1e12;
+const MOST_RECORDS: f64 = 1e12;
 
 /// The guarantee is pure; this is only a number for the ledger.
 const DELTA: f64 = 1e-12;
@@ -115,7 +115,7 @@ fn noisy(private: &Loaded, spender: &mut Spender) -> Result<(Released<f64>, f64)
 }
 
 fn release(rows: &Private<f64>, spender: &mut Spender) -> Result<Released<f64>> {
-    let reach = Reach::between(0.0, MOST, 1);
+    let reach = Reach::between(0.0, MOST_RECORDS, 1);
     let noisy = rows.release_laplace(spender, RELEASE, &reach, |rows| vec![*rows])?;
     Ok(noisy.map(|noisy| noisy.first().copied().unwrap_or_default().round()))
 }

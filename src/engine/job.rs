@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::assembly::{Assembly, assemble};
 use super::control::Control;
-use super::judge::Scores;
+use super::evaluator::Scores;
 use super::prepared::PreparedStore;
 use super::{overlap, rehearse};
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ pub struct Summary {
     pub with_start: Option<Guarantee>,
     pub scores: Scores,
     /// The released score of the model on held-out private records.
-    pub told: Option<Scored>,
+    pub score: Option<Scored>,
     /// What the records of several public datasets weigh in the model, released.
     pub source_weights: Vec<SourceWeight>,
     pub steps: u64,

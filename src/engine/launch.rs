@@ -1,9 +1,9 @@
 //! The start of a run: everything before its first draw.
 
 use super::assembly::Assembly;
-use super::course::{Opening, perform};
+use super::execution::{RunContext, perform};
 use super::job::{Job, RunProgress, Summary, named};
-use super::score::Examinee;
+use super::score::TestedRun;
 use super::spend::{OpenAccount, Purpose, Spend, to_be_resumed, was_perhaps_granted};
 use crate::error::{Error, Result};
 use crate::faults::Fault;
@@ -37,8 +37,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     if own.stolen(Fault::ExitCode) > 0 {
         return Err(Error::failed("a private record cannot be used"));
     }
-    let wish = job.session.budgets.get(&job.plan.private);
-    let mut account = OpenAccount::open(own, &job.workspace, wish)?;
+    let budget = job.session.budgets.get(&job.plan.private);
+    let mut account = OpenAccount::open(own, &job.workspace, budget)?;
     let before = account.ledger.book()?;
     let before = before.account(&account.id);
     let elsewhere = before.and_then(|it| ChargedElsewhere::note(&it.elsewhere));
@@ -46,7 +46,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
         refuse_known_records(&assembly, &account.ledger.book()?, &account.id)?;
     }
     if let Some(test) = &assembly.proposal.test {
-        test.admit(&Examinee {
+        test.admit(&TestedRun {
             session: &job.session,
             workspace: &job.workspace,
             plan: &job.plan,
@@ -77,8 +77,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
         if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
     spend.notes.extend(elsewhere);
-    let opening = Opening { own, spend, directory, recorded: None, known };
-    Ok(perform(job, assembly, opening, tell)?.summary)
+    let context = RunContext { own, spend, directory, recorded: None, known };
+    Ok(perform(job, assembly, context, tell)?.summary)
 }
 
 /// Records that the starting model was trained on cannot measure its quality.

@@ -22,11 +22,11 @@ pub const MOST_ROWS: usize = 500;
 /// Above this many runs a plan is so cheap that they are not counted.
 pub const MOST_RUNS: u64 = 1024;
 /// Rows shown of a file that is not a dataset yet.
-const GLANCED: usize = 20;
+const FIRST_ROWS_SHOWN: usize = 20;
 /// How much of a text file is read to guess its columns.
-const GLANCE: u64 = 64 * 1024;
+const FIRST_BYTES_READ: u64 = 64 * 1024;
 /// Other files only make sense as a whole; above this size they are not looked at.
-const WHOLE: u64 = 32 << 20;
+const MOST_BYTES_OF_WHOLE: u64 = 32 << 20;
 
 /// The kind of files that somebody looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Schema {
     /// private one.
     fn of(table: Table, whole: bool, role: Option<Role>, look: Option<&Watch>) -> Self {
         let (columns, rows) = (column_kinds(&table), table.rows());
-        let first = |table: &Table| Rows::of(table, GLANCED);
+        let first = |table: &Table| Rows::of(table, FIRST_ROWS_SHOWN);
         let cells = match (role, look) {
             (Some(Role::Public), _) => FirstCells::Public(first(&table)),
             (_, Some(watch)) => Private::new(table)
@@ -145,11 +145,11 @@ pub fn glance(
 ) -> Result<Schema> {
     let failed = |error: std::io::Error| Error::io("read the file", path, &error);
     let size = std::fs::metadata(path).map_err(failed)?.len();
-    let (bytes, whole) = read::beginning(path, GLANCE)?;
+    let (bytes, whole) = read::beginning(path, FIRST_BYTES_READ)?;
     let mut bytes = bytes;
     let format = read::format(path)?;
     if !whole && format != Format::Csv {
-        if size > WHOLE {
+        if size > MOST_BYTES_OF_WHOLE {
             return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
                 .cure("press Enter to read it and see its columns"));
         }
@@ -556,7 +556,7 @@ mod tests {
         std::io::Write::write_all(&mut packed, format!("n,w\n{}\n", rows.join("\n")).as_bytes())
             .unwrap();
         packed.finish().unwrap();
-        assert!(std::fs::metadata(&path).unwrap().len() > GLANCE);
+        assert!(std::fs::metadata(&path).unwrap().len() > FIRST_BYTES_READ);
         let schema = glance(&path, None, None, &Overflow::to(directory.path())).unwrap();
         assert!(!schema.whole && schema.rows > 1000 && schema.columns.len() == 2);
     }

@@ -10,7 +10,7 @@ use std::thread;
 use super::assembly::{Proposal, propose};
 use super::prepared::PreparedStore;
 use super::public_alone::is_comparable;
-use super::score::Examinee;
+use super::score::TestedRun;
 use super::spend::Purpose;
 use super::steps::catch_as;
 use super::timing::{RunTime, Stopwatch, TimedPlan};
@@ -178,7 +178,7 @@ fn timeable(
     let account = account_of(private, session, workspace)?;
     let events = &proposal.calibrated.events();
     let tested = proposal.test.as_ref().map_or(Ok(()), |test| {
-        test.admit(&Examinee {
+        test.admit(&TestedRun {
             session,
             workspace,
             plan: &plan,

@@ -47,14 +47,14 @@ use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
 
 /// The ledger's entry for a ranking for the curator.
-const UNPROTECTED: &str = "unprotected selection: public datasets ranked by exact numbers";
+const RANKING_NOTE: &str = "unprotected selection: public datasets ranked by exact numbers";
 
 /// The most numbers of all candidates that determine the scaling of features. Larger data are
 /// thinned out.
-const MOST_FITTED: usize = 1 << 26;
+const MOST_SCALING_NUMBERS: usize = 1 << 26;
 
 /// The most numbers of a candidate that are prepared at once.
-const MOST_READY: usize = 1 << 24;
+const MOST_NUMBERS_AT_ONCE: usize = 1 << 24;
 
 /// A ranking to be made.
 #[derive(Debug, Clone)]
@@ -195,7 +195,7 @@ fn curator(
     // Its account has the session's budget from the beginning, so no screen says that it has none.
     let budget = job.session.budgets.get(&private.definition.name);
     let account = OpenAccount::open(private, &job.workspace, budget)?.id;
-    look::note(private, &job.workspace, UNPROTECTED)?;
+    look::note(private, &job.workspace, RANKING_NOTE)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
     let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
     tell(RankingProgress::Begun { total: ranking.total(), remarks: about.remarks.clone() });
@@ -284,7 +284,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// How often a ranking checks during a long step whether it should stop.
-const LOOK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Takes steps until one is the last. They are taken on a thread of their own, so stopping does not
 /// wait for the current step, which is dropped. `None` when it was stopped.
@@ -308,7 +308,7 @@ fn in_steps<W: Send + 'static, S: Send + 'static>(
         if !control.proceed() {
             return Ok(None);
         }
-        match inbox.recv_timeout(LOOK) {
+        match inbox.recv_timeout(CHECK_INTERVAL) {
             Ok(taken) => {
                 let (seen, done) = taken?;
                 tell(seen);
@@ -479,7 +479,7 @@ fn prepared(
         let persons = table.persons.clone().map(Arc::new);
         let prepared = move |table: &Table| own.apply_private(table, "private", with_label);
         let records = table.rows();
-        let supply = if table.space().is_some() || records * dimension > MOST_READY {
+        let supply = if table.space().is_some() || records * dimension > MOST_NUMBERS_AT_ONCE {
             Supply::on_demand(records, dimension, move |rows| prepared(&table.excerpt(rows)?))
         } else {
             prepared(&table)?.into()
@@ -582,14 +582,14 @@ fn stride(tables: &[&Table], features: &[String], task: Task) -> usize {
         let widths = features.iter().filter_map(|name| Some(table.column(name).ok()?.width()));
         table.rows() * widths.sum::<usize>()
     };
-    tables.iter().map(numbers).sum::<usize>().div_ceil(MOST_FITTED).max(1)
+    tables.iter().map(numbers).sum::<usize>().div_ceil(MOST_SCALING_NUMBERS).max(1)
 }
 
 /// Whether the records are better prepared on demand: those of a table on the disk, and many images
 /// or embeddings without gaps.
 fn is_large(table: &Table, features: &[String]) -> bool {
     let many = |vectors: &Vectors| {
-        vectors.len() * vectors.width() > MOST_READY && vectors.first_missing().is_none()
+        vectors.len() * vectors.width() > MOST_NUMBERS_AT_ONCE && vectors.first_missing().is_none()
     };
     let vectors = match features {
         [name] => matches!(table.column(name), Ok(Column::Vectors(vectors)) if many(vectors)),

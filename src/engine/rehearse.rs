@@ -36,13 +36,13 @@ use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 const VERSION: u32 = 1;
 
 /// How often signals are checked.
-const PATIENCE: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The grid of ε, as multiples of the plan's own.
-const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+const EPSILON_GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
 /// The share of a process that does everything.
-pub const WHOLE: (usize, usize) = (0, 1);
+pub const ALL_TRIALS: (usize, usize) = (0, 1);
 
 /// A request for rehearsals.
 #[derive(Debug)]
@@ -142,13 +142,13 @@ pub fn rehearse(
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
-    if job.part == WHOLE && !job.control.is_stopped() {
+    if job.part == ALL_TRIALS && !job.control.is_stopped() {
         let more = work.results.vary(job.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
     // A rehearsal with only some methods or trials has no advice for others, and neither has one
     // that used exact numbers.
-    if job.methods.is_empty() && job.part == WHOLE && job.exact.is_none() {
+    if job.methods.is_empty() && job.part == ALL_TRIALS && job.exact.is_none() {
         let summary = serde_json::to_string(&progress.advice)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
         work.notebook.sum_up(&summary)?;
@@ -210,7 +210,7 @@ impl Work<'_> {
         tell(&progress);
         let receiver = self.begin(&players, waiting);
         while !self.job.control.is_stopped() {
-            let (entry, found) = match receiver.recv_timeout(PATIENCE) {
+            let (entry, found) = match receiver.recv_timeout(CHECK_INTERVAL) {
                 Ok(found) => found,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -305,7 +305,7 @@ fn stage_from(
         tables.iter().enumerate().flat_map(|(at, table)| vec![at; table.rows()]).collect();
     let shifted = shifted(publics.iter().map(|loaded| &loaded.definition).chain([private]))?;
     let mut epsilons: Vec<f64> = if epsilons.is_empty() {
-        GRID.iter().map(|share| share * plan.target.epsilon).collect()
+        EPSILON_GRID.iter().map(|share| share * plan.target.epsilon).collect()
     } else {
         epsilons.iter().copied().chain([plan.target.epsilon]).collect()
     };

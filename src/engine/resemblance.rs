@@ -8,7 +8,7 @@ use crate::rehearsal::Miss;
 use crate::session::ranking_record::{self, ArchivedFindings, ArchivedRanking, RecordedTable};
 use crate::session::{Loaded, Workspace};
 
-const UNPROTECTED: &str = "a rehearsal weighed by exact numbers: its advice";
+const ADVICE_NOTE: &str = "a rehearsal weighed by exact numbers: its advice";
 
 /// From the last released ranking with a table, which was already paid for.
 pub fn released(private: &Loaded, workspace: &Workspace) -> Option<(Vec<Miss>, String)> {
@@ -46,7 +46,7 @@ pub fn exact(
         .cure("make one first (`halflight rank SESSION`), or leave --include-curator out")
     })?;
     private.register(&mut workspace.ledger()?)?;
-    look::note(private, workspace, UNPROTECTED)?;
+    look::note(private, workspace, ADVICE_NOTE)?;
     Ok(found)
 }
 

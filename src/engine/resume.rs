@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use super::course::{self, Opening};
+use super::execution::{self, RunContext};
 use super::job::{Job, RunProgress, Summary, named};
 use super::spend::{Spend, budget_in_copy};
 use super::{choice, count, score};
@@ -184,8 +184,8 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Resu
             "{lost} draws were lost and stay spent: the run may end as many steps earlier"
         )),
     }
-    let opening = Opening { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
-    Ok(course::perform(job, assembly, opening, tell)?.summary)
+    let context = RunContext { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
+    Ok(execution::perform(job, assembly, context, tell)?.summary)
 }
 
 #[cfg(test)]

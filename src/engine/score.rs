@@ -33,7 +33,7 @@ const DELTA: f64 = 1e-12;
 
 /// A score that was released.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct ScoreRelease {
     pub dataset: String,
     pub score: Released<Scored>,
     pub guarantee: Guarantee,
@@ -110,21 +110,21 @@ pub fn score(
     records: &ScoredRecords,
     epsilon: f64,
     asked: Evaluation,
-) -> Result<Told> {
+) -> Result<ScoreRelease> {
     let model = SavedModel::open(directory)?;
     outbox::refuse_another_model(&model.path)?;
     let folder = model.path.parent().unwrap_or(directory).to_path_buf();
     let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
-    let told = if let Some(name) = records.dataset {
+    let score = if let Some(name) = records.dataset {
         of_dataset(&model, &folder, records, name, asked)?
     } else {
         let caveat = refuse_early_training(&folder)?;
-        Told { caveat, ..of_holdout(&model, &folder, records, asked)? }
+        ScoreRelease { caveat, ..of_holdout(&model, &folder, records, asked)? }
     };
     let known = model.noise_is_known.then(|| format!("Of the model itself: {KNOWN_NOISE}."));
-    let caveats: Vec<String> = told.caveat.into_iter().chain(known).collect();
+    let caveats: Vec<String> = score.caveat.into_iter().chain(known).collect();
     let caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
-    Ok(Told { caveat, ..told })
+    Ok(ScoreRelease { caveat, ..score })
 }
 
 impl ScoredRecords<'_> {
@@ -134,8 +134,8 @@ impl ScoredRecords<'_> {
         scoring: &Scoring,
         holdout: &Private<HeldOut>,
         model: &SavedModel,
-        scene: &ScoringNeeds,
-    ) -> Result<Told> {
+        needs: &ScoringNeeds,
+    ) -> Result<ScoreRelease> {
         let calibrated = by_itself(scoring)?;
         let name = private.definition.name.clone();
         let budget = if self.is_copy {
@@ -146,9 +146,9 @@ impl ScoredRecords<'_> {
         let paid = Purpose::new(METHOD, &calibrated).pay(
             (private, self.workspace),
             budget.as_ref(),
-            |spender| scoring.draw(holdout, &model.model, scene, spender),
+            |spender| scoring.draw(holdout, &model.model, needs, spender),
         )?;
-        Ok(Told {
+        Ok(ScoreRelease {
             dataset: name,
             score: paid.value,
             guarantee: paid.guarantee,
@@ -183,7 +183,7 @@ fn of_holdout(
     folder: &Path,
     records: &ScoredRecords,
     asked: Evaluation,
-) -> Result<Told> {
+) -> Result<ScoreRelease> {
     let [plan] = records.session.plans.as_slice() else {
         return Err(Error::usage("it is not clear which records are meant")
             .cure("name a run directory, or a session and a dataset of it"));
@@ -219,13 +219,13 @@ fn of_holdout(
     let rows = Table::holdout_rows(private.rows, plan.holdout);
     let scoring = Scoring::of(asked, &private.definition, rows, classes.len(), comparable)?;
     let label = |raw: f64| model.preparation.label_from_prediction(raw);
-    let scene = ScoringNeeds {
+    let needs = ScoringNeeds {
         public_alone: alone.as_ref(),
         public_holdout: Some(&assembly.proposal.public_holdout),
         classes,
         label: &label,
     };
-    records.release(private, &scoring, holdout, model, &scene)
+    records.release(private, &scoring, holdout, model, &needs)
 }
 
 /// By all records of another private dataset.
@@ -235,7 +235,7 @@ fn of_dataset(
     records: &ScoredRecords,
     name: &str,
     asked: Evaluation,
-) -> Result<Told> {
+) -> Result<ScoreRelease> {
     let definition = records.session.dataset(name)?;
     if definition.role == Role::Public {
         return Err(Error::usage(format!("'{name}' is public: a score on it needs no noise"))
@@ -249,9 +249,9 @@ fn of_dataset(
     let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)
         .map_err(|error| error.within(&format!("dataset '{name}'")))?;
     let label = |raw: f64| preparation.label_from_prediction(raw);
-    let scene = ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
-    let told = records.release(&private, &scoring, &holdout, model, &scene)?;
-    Ok(Told { caveat, ..told })
+    let needs = ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
+    let score = records.release(&private, &scoring, &holdout, model, &needs)?;
+    Ok(ScoreRelease { caveat, ..score })
 }
 
 /// Refuses rows of which nobody can say which were held out: other rows than the run had, or the
@@ -387,7 +387,7 @@ pub struct Test {
 }
 
 /// The run to be scored, before anything is spent.
-pub(super) struct Examinee<'a> {
+pub(super) struct TestedRun<'a> {
     pub session: &'a Session,
     pub workspace: &'a Workspace,
     pub plan: &'a PlanDefinition,
@@ -424,8 +424,8 @@ impl Test {
 
     /// Refuses records on which the model will be trained, public records, and an account without
     /// room for the score.
-    pub(super) fn admit(&self, of: &Examinee) -> Result<()> {
-        let Examinee { session, workspace, plan, loaded, .. } = *of;
+    pub(super) fn admit(&self, of: &TestedRun) -> Result<()> {
+        let TestedRun { session, workspace, plan, loaded, .. } = *of;
         let name = &self.dataset;
         let (private, test) = (*named(loaded, &plan.private)?, *named(loaded, name)?);
         if share_rows(test, private) != Some(false) {
@@ -470,17 +470,17 @@ impl Test {
         (session, workspace): (&Session, &Workspace),
         loaded: &[&Loaded],
         (model, preparation): (&Model, &Preparation),
-        scene: &ScoringNeeds,
+        needs: &ScoringNeeds,
     ) -> Result<Scored> {
         let private = named(loaded, &self.dataset)?;
         let preparation = preparation.under(&private.definition);
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
-        let scene = ScoringNeeds { label: &label, ..*scene };
+        let needs = ScoringNeeds { label: &label, ..*needs };
         let paid = Purpose::new(METHOD, &self.calibrated).pay(
             (private, workspace),
             session.budgets.get(&self.dataset),
-            |spender| self.scoring.draw(&records, model, &scene, spender),
+            |spender| self.scoring.draw(&records, model, &needs, spender),
         )?;
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),

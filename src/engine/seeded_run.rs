@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::assembly::{Assembly, Proposal};
+use super::evaluator::Evaluator;
 use super::job::{Job, RunProgress, StepProgress, Summary};
-use super::judge::Judge;
 use super::public_alone::public_alone;
 use super::steps::epsilon_of;
 use crate::data::Source;
@@ -21,7 +21,7 @@ use crate::session::certificate::{AccountStanding, Certificate, Facts, TakenAsPu
 use crate::session::{Loaded, RunDirectory};
 
 /// The stated duration of a step: a clock would differ every time.
-const EACH: Duration = Duration::from_millis(4);
+const STEP_TIME: Duration = Duration::from_millis(4);
 
 pub fn run_for_pictures(
     job: &Job,
@@ -48,7 +48,7 @@ pub fn run_for_pictures(
         cautions,
     });
     let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
-    let judge = Judge {
+    let evaluator = Evaluator {
         preparation: &preparation,
         public: &proposal.public_holdout,
         private: holdout.as_ref(),
@@ -57,31 +57,35 @@ pub fn run_for_pictures(
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
     let alone = public_alone(&problem, &job.plan.method);
-    let baselines = judge.comparing(&problem.shape, &private)().beside(alone.clone());
+    let baselines = evaluator.comparing(&problem.shape, &private)().beside(alone.clone());
     let delta = job.plan.target.delta;
     let mut spender = Spender::rehearsal(&calibrated, seed);
     let mut running = prepared.start(private, &calibrated)?;
     let mut steps = 0;
     running.drive(&mut spender, &job.watch, |running, spender, mut step| {
-        judge.judge(running, &mut step);
+        evaluator.evaluate(running, &mut step);
         let epsilon = epsilon_of(spender, &calibrated)?;
         directory.record(&step, epsilon, &job.watch)?;
         steps = step.index;
-        tell(RunProgress::Stepped(StepProgress { step, epsilon, worked: EACH * steps as u32 }));
+        tell(RunProgress::Stepped(StepProgress {
+            step,
+            epsilon,
+            worked: STEP_TIME * steps as u32,
+        }));
         Ok(())
     })?;
     let model = running.finish()?;
     let label = |raw: f64| preparation.label_from_prediction(raw);
-    let scene = ScoringNeeds {
+    let needs = ScoringNeeds {
         public_alone: alone.as_ref(),
         public_holdout: Some(&proposal.public_holdout),
         classes: &problem.shape.classes,
         label: &label,
     };
-    let told = proposal.scoring.zip(holdout.as_ref()).map(|(scoring, holdout)| {
-        scoring.draw(holdout, model.get(), &scene, &mut spender).map(Released::into_inner)
+    let score = proposal.scoring.zip(holdout.as_ref()).map(|(scoring, holdout)| {
+        scoring.draw(holdout, model.get(), &needs, &mut spender).map(Released::into_inner)
     });
-    let told = told.transpose()?;
+    let score = score.transpose()?;
     let mechanisms = spender.drawn();
     let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
     let peeked = job.watch.has_peeked();
@@ -102,7 +106,7 @@ pub fn run_for_pictures(
         taken_as_public: TakenAsPublic::default(),
         standing: AccountStanding::default(),
         rehearsed: None,
-        told: told.clone(),
+        told: score.clone(),
         source_weights: Vec::new(),
         model: None,
         chosen: None,
@@ -121,11 +125,11 @@ pub fn run_for_pictures(
         target: job.plan.target,
         guarantee,
         with_start: None,
-        scores: judge.scores(Some(&model), &baselines),
-        told,
+        scores: evaluator.scores(Some(&model), &baselines),
+        score,
         source_weights: Vec::new(),
         steps,
-        worked: EACH * steps as u32,
+        worked: STEP_TIME * steps as u32,
         peeked,
         trouble: None,
     })

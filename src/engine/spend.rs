@@ -35,10 +35,15 @@ pub(super) struct OpenAccount {
 impl OpenAccount {
     /// Opens the account of a private dataset for spending. Everything that spends begins here, so
     /// that the session's budget always counts.
-    pub fn open(private: &Loaded, workspace: &Workspace, wish: Option<&Budget>) -> Result<Self> {
+    pub fn open(
+        private: &Loaded,
+        workspace: &Workspace,
+        session_budget: Option<&Budget>,
+    ) -> Result<Self> {
         let mut ledger = workspace.ledger()?;
         let id = private.register(&mut ledger)?;
-        let other_budget = wish.map(|wish| ledger.hold_to(&id, *wish)).transpose()?.flatten();
+        let other_budget =
+            session_budget.map(|budget| ledger.hold_to(&id, *budget)).transpose()?.flatten();
         Ok(Self { ledger, id, unit: private.unit(), other_budget })
     }
 

@@ -1,11 +1,11 @@
-//! The steps of an opened run. Each is judged and recorded before the next.
+//! The steps of an opened run. Each is evaluated and recorded before the next.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::control::Control;
+use super::evaluator::Evaluator;
 use super::job::{RunProgress, StepProgress};
-use super::judge::Judge;
 use crate::error::{Error, Result};
 use crate::methods::{Companion, Run, Step};
 use crate::model::Model;
@@ -18,7 +18,7 @@ use crate::session::resumption::Recorded;
 /// Follows a run, records its steps and reports them.
 pub(super) struct StepRecorder<'a> {
     control: &'a Control,
-    judge: &'a Judge<'a>,
+    evaluator: &'a Evaluator<'a>,
     calibrated: &'a Calibrated,
     /// Steps that an earlier program recorded.
     recorded: Option<Recorded>,
@@ -44,7 +44,7 @@ pub(super) struct StepRecorder<'a> {
 impl<'a> StepRecorder<'a> {
     pub fn new(
         control: &'a Control,
-        judge: &'a Judge<'a>,
+        evaluator: &'a Evaluator<'a>,
         calibrated: &'a Calibrated,
         recorded: Option<Recorded>,
         directory: &'a mut RunDirectory,
@@ -52,7 +52,7 @@ impl<'a> StepRecorder<'a> {
     ) -> Self {
         Self {
             control,
-            judge,
+            evaluator,
             calibrated,
             recorded,
             directory,
@@ -116,7 +116,7 @@ impl<'a> StepRecorder<'a> {
         if self.before().is_some_and(|before| self.taken <= before) {
             self.directory.keep_until(self.taken)?;
         }
-        self.directory.record(step, epsilon, self.judge.watch)
+        self.directory.record(step, epsilon, self.evaluator.watch)
     }
 }
 
@@ -128,7 +128,7 @@ impl Companion for StepRecorder<'_> {
         }
         self.began = Instant::now();
         self.drawn = spender.counts().to_vec();
-        Some(if self.again { &self.unseen } else { self.judge.watch })
+        Some(if self.again { &self.unseen } else { self.evaluator.watch })
     }
 
     fn taken(&mut self, run: &dyn Run, spender: &Spender, mut step: Step) -> Result<()> {
@@ -139,7 +139,7 @@ impl Companion for StepRecorder<'_> {
             self.taken = step.index;
             return recorded.check(&step).inspect_err(|_| self.resumable = true);
         }
-        self.judge.judge(run, &mut step);
+        self.evaluator.evaluate(run, &mut step);
         self.worked += self.began.elapsed();
         let epsilon = epsilon_of(spender, self.calibrated)?;
         self.write(&step, epsilon).inspect_err(|_| self.resumable = true)?;

@@ -28,8 +28,8 @@ use super::widgets::text_field::TextField;
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceProgress, Chosen, Offer, PUBLIC_ALONE, Placed};
+use crate::engine::evaluator::Scores;
 use crate::engine::job::StepProgress;
-use crate::engine::judge::Scores;
 use crate::engine::lookup::{
     Digest, DirectoryEntry, FirstCells, Listing, Rows, RunLife, Schema, Wanted,
 };
@@ -307,7 +307,7 @@ pub fn summary() -> Summary {
         worked: Duration::from_millis(240),
         peeked: true,
         trouble: None,
-        told: Some(told(31.25)),
+        score: Some(told(31.25)),
         source_weights: Vec::new(),
     }
 }
@@ -387,7 +387,7 @@ pub fn chosen() -> Chosen {
         guarantee: summary().guarantee,
         placed: placed.map(|(name, error)| Placed { name, error }).collect(),
         winner: Some(0),
-        told: Some(told(34.4)),
+        score: Some(told(34.4)),
         how: "Every candidate was trained once.".to_owned(),
         trouble: None,
     }

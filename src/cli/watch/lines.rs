@@ -25,11 +25,11 @@ use crate::verdict::error_cell;
 /// The longest wait of a single look for Slurm's queue.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(3);
 /// People can read at most one line a second about a run.
-const READABLE: Duration = Duration::from_secs(1);
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
 /// The name of the ε spent so far among a step's numbers.
 const EPSILON: &str = "epsilon";
 /// Longer names are cut.
-const LONGEST: usize = 100;
+const LONGEST_NAME: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -118,9 +118,9 @@ pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
 
 /// The name of a run on a line.
 pub fn name(run: &ArchivedRun) -> String {
-    let id = harmless(&run.id.0, LONGEST);
+    let id = harmless(&run.id.0, LONGEST_NAME);
     match &run.plan {
-        Some(plan) => format!("{id} '{}'", harmless(&plan.name, LONGEST)),
+        Some(plan) => format!("{id} '{}'", harmless(&plan.name, LONGEST_NAME)),
         None => id,
     }
 }
@@ -177,7 +177,7 @@ impl Lines<'_> {
         if self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < READABLE);
+        let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < LINE_INTERVAL);
         let is_news = self.options.form == Form::Plain && growth.added > 0 && !recent;
         if !has_changed && !is_news {
             return Ok(ControlFlow::Continue(()));
@@ -232,8 +232,8 @@ impl Lines<'_> {
     fn state(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
         let mut value = json!({
             "kind": "run",
-            "run": harmless(&run.id.0, LONGEST),
-            "plan": run.plan.as_ref().map(|plan| harmless(&plan.name, LONGEST)),
+            "run": harmless(&run.id.0, LONGEST_NAME),
+            "plan": run.plan.as_ref().map(|plan| harmless(&plan.name, LONGEST_NAME)),
             "state": run.outcome,
             "step": run.steps,
             "of": run.of,
@@ -246,9 +246,9 @@ impl Lines<'_> {
             "directory": harmless(&run.directory.display().to_string(), 4000),
         });
         if let Some((task, values)) = self.tasks.get(&run.id) {
-            let values = values
-                .iter()
-                .map(|(key, value)| (harmless(key, LONGEST), json!(harmless(value, LONGEST))));
+            let values = values.iter().map(|(key, value)| {
+                (harmless(key, LONGEST_NAME), json!(harmless(value, LONGEST_NAME)))
+            });
             value["task"] = json!(task);
             value["settings"] = Value::Object(values.collect());
         }
@@ -298,7 +298,7 @@ impl Lines<'_> {
         }
         for (step, mut values) in steps {
             let line = json!({
-                "kind": "step", "run": harmless(&run.0, LONGEST), "step": step, "of": of,
+                "kind": "step", "run": harmless(&run.0, LONGEST_NAME), "step": step, "of": of,
                 "epsilon": values.remove(EPSILON), "values": values,
             });
             if say(&line.to_string())?.is_break() {
@@ -361,7 +361,9 @@ fn in_one_line(text: &str) -> String {
 fn words(values: &[(String, String)]) -> String {
     let values: Vec<String> = values
         .iter()
-        .map(|(key, value)| format!("{}={}", harmless(key, LONGEST), harmless(value, LONGEST)))
+        .map(|(key, value)| {
+            format!("{}={}", harmless(key, LONGEST_NAME), harmless(value, LONGEST_NAME))
+        })
         .collect();
     values.join(" ")
 }

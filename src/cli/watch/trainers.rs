@@ -14,7 +14,7 @@ use crate::session::follow::{unread_words, wrote_words};
 use crate::session::trainer::{NoiseRelation, Trainer, TrainerCost};
 
 /// The time between two looks at a file. Computing an ε takes a moment.
-const PAUSE: Duration = Duration::from_secs(1);
+const READ_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Follows these files until each reports its end. With `once`, only reports their state.
 pub fn follow(paths: &[&Path], form: Form, once: bool) -> Result<()> {
@@ -34,7 +34,7 @@ pub fn follow(paths: &[&Path], form: Form, once: bool) -> Result<()> {
         if once || trainers.iter().all(|trainer| trainer.end.is_some()) {
             return Ok(());
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(READ_INTERVAL);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Trains every candidate once; the costs of all trainings add up. If some training noise is
 //! Gaussian and drawn for all records, it covers the releases about held-out records. Otherwise
-//! these releases get a part of the ε ([`UNCOVERED`]).
+//! these releases get a part of the ε ([`SHARE_OF_DECISION`]).
 
 use super::decision::{decide, sums_of};
-use super::{Beginner, CandidateTraining, Decision, Judging, ReadyPlan};
+use super::{Basis, Beginner, CandidateTraining, Decision, ReadyPlan};
 use crate::error::{Error, Result};
 use crate::evaluation::Tally;
 use crate::evaluation::scoring::Scoring;
@@ -16,11 +16,11 @@ use crate::privacy::{
 };
 
 /// How close, relatively, the candidates' common ε is found.
-pub(super) const CLOSE: f64 = 1e-3;
+pub(super) const EPSILON_TOLERANCE: f64 = 1e-3;
 
 /// The part of the ε for decision and score where training covers neither. It is more than a score
 /// alone would get, because a choice by noise is worth nothing.
-const UNCOVERED: f64 = 0.25;
+const SHARE_OF_DECISION: f64 = 0.25;
 
 pub(super) const HOW: &str = "Each plan was trained once. The first one is kept unless \
     another is better by more than chance explains.";
@@ -52,7 +52,7 @@ impl AllTrained {
             covered
         } else {
             let share = |release| PlannedRelease { noise: Allotment::Share(1.0), ..release };
-            let part = Target { epsilon: UNCOVERED * target.epsilon, ..target };
+            let part = Target { epsilon: SHARE_OF_DECISION * target.epsilon, ..target };
             let paid = calibrate(&releases.map(share), part)?.events().to_vec();
             (own, training) = together(candidates, target, &paid)?;
             paid
@@ -80,12 +80,12 @@ impl AllTrained {
     pub fn decide(
         &self,
         candidates: Vec<Beginner>,
-        scene: &Judging,
+        basis: &Basis,
         training: &mut CandidateTraining,
         spender: &mut Spender,
     ) -> Result<Option<Decision>> {
         let Some(models) = self.train(candidates, training, spender)? else { return Ok(None) };
-        decide(&models, scene, &self.sums, &self.scoring, spender).map(Some)
+        decide(&models, basis, &self.sums, &self.scoring, spender).map(Some)
     }
 
     fn train(
@@ -138,7 +138,7 @@ fn together(
     };
     // A little below: the noise of the choice adds the slack of its grid.
     let most = target.epsilon * (1.0 - 1e-6);
-    let part = if beside.is_empty() { 1.0 } else { 1.0 - UNCOVERED };
+    let part = if beside.is_empty() { 1.0 } else { 1.0 - SHARE_OF_DECISION };
     let (mut low, mut high) = (part * most / candidates.len() as f64, most);
     let mut best = at(low)?;
     if candidates.len() == 1 && beside.is_empty() {
@@ -148,7 +148,7 @@ fn together(
         return Err(Error::refused("these candidates are too many for this ε")
             .cure("choose among fewer plans"));
     }
-    while high - low > CLOSE * high {
+    while high - low > EPSILON_TOLERANCE * high {
         let middle = (low * high).sqrt();
         let found = at(middle)?;
         if found.2 <= most {

@@ -31,9 +31,9 @@ use super::job::{in_known_order, named, renamed_columns};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
+use super::remote_control::RemoteControl;
 use super::spend::{OpenAccount, Purpose, Spend, was_perhaps_granted};
 use super::steps::catch;
-use super::steward::Steward;
 use super::{Control, overlap, rehearse};
 use crate::data::{HeldOut, PublicData, Table};
 use crate::error::{Error, Result};
@@ -60,10 +60,10 @@ pub const PUBLIC_ALONE: &str = "public data alone";
 
 /// Repeats may miss the best candidate. They are worth this if each training gets this many times
 /// the ε.
-const WORTH: f64 = 1.1;
+const LEAST_GAIN_OF_REPEATS: f64 = 1.1;
 
 /// Candidates hardly differ by more than this, in per cent of the largest error or of all answers.
-const TOO_ROUGH: f64 = 5.0;
+const ROUGH_DIFFERENCE: f64 = 5.0;
 
 /// How the candidates are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -152,7 +152,7 @@ pub struct Chosen {
     pub placed: Vec<Placed>,
     /// Which of them won.
     pub winner: Option<usize>,
-    pub told: Option<Scored>,
+    pub score: Option<Scored>,
     /// How the candidates were trained, in words.
     pub how: String,
     pub trouble: Option<Error>,
@@ -221,7 +221,7 @@ struct Decision {
     of_plan: usize,
     model: Released<Model>,
     placed: Vec<Placed>,
-    told: Scored,
+    score: Scored,
 }
 
 impl ChoiceJob {
@@ -359,7 +359,7 @@ impl ChoiceJob {
             Way::Auto => {
                 let (once, events) = all()?;
                 match repeats() {
-                    Ok((it, events)) if it.each() > WORTH * once.each() => {
+                    Ok((it, events)) if it.each() > LEAST_GAIN_OF_REPEATS * once.each() => {
                         (Arranged::Repeats(it), events)
                     }
                     _ => (Arranged::All(once), events),
@@ -423,8 +423,8 @@ impl ChoiceJob {
             if !was_perhaps_granted(&self.workspace, &run, directory.path()) {
                 return error;
             }
-            let told = Error::new(error.kind(), error.what());
-            told.cure(format!("settle it: `halflight ledger settle {}`; then choose again", run.0))
+            let open = Error::new(error.kind(), error.what());
+            open.cure(format!("settle it: `halflight ledger settle {}`; then choose again", run.0))
         })?;
         let OfferTerms { each, how, trains_in_secret, apart } = prepared.terms()?;
         let warnings = prepared.warnings();
@@ -441,18 +441,18 @@ impl ChoiceJob {
         let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(ReadyPlan::apart).unzip();
         let (name, nobody) = (String::new(), Watch::sealed());
         let mut training = CandidateTraining { control: &self.control, tell, name, nobody };
-        let scene = Judging { kept: &kept, alone: alone.as_ref() };
-        let steward = Steward::of(directory.path(), &self.control);
+        let basis = Basis { kept: &kept, alone: alone.as_ref() };
+        let remote_control = RemoteControl::of(directory.path(), &self.control);
         let decided = catch(|| match &arranged {
-            Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spend.spender),
+            Arranged::All(it) => it.decide(begin, &basis, &mut training, &mut spend.spender),
             Arranged::Repeats(it) => {
                 // They prepare their own.
                 drop(begin);
-                it.decide(self, &scene, &mut training, &mut spend.spender)
+                it.decide(self, &basis, &mut training, &mut spend.spender)
             }
         });
 
-        drop(steward);
+        drop(remote_control);
 
         let (decision, ended) = match decided {
             Ok(Some(decision)) => (Some(decision), Ok(RunOutcome::Finished)),
@@ -462,7 +462,7 @@ impl ChoiceJob {
         let mut ending = spend.end(ended, false)?;
         let winner = decision.as_ref().map(|it| it.winner);
         let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
-        let all_names = scene.names();
+        let all_names = basis.names();
         // Known noise hides nothing, so nothing may be published.
         let secret = noise.seed().is_none();
         let facts = Facts {
@@ -470,7 +470,7 @@ impl ChoiceJob {
             taken_as_public: TakenAsPublic::of_all(
                 kept.iter().map(|it| it.taken_as_public.clone()),
             ),
-            told: decision.as_ref().filter(|_| secret).map(|it| it.told.clone()),
+            told: decision.as_ref().filter(|_| secret).map(|it| it.score.clone()),
             // Whatever the result, all candidates were meant to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),
@@ -483,9 +483,9 @@ impl ChoiceJob {
                 let of = &kept[of_plan];
                 let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
                 let rename = renamed_columns(&of.plan, &loaded);
-                let told = secret.then_some(&it.told);
+                let score = secret.then_some(&it.score);
                 let preparation = &of.preparation;
-                let beside = Beside { preparation, rename: &rename, score: told, noise };
+                let beside = Beside { preparation, rename: &rename, score, noise };
                 directory.write_model(&it.model, &beside)
             });
             let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
@@ -494,7 +494,7 @@ impl ChoiceJob {
             Ok(Some(()))
         });
         ending.settle(spend, directory.path());
-        let (placed, told) = decision.map(|it| (it.placed, it.told)).unzip();
+        let (placed, score) = decision.map(|it| (it.placed, it.score)).unzip();
         Ok(Chosen {
             run,
             directory: directory.path().to_path_buf(),
@@ -504,7 +504,7 @@ impl ChoiceJob {
             guarantee: ending.guarantee,
             winner: winner.and_then(|it| placed_of(placed.as_deref(), &all_names[it])),
             placed: placed.unwrap_or_default(),
-            told,
+            score,
             how,
             trouble: ending.trouble,
         })
@@ -519,7 +519,7 @@ fn apart(scoring: &Scoring, noise: f64) -> String {
         Kind::Classes { .. } => format!("{share:.1} percentage points of wrong answers"),
         Kind::Numbers { .. } => format!("{share:.1} % of the largest error that counts"),
     };
-    if share <= TOO_ROUGH {
+    if share <= ROUGH_DIFFERENCE {
         return much;
     }
     format!(
@@ -533,12 +533,12 @@ fn placed_of(placed: Option<&[Placed]>, name: &str) -> Option<usize> {
 }
 
 /// The basis on which models are judged.
-struct Judging<'a> {
+struct Basis<'a> {
     kept: &'a [Kept],
     alone: Option<&'a Model>,
 }
 
-impl Judging<'_> {
+impl Basis<'_> {
     /// The names of all candidates, public data alone last.
     fn names(&self) -> Vec<String> {
         let plans = self.kept.iter().map(|it| it.plan.name.clone());

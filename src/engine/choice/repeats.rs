@@ -15,8 +15,8 @@
 //! probability that one of K intervals fails is at most E K times that of a single one. So each
 //! interval is given 1/E K of the failure probability.
 
-use super::all::CLOSE;
-use super::{CandidateTraining, ChoiceJob, Decision, Judging, PUBLIC_ALONE, Placed, ReadyPlan};
+use super::all::EPSILON_TOLERANCE;
+use super::{Basis, CandidateTraining, ChoiceJob, Decision, PUBLIC_ALONE, Placed, ReadyPlan};
 use crate::assembly::assemble;
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
@@ -30,7 +30,7 @@ use crate::public_alone::public_alone;
 use crate::session::Loaded;
 
 /// The probability that the best candidate is trained at all.
-const CHANCE: f64 = 0.9;
+const CHANCE_OF_BEST: f64 = 0.9;
 /// Laws with a larger shape have fewer repeats and cost more: for few candidates.
 const SHAPES: std::ops::RangeInclusive<u32> = 0..=5;
 /// The most trainings for each candidate: more would take too long.
@@ -48,7 +48,7 @@ pub(super) struct Repeating {
 struct Best {
     candidate: usize,
     model: Released<Model>,
-    told: Scored,
+    score: Scored,
 }
 
 impl Repeating {
@@ -68,7 +68,7 @@ impl Repeating {
         let count = candidates.len() as f64;
         let mut best: Option<(Self, Calibrated)> = None;
         for shape in SHAPES {
-            let law = Repeats::that_find(1.0 / count, CHANCE, shape);
+            let law = Repeats::that_find(1.0 / count, CHANCE_OF_BEST, shape);
             if law.mean() > MOST_TRAININGS * count {
                 continue;
             }
@@ -112,7 +112,7 @@ impl Repeating {
         let (mut low, mut high) = (0.0, target.epsilon);
         let mut fitting = None;
         let mut tried = 0.5 * target.epsilon;
-        while high - low > CLOSE * high {
+        while high - low > EPSILON_TOLERANCE * high {
             let found = at(tried)?;
             if found.1.guarantee().epsilon <= target.epsilon {
                 low = tried;
@@ -154,15 +154,15 @@ impl Repeating {
     pub fn decide(
         &self,
         job: &ChoiceJob,
-        judging: &Judging,
+        basis: &Basis,
         training: &mut CandidateTraining,
         spender: &mut Spender,
     ) -> Result<Option<Decision>> {
-        let candidates = judging.kept.len();
+        let candidates = basis.kept.len();
         let stores: Vec<PreparedStore> =
             (0..candidates).map(|_| PreparedStore::default()).collect();
         let alone: Vec<Option<Model>> =
-            judging.kept.iter().map(|it| public_alone(&it.problem, &it.plan.method)).collect();
+            basis.kept.iter().map(|it| public_alone(&it.problem, &it.plan.method)).collect();
         let loaded: Vec<&Loaded> = job.datasets.iter().map(AsRef::as_ref).collect();
         let mut repeating = spender.repeating()?;
         let mut best: Option<Best> = None;
@@ -170,7 +170,7 @@ impl Repeating {
             let candidate = spender.one_of(candidates);
             let own = &self.own[candidate];
             let Some(mut repeat) = repeating.next(own)? else { break };
-            let kept = &judging.kept[candidate];
+            let kept = &basis.kept[candidate];
             training.name.clone_from(&kept.plan.name);
             let plan = kept.plan.resolved(&job.workspace);
             let assembly = assemble(&job.session, &plan, &loaded, &stores[candidate])?;
@@ -180,40 +180,40 @@ impl Repeating {
             }
             let model = run.finish()?;
             let label = |raw| kept.preparation.label_from_prediction(raw);
-            let scene = ScoringNeeds {
+            let needs = ScoringNeeds {
                 public_alone: alone[candidate].as_ref(),
                 public_holdout: Some(&kept.public_holdout),
                 classes: &kept.problem.shape.classes,
                 label: &label,
             };
-            let told = self.scoring.draw(&kept.holdout, model.get(), &scene, &mut repeat)?;
-            let told = told.into_inner();
-            let better = |best: &Best| told.error.value.total_cmp(&best.told.error.value).is_lt();
+            let score = self.scoring.draw(&kept.holdout, model.get(), &needs, &mut repeat)?;
+            let score = score.into_inner();
+            let better = |best: &Best| score.error.value.total_cmp(&best.score.error.value).is_lt();
             if best.as_ref().is_none_or(better) {
-                best = Some(Best { candidate, model, told });
+                best = Some(Best { candidate, model, score });
             }
         }
-        Ok(best.map(|best| best.against_public_data(judging, &alone)))
+        Ok(best.map(|best| best.against_public_data(basis, &alone)))
     }
 }
 
 impl Best {
     /// Public data alone win if the best model is no better.
-    fn against_public_data(self, judging: &Judging, alone: &[Option<Model>]) -> Decision {
-        let Self { candidate, model, told } = self;
-        let names = judging.names();
-        let mut placed = vec![Placed { name: names[candidate].clone(), error: told.error }];
-        if let Some(error) = told.public_alone {
+    fn against_public_data(self, basis: &Basis, alone: &[Option<Model>]) -> Decision {
+        let Self { candidate, model, score } = self;
+        let names = basis.names();
+        let mut placed = vec![Placed { name: names[candidate].clone(), error: score.error }];
+        if let Some(error) = score.public_alone {
             placed.push(Placed { name: PUBLIC_ALONE.to_owned(), error });
         }
-        let public = told.public_alone.is_some_and(|error| error.value <= told.error.value);
+        let public = score.public_alone.is_some_and(|error| error.value <= score.error.value);
         match alone[candidate].as_ref().filter(|_| public) {
             Some(public) => {
                 let model = model.map(|_| public.clone());
                 let (winner, of_plan) = (names.len() - 1, candidate);
-                Decision { winner, of_plan, model, placed, told: told.of_public_data() }
+                Decision { winner, of_plan, model, placed, score: score.of_public_data() }
             }
-            None => Decision { winner: candidate, of_plan: candidate, model, placed, told },
+            None => Decision { winner: candidate, of_plan: candidate, model, placed, score },
         }
     }
 }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::assembly::propose;
 use super::control::Control;
-use super::course::{self, CourseResult, Opening};
+use super::execution::{self, ExecutionResult, RunContext};
 use super::job::{Job, RunProgress, Summary, named};
 use super::overlap;
 use super::prepared::PreparedStore;
@@ -221,8 +221,8 @@ pub fn carry_out(
     let (granted, watch) = ((grant, standing), job.watch.clone());
     let spend =
         Spend::carried(granted, &assembly.proposal.calibrated, transcript, generator, watch);
-    let opening = Opening { own, spend, directory, recorded: None, known: Vec::new() };
-    let CourseResult { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
+    let context = RunContext { own, spend, directory, recorded: None, known: Vec::new() };
+    let ExecutionResult { mut summary, used } = execution::perform(&job, assembly, context, tell)?;
     let written = task.write_result(&TaskResult {
         outcome: summary.outcome,
         used,
@@ -261,14 +261,14 @@ fn refuse_used(task: &TaskDirectory, run: &RunId) -> Result<()> {
     Ok(())
 }
 
-/// Executes the tasks that nobody has begun, `jobs` at a time, on this machine; `told` is called
+/// Executes the tasks that nobody has begun, `jobs` at a time, on this machine; `report` is called
 /// for each. Ends early when `control` stops.
 pub fn run_here(
     sweep: &SweepDirectory,
     datasets: &[Arc<Loaded>],
     jobs: usize,
     control: &Control,
-    told: &(dyn Fn(usize, &Result<Summary>) + Sync),
+    report: &(dyn Fn(usize, &Result<Summary>) + Sync),
 ) -> Result<()> {
     let mut waiting = Vec::new();
     for index in 0..sweep.manifest.tasks.len() {
@@ -290,7 +290,7 @@ pub fn run_here(
                     let work = || carry_out(&task, datasets, control, store, &mut |_| {});
                     // Many tasks at once keep the machine busy by themselves.
                     let done = if jobs > 1 { parallel::alone(work) } else { work() };
-                    told(*index, &done);
+                    report(*index, &done);
                 }
             });
         }

@@ -42,19 +42,19 @@ impl Following {
 }
 
 /// The time between two looks at a trainer's file.
-const TRAINING: Duration = Duration::from_millis(500);
+const TRAINER_INTERVAL: Duration = Duration::from_millis(500);
 /// Drawing the new data takes less than this.
-const PICTURE: Duration = Duration::from_millis(60);
+const FRAME_TIME: Duration = Duration::from_millis(60);
 /// An error of reading is reported once.
-const FOR_GOOD: Duration = Duration::from_hours(1);
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 fn serve(inbox: &Receiver<FollowRequest>, reports: &ReportQueue) {
     let (mut watched, mut follower): (Vec<PathBuf>, Option<Follower>) = (Vec::new(), None);
     let mut trainers: Vec<(Trainer, Vec<(f64, f64)>)> = Vec::new();
     loop {
         let is_trained = trainers.iter().any(|(trainer, _)| trainer.end.is_none());
-        let pause = follower.as_ref().map_or(FOR_GOOD, Follower::pause);
-        match inbox.recv_timeout(if is_trained { pause.min(TRAINING) } else { pause }) {
+        let pause = follower.as_ref().map_or(LONGEST_WAIT, Follower::pause);
+        match inbox.recv_timeout(if is_trained { pause.min(TRAINER_INTERVAL) } else { pause }) {
             Ok(FollowRequest::Watch(places)) => {
                 let (files, others): (Vec<PathBuf>, _) =
                     places.into_iter().partition(|path| trainer::is_one(path));
@@ -69,7 +69,7 @@ fn serve(inbox: &Receiver<FollowRequest>, reports: &ReportQueue) {
                     {
                         reports.put(WorkerReport::Archive(heads));
                         // The steps keep all processors busy, so the picture comes first.
-                        thread::sleep(PICTURE);
+                        thread::sleep(FRAME_TIME);
                     }
                     reports.put(WorkerReport::Archive(fresh.read()?));
                     Ok(fresh)

@@ -117,7 +117,7 @@ impl WorkerThread {
                     epsilons: Vec::new(),
                     methods: Vec::new(),
                     repetitions: None,
-                    part: rehearse::WHOLE,
+                    part: rehearse::ALL_TRIALS,
                     exact: None,
                     control,
                 });

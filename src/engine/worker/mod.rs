@@ -50,9 +50,9 @@ use crate::session::sweep::SweepDirectory;
 use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
 
 /// The ledger's notes for looks at private rows.
-const GLANCED: &str = "unprotected look: the first rows of the file";
-const SHOWN: &str = "unprotected look: rows, on the Data screen";
-const DIVIDED: &str = "unprotected look: the values by which rows can be divided";
+const FIRST_ROWS_NOTE: &str = "unprotected look: the first rows of the file";
+const ROWS_NOTE: &str = "unprotected look: rows, on the Data screen";
+const VALUES_NOTE: &str = "unprotected look: the values by which rows can be divided";
 
 /// The handle of an interface on the thread that serves it.
 pub struct Worker {
@@ -261,7 +261,7 @@ impl WorkerThread {
             }
             Request::Glance { file, look } => {
                 if look.is_some() && self.role_of(&file) != Some(Role::Public) {
-                    look::note_file(&file, &self.workspace, Source::File, GLANCED)?;
+                    look::note_file(&file, &self.workspace, Source::File, FIRST_ROWS_NOTE)?;
                 }
                 let schema = lookup::glance(
                     &file,
@@ -273,13 +273,13 @@ impl WorkerThread {
             }
             Request::Peek { dataset, watch } => {
                 let loaded = Arc::clone(self.dataset(&dataset)?);
-                self.note_look(&dataset, &watch, SHOWN)?;
+                self.note_look(&dataset, &watch, ROWS_NOTE)?;
                 let rows =
                     loaded.private()?.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
                 self.reports.put(WorkerReport::Peeked { dataset, rows });
             }
             Request::Dividers { dataset, watch } => {
-                self.note_look(&dataset, &watch, DIVIDED)?;
+                self.note_look(&dataset, &watch, VALUES_NOTE)?;
                 let columns = match &self.dataset(&dataset)?.records {
                     LoadedRecords::Public(table) => Some(Dividers::Public(family::dividers(table))),
                     LoadedRecords::Private(table) => {

@@ -177,7 +177,7 @@ impl ChoiceStudy {
                     epsilons: SHARES.map(|share| share * epsilon).to_vec(),
                     methods: methods.collect(),
                     repetitions: None,
-                    part: rehearse::WHOLE,
+                    part: rehearse::ALL_TRIALS,
                     exact: None,
                     control: Control::default(),
                 };
