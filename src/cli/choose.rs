@@ -175,16 +175,17 @@ impl Choose {
         // A log must not show which plans are trained, or how often.
         let mut in_secret = false;
         let chosen = job.execute(&mut |event| match event {
-            ChoiceProgress::Granted { run, each, how, trains_in_secret, apart, warnings } => {
+            ChoiceProgress::Granted { run, offer } => {
                 messages::tell(format_args!("granted as {}", run.0));
-                for note in warnings {
+                for note in &offer.warnings {
                     messages::tell(format_args!("note: {note}"));
                 }
-                in_secret = trains_in_secret;
-                messages::tell(&how);
+                in_secret = offer.trains_in_secret;
+                messages::tell(&offer.how);
                 messages::tell(format_args!(
-                    "each training gets ε {}; noise hides differences of less than {apart}",
-                    round_up(each, 3)
+                    "each training gets ε {}; noise hides differences of less than {}",
+                    round_up(offer.each, 3),
+                    offer.apart
                 ));
             }
             ChoiceProgress::Stepped { .. } if in_secret => {}

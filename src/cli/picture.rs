@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{messages, print_json};
 use crate::engine::seeded_run::run_for_pictures;
 use crate::engine::worker::JobEvent;
-use crate::engine::{Control, Job, PreparedStore, Worker};
+use crate::engine::{Control, Job, Worker};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::RunId;
@@ -149,15 +149,9 @@ impl PictureStage {
         let watch = self.app.context.watch.for_run();
         let control = Control::default();
         let mut run = LiveRun::new(number, &plan, control.clone());
-        let job = Job {
-            session: self.app.context.session.clone(),
-            plan,
-            datasets: loaded.collect(),
-            workspace: workspace.clone(),
-            watch,
-            control,
-            prepared: PreparedStore::default(),
-        };
+        let session = self.app.context.session.clone();
+        let job = Job::new(session, plan, loaded.collect(), workspace.clone());
+        let job = Job { watch, control, ..job };
         let id = RunId(format!("20260101-12000{number}-{METHOD}"));
         let mut tell = |event| {
             run.hear(JobEvent::Progress(event));

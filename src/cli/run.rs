@@ -166,8 +166,9 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
     if let (None, [_, _, ..]) = (&options.resume, &plans[..]) {
         // No plan is charged while another one cannot be run.
         for plan in &plans {
-            let used = used_by(plan, &datasets);
-            preview(session, (*plan).clone(), &used, workspace, &prepared)
+            let job =
+                Job::new(session.clone(), (*plan).clone(), datasets.clone(), workspace.clone());
+            preview(&Job { prepared: prepared.clone(), ..job })
                 .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
         }
     }
@@ -177,15 +178,9 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
     let mut results = Vec::new();
     for plan in plans {
         let watch = look::view(options.sealed);
-        let job = Job {
-            session: session.clone(),
-            plan: plan.clone(),
-            datasets: datasets.clone(),
-            workspace: workspace.clone(),
-            watch: watch.clone(),
-            control: control.of_one(),
-            prepared: prepared.clone(),
-        };
+        let job = Job::new(session.clone(), plan.clone(), datasets.clone(), workspace.clone());
+        let (control, prepared) = (control.of_one(), prepared.clone());
+        let job = Job { watch: watch.clone(), control, prepared, ..job };
         messages::tell(format_args!("plan '{}'", plan.name));
         messages::detail(format_args!(
             "  {} with seed {}; the ledger is in {}",
@@ -295,10 +290,6 @@ fn read_for(
     Ok(datasets)
 }
 
-fn used_by(plan: &PlanDefinition, datasets: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
-    datasets.iter().filter(|it| plan.uses(&it.definition.name)).cloned().collect()
-}
-
 /// What is known of the plans before anything is spent.
 fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
     let plans = plans_of(session, options)?;
@@ -306,10 +297,9 @@ fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> R
     let mut refused = None;
     for plan in plans {
         let of_plan = |error: Error| error.within(&format!("plan '{}'", plan.name));
-        let used = used_by(plan, &datasets);
         // Each as if it were alone: training on public records is kept for the next plan otherwise.
-        let prepared = PreparedStore::default();
-        match timed_preview(session, plan.clone(), &used, workspace, &prepared) {
+        let job = Job::new(session.clone(), plan.clone(), datasets.clone(), workspace.clone());
+        match timed_preview(&job) {
             Ok((preview, time)) => {
                 print_line(&forecast_words(plan, &preview, (time, options.sealed)))?;
                 refused = refused.or(preview.refusal.map(of_plan));

@@ -59,13 +59,6 @@ pub struct Proposal {
     records: Arc<PreparedRecords>,
 }
 
-impl Proposal {
-    /// Whether the private records are prepared already.
-    pub(super) fn has_private_records(&self) -> bool {
-        self.records.has_private()
-    }
-}
-
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
     pub proposal: Proposal,
@@ -136,35 +129,46 @@ pub fn assemble(
     loaded: &[&Loaded],
     store: &PreparedStore,
 ) -> Result<Assembly> {
-    let proposal = propose(session, plan, loaded, store)?;
-    let private = *named(loaded, &plan.private)?;
-    let (method, shape) = (proposal.method, &proposal.problem.shape);
-    let with_label = shape.private_labels && method.spec().needs_private_labels;
-    let order = order_of(private)?;
-    let rows = || {
-        let known = planted(Fault::SplitByPlace).then_some(SecretOrder::KNOWN);
-        let split = known.unwrap_or(order).generator(RowChoice::HeldOut, plan.seed);
-        let (train, holdout) = Table::split_rows(private.rows, plan.holdout, split)
-            .map_err(|error| error.at(private.definition.name.clone()))?;
-        let part = order.generator(RowChoice::Training, plan.seed);
-        let train = match plan.private_records {
-            Some(count) => Table::some_of(&train, count, part),
-            None => train,
+    propose(session, plan, loaded, store)?.assemble(plan, named(loaded, &plan.private)?)
+}
+
+impl Proposal {
+    /// Whether the private records are prepared already.
+    pub(super) fn has_private_records(&self) -> bool {
+        self.records.has_private()
+    }
+
+    /// Prepares the private records of the plan.
+    pub(super) fn assemble(self, plan: &PlanDefinition, private: &Loaded) -> Result<Assembly> {
+        let (method, shape) = (self.method, &self.problem.shape);
+        let with_label = shape.private_labels && method.spec().needs_private_labels;
+        let order = order_of(private)?;
+        let rows = || {
+            let known = planted(Fault::SplitByPlace).then_some(SecretOrder::KNOWN);
+            let split = known.unwrap_or(order).generator(RowChoice::HeldOut, plan.seed);
+            let (train, holdout) = Table::split_rows(private.rows, plan.holdout, split)
+                .map_err(|error| error.at(private.definition.name.clone()))?;
+            let part = order.generator(RowChoice::Training, plan.seed);
+            let train = match plan.private_records {
+                Some(count) => Table::some_of(&train, count, part),
+                None => train,
+            };
+            let train = if method.spec().releases_each_record {
+                let mut places = order.generator(RowChoice::Places, plan.seed);
+                shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect()
+            } else {
+                train
+            };
+            let tests = shape.private_labels && !holdout.is_empty();
+            let holdout = tests.then_some(holdout);
+            let by_person = private.definition.unit.is_some();
+            Ok(PrivateRows { train, holdout, with_label, by_person })
         };
-        let train = if method.spec().releases_each_record {
-            let mut places = order.generator(RowChoice::Places, plan.seed);
-            shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect()
-        } else {
-            train
-        };
-        let tests = shape.private_labels && !holdout.is_empty();
-        let holdout = tests.then_some(holdout);
-        let by_person = private.definition.unit.is_some();
-        Ok(PrivateRows { train, holdout, with_label, by_person })
-    };
-    let own = proposal.records.private(private.private()?, &proposal.preparation, rows)?;
-    let PrivateRecords { train: private, holdout: private_holdout, scored: private_scored } = own;
-    Ok(Assembly { proposal, private, private_holdout, private_scored })
+        let own = self.records.private(private.private()?, &self.preparation, rows)?;
+        let PrivateRecords { train: private, holdout: private_holdout, scored: private_scored } =
+            own;
+        Ok(Assembly { proposal: self, private, private_holdout, private_scored })
+    }
 }
 
 /// What a plan would release, and with which noise. It looks at the private rows only to see

@@ -152,10 +152,7 @@ impl<'a> Drawn<'a> {
             };
             let own = proposal.scoring.as_ref().zip(private_scored.as_ref());
             let score = catch(|| match (&proposal.test, own) {
-                (Some(test), _) => {
-                    let made = (model.get(), &preparation);
-                    test.draw((&job.session, &job.workspace), &job.loaded(), made, &needs).map(Some)
-                }
+                (Some(test), _) => test.draw(job, model.get(), &preparation, &needs).map(Some),
                 (None, Some((scoring, records))) => scoring
                     .draw(records, model.get(), &needs, &mut context.spend.spender)
                     .map(|score| Some(score.into_inner())),

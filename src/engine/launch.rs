@@ -2,8 +2,8 @@
 
 use super::assembly::Assembly;
 use super::execution::{RunContext, perform};
-use super::job::{Job, RunProgress, Summary, named};
-use super::score::TestedRun;
+use super::job::{Job, RunProgress, Summary};
+use super::overlap;
 use super::spend::{OpenAccount, Purpose, Spend, to_be_resumed, was_perhaps_granted};
 use crate::error::{Error, Result};
 use crate::faults::Fault;
@@ -31,8 +31,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     let known = (!noise.is_secret()).then(|| job.in_known_order());
     let job = known.as_ref().unwrap_or(job);
     job.session.check_plan(&job.plan)?;
-    let own = named(&job.datasets, &job.plan.private)?;
-    let known = job.check_rows(own)?;
+    let own = job.private()?;
+    let known = overlap::refuse_private_rows(own, &job.publics(), &job.workspace, &job.watch)?;
     let assembly = job.assemble()?;
     if own.stolen(Fault::ExitCode) > 0 {
         return Err(Error::failed("a private record cannot be used"));
@@ -46,14 +46,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
         refuse_known_records(&assembly, &account.ledger.book()?, &account.id)?;
     }
     if let Some(test) = &assembly.proposal.test {
-        test.admit(&TestedRun {
-            session: &job.session,
-            workspace: &job.workspace,
-            plan: &job.plan,
-            loaded: &job.loaded(),
-            lineage: assembly.proposal.lineage.as_ref(),
-            events: assembly.proposal.calibrated.events(),
-        })?;
+        test.admit(job, &assembly.proposal)?;
     }
     leftovers::remove(&job.workspace, &account.ledger.book()?);
     job.control.check()?;

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::execution::{self, RunContext};
-use super::job::{Job, RunProgress, Summary, named};
+use super::job::{Job, RunProgress, Summary};
 use super::spend::{Spend, budget_in_copy};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
@@ -163,7 +163,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Resu
     });
     session.budgets = budgets.collect();
     let job = &Job { session, ..job.clone() };
-    let own = named(&job.datasets, &job.plan.private)?;
+    let own = job.private()?;
     let unfinished = ledger.resume(run)?;
     if unfinished.grant.events != assembly.proposal.calibrated.events() {
         return Err(Error::refused("the plan needs other noise than the run was granted")

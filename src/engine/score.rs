@@ -1,8 +1,9 @@
 //! `halflight score`: measures an archived model on private records, releases the score and charges
 //! it to their account.
 
-use super::assembly::assemble;
-use super::job::named;
+use super::assembly::{Proposal, assemble};
+use super::job::{Job, named};
+use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
@@ -23,7 +24,7 @@ use crate::session::certificate::Certificate;
 use crate::session::model_file::KNOWN_NOISE;
 use crate::session::outbox;
 use crate::session::rows_of_run::{self, SameRows};
-use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
+use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use std::path::Path;
 
 pub(super) const METHOD: &str = "score";
@@ -386,17 +387,6 @@ pub struct Test {
     calibrated: Calibrated,
 }
 
-/// The run to be scored, before anything is spent.
-pub(super) struct TestedRun<'a> {
-    pub session: &'a Session,
-    pub workspace: &'a Workspace,
-    pub plan: &'a PlanDefinition,
-    pub loaded: &'a [&'a Loaded],
-    pub lineage: Option<&'a Lineage>,
-    /// What it will draw.
-    pub events: &'a [Event],
-}
-
 impl Test {
     /// The test that the plan requests, if it names a test dataset.
     pub(super) fn of(
@@ -424,10 +414,10 @@ impl Test {
 
     /// Refuses records on which the model will be trained, public records, and an account without
     /// room for the score.
-    pub(super) fn admit(&self, of: &TestedRun) -> Result<()> {
-        let TestedRun { session, workspace, plan, loaded, .. } = *of;
+    pub(super) fn admit(&self, run: &Job, proposal: &Proposal) -> Result<()> {
+        let Job { session, workspace, plan, .. } = run;
         let name = &self.dataset;
-        let (private, test) = (*named(loaded, &plan.private)?, *named(loaded, name)?);
+        let (private, test) = (run.private()?, named(&run.datasets, name)?);
         if share_rows(test, private) != Some(false) {
             return Err(Error::refused(format!(
                 "the test dataset '{name}' has records of '{}', which trains: the score would be \
@@ -436,11 +426,9 @@ impl Test {
             ))
             .cure("change the row filters so that no record is in both, or leave `test` out"));
         }
-        let publics: Vec<&Loaded> =
-            loaded.iter().copied().filter(|it| plan.public.contains(&it.definition.name)).collect();
-        super::overlap::refuse_private_rows(test, &publics, workspace, &Watch::sealed())?;
+        overlap::refuse_private_rows(test, &run.publics(), workspace, &Watch::sealed())?;
         let mut account = account_of(test, session, workspace)?;
-        let learned = of.lineage.iter().flat_map(|lineage| &lineage.runs);
+        let learned = proposal.lineage.iter().flat_map(|lineage| &lineage.runs);
         let mut learned = learned
             .filter(|run| run.account == account.id || account.former.contains(&run.account));
         if let Some(run) = learned.next() {
@@ -456,8 +444,8 @@ impl Test {
         if trains {
             account = account.held_to(session.budgets.get(&plan.private));
         }
-        let run = of.events.iter().filter(|_| trains);
-        let events: Vec<Event> = run.chain(self.calibrated.events()).cloned().collect();
+        let training = proposal.calibrated.events().iter().filter(|_| trains);
+        let events: Vec<Event> = training.chain(self.calibrated.events()).cloned().collect();
         let target = if trains { plan.target } else { self.calibrated.target() };
         account
             .admit(&events, target)
@@ -467,19 +455,19 @@ impl Test {
     /// Releases the score and settles it at once, whatever happens to the run.
     pub(super) fn draw(
         &self,
-        (session, workspace): (&Session, &Workspace),
-        loaded: &[&Loaded],
-        (model, preparation): (&Model, &Preparation),
+        run: &Job,
+        model: &Model,
+        preparation: &Preparation,
         needs: &ScoringNeeds,
     ) -> Result<Scored> {
-        let private = named(loaded, &self.dataset)?;
+        let private = named(&run.datasets, &self.dataset)?;
         let preparation = preparation.under(&private.definition);
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let needs = ScoringNeeds { label: &label, ..*needs };
         let paid = Purpose::new(METHOD, &self.calibrated).pay(
-            (private, workspace),
-            session.budgets.get(&self.dataset),
+            (private, &run.workspace),
+            run.session.budgets.get(&self.dataset),
             |spender| self.scoring.draw(&records, model, &needs, spender),
         )?;
         let elsewhere = Elsewhere {

@@ -194,6 +194,14 @@ impl Spend {
         Self { grant, spender, notes: Vec::new(), standing, watch, peeked_before: false }
     }
 
+    /// A run on public data, of which no ledger knows, with noise from a seed.
+    pub fn for_pictures(purpose: &Purpose, seed: u64, watch: &Watch) -> Self {
+        let grant = purpose.grant(&AccountId("pictures".to_owned()), None);
+        let spender = Spender::rehearsal(purpose.calibrated, seed);
+        let (standing, watch) = (AccountStanding::default(), watch.clone());
+        Self { grant, spender, notes: Vec::new(), standing, watch, peeked_before: false }
+    }
+
     /// Draws at once, and settles whatever the result is.
     pub fn draw<T>(mut self, draw: impl FnOnce(&mut Spender) -> Result<T>) -> Result<Paid<T>> {
         let value = draw(&mut self.spender);

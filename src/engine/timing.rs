@@ -15,12 +15,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use super::assembly::Proposal;
 use super::evaluator::{Evaluator, evaluated_steps, is_evaluated};
+use super::job::Job;
+use super::preview::newest_first;
 use super::public_alone::public_alone;
 use super::steps::epsilon_of;
 use crate::data::{Bounded, Classes, Dataset, HeldOut, Persons, Preparation, PublicData, Table};
@@ -94,15 +95,10 @@ pub(super) struct Stopwatch(Sender<TimedPlan>);
 impl Stopwatch {
     /// `answer` gets the plan and its time in this program, or nothing if it could not be timed.
     pub fn start(answer: impl Fn(PlanDefinition, Option<RunTime>) + Send + 'static) -> Self {
-        let (sender, inbox) = channel::<TimedPlan>();
-        thread::spawn(move || {
-            while let Ok(first) = inbox.recv() {
-                let asked = inbox.try_iter().last().unwrap_or(first);
-                let told = catch_unwind(AssertUnwindSafe(|| asked.time(false)));
-                answer(asked.plan, told.ok().and_then(Result::ok));
-            }
-        });
-        Self(sender)
+        Self(newest_first(move |asked: TimedPlan| {
+            let time = catch_unwind(AssertUnwindSafe(|| asked.time(false)));
+            answer(asked.plan, time.ok().and_then(Result::ok));
+        }))
     }
 
     pub fn ask(&self, plan: TimedPlan) {
@@ -113,14 +109,10 @@ impl Stopwatch {
 
 impl TimedPlan {
     /// A plan that was proposed for these datasets.
-    pub(super) fn of(
-        plan: &PlanDefinition,
-        proposal: &Proposal,
-        datasets: &[Arc<Loaded>],
-        private: &Loaded,
-    ) -> Self {
+    pub(super) fn of(job: &Job, proposal: &Proposal, private: &Loaded) -> Self {
+        let plan = &job.plan;
         let labelled = proposal.problem.shape.private_labels;
-        let public = datasets.iter().find(|it| plan.public.contains(&it.definition.name));
+        let public = job.datasets.iter().find(|it| plan.public.contains(&it.definition.name));
         Self {
             plan: plan.clone(),
             problem: proposal.problem.clone(),

@@ -345,6 +345,7 @@ pub fn offer() -> Offer {
         target: session.plans[0].target,
         plans: session.plans,
         each: 0.6812,
+        how: String::new(),
         trains_in_secret: false,
         apart: "3.1 % of the largest error that counts".to_owned(),
         warnings: Vec::new(),
@@ -360,11 +361,7 @@ pub fn choosing() -> App {
     let mut run = LiveRun::choosing(1, &offer, Control::default()).unwrap();
     run.hear_choice(JobEvent::Progress(ChoiceProgress::Granted {
         run: RunId("20260101-000001-choice".to_owned()),
-        each: offer.each,
-        how: String::new(),
-        trains_in_secret: offer.trains_in_secret,
-        apart: offer.apart.clone(),
-        warnings: Vec::new(),
+        offer: Box::new(offer.clone()),
     }));
     for (candidate, step) in [(0, 60), (1, 13)] {
         let name = offer.candidates[candidate].clone();

@@ -316,8 +316,8 @@ impl LiveRun {
     /// Processes an event of a choice among plans; returns a line for the notice.
     pub fn hear_choice(&mut self, event: ChoiceEvent) -> Option<Result<String, Error>> {
         match event {
-            JobEvent::Progress(ChoiceProgress::Granted { run, warnings, .. }) => {
-                self.granted(run, "all of it", warnings);
+            JobEvent::Progress(ChoiceProgress::Granted { run, offer }) => {
+                self.granted(run, "all of it", offer.warnings);
                 None
             }
             JobEvent::Progress(ChoiceProgress::Stepped { name, step, of }) => {

@@ -48,12 +48,7 @@ pub(super) fn decide(
         .collect();
     let labels: Vec<_> =
         kept.iter().map(|it| |raw| it.preparation.label_from_prediction(raw)).collect();
-    let needs = |place: usize| ScoringNeeds {
-        public_alone: None,
-        public_holdout: Some(&kept[place].public_holdout),
-        classes: &kept[place].problem.shape.classes,
-        label: &labels[place],
-    };
+    let needs = |place: usize| kept[place].needs(None, &labels[place]);
     // The largest error is the same for all.
     let usual = Judges::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..needs(0) })?;
     let scoring = &Scoring {
@@ -103,7 +98,7 @@ pub(super) fn decide(
     let (model, of) = all[winner];
     // Plans prepare features in different ways, so the public model is trained on the winner's
     // features.
-    let beside = public_alone(&of.problem, &of.plan.method);
+    let beside = public_alone(&of.problem, &of.job.plan.method);
     let needs = ScoringNeeds { public_alone: beside.as_ref(), ..needs(place(winner)) };
     let score = scoring.draw(&of.holdout, model, &needs, spender)?.into_inner();
     // Public data alone are not compared with themselves.

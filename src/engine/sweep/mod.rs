@@ -188,11 +188,11 @@ pub fn carry_out(
         Error::failed("the task has no plan").at(task.session_file().display().to_string())
     })?;
     let watch = if origin.sealed { Watch::sealed() } else { Watch::open() };
-    let workspace = task.workspace()?;
-    let job = Job { session, plan, datasets, workspace, watch, control, prepared };
+    let job = Job::new(session, plan, datasets, task.workspace()?);
+    let job = Job { watch, control, prepared, ..job };
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
-    let own = named(&job.datasets, &job.plan.private)?;
+    let own = job.private()?;
     let assembly = job.assemble()?;
     if grant.events != assembly.proposal.calibrated.events() {
         return Err(here(

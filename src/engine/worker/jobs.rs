@@ -13,7 +13,6 @@ use crate::data::DatasetDefinition;
 use crate::error::{Error, Result};
 use crate::job::{Job, RunProgress};
 use crate::launch;
-use crate::prepared::PreparedStore;
 use crate::privacy::{Target, Watch};
 use crate::ranking::{self, RankingJob};
 use crate::rehearse::{self, RehearsalJob};
@@ -63,9 +62,9 @@ impl WorkerThread {
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
         match job {
             JobRequest::Run { session, plan, watch } => {
-                let job = self.datasets(&plan).and_then(|datasets| {
-                    self.note_earlier_looks(&plan.private, &datasets)?;
-                    Ok(Job { session, plan, datasets, workspace, watch, control, prepared })
+                let job = self.job(session, plan).and_then(|job| {
+                    self.note_earlier_looks(&job.plan.private, &job.datasets)?;
+                    Ok(Job { watch, control, ..job })
                 });
                 self.carry_out(id, WorkerReport::Run, RUN_CRASH, job, |job, tell| {
                     launch::execute(&job, tell)
@@ -166,8 +165,7 @@ fn resumed(directory: &Path, watch: Watch, control: Control) -> Result<Job> {
     let datasets = session.datasets.iter().map(load).collect::<Result<Vec<_>>>()?;
     let plan = session.plans.first().cloned();
     let plan = plan.ok_or_else(|| Error::failed("the run has no plan"))?;
-    let prepared = PreparedStore::default();
-    Ok(Job { session, plan, datasets, workspace, watch, control, prepared })
+    Ok(Job { watch, control, ..Job::new(session, plan, datasets, workspace) })
 }
 
 /// A debug build can be told to crash in the middle of a run, so that a test sees what happens to

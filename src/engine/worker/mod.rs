@@ -24,6 +24,7 @@ pub use messages::{
 use report_queue::ReportQueue;
 
 use super::control::Control;
+use super::job::Job;
 use super::look;
 use super::lookup::{self, Digest, Rows, RunLife, Wanted};
 use super::overlap;
@@ -88,8 +89,7 @@ impl Worker {
     pub fn open(workspace: Workspace, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let reports = Arc::new(ReportQueue::new(wake));
         let (messages, inbox) = channel();
-        let (answers, prepared) = (Arc::clone(&reports), PreparedStore::default());
-        let times = Arc::clone(&reports);
+        let (answers, times) = (Arc::clone(&reports), Arc::clone(&reports));
         let stopwatch = Stopwatch::start(move |plan, time| {
             times.put(WorkerReport::Timed { plan: Box::new(plan), time });
         });
@@ -102,10 +102,10 @@ impl Worker {
             looks: Vec::new(),
             shadowed: BTreeMap::new(),
             reading: BTreeMap::new(),
-            previewer: Previewer::start(prepared.clone(), stopwatch, move |preview| {
+            previewer: Previewer::start(stopwatch, move |preview| {
                 answers.put(WorkerReport::Preview(Box::new(preview)));
             }),
-            prepared,
+            prepared: PreparedStore::default(),
             following: Following::start(Arc::clone(&reports)),
         };
         thread::spawn(move || thread.serve(&inbox));
@@ -326,8 +326,8 @@ impl WorkerThread {
             // The answer follows the last dataset that it waits for: the interface
             // asks again when that has arrived.
             Request::Preview { plan, .. } if self.waits_for_data(&plan) => {}
-            Request::Preview { session, plan } => match self.datasets(&plan) {
-                Ok(datasets) => self.previewer.ask(session, plan, datasets, &self.workspace),
+            Request::Preview { session, plan } => match self.job(session, plan) {
+                Ok(job) => self.previewer.ask(job),
                 Err(error) => self.reports.put(WorkerReport::Preview(Box::new(Err(error)))),
             },
             Request::Ledger => self.tell_ledger()?,
@@ -554,6 +554,12 @@ impl WorkerThread {
     /// Reads the runs in a thread of its own: there may be many, and long ones.
     fn tell_archive(&self) {
         self.following.read(&self.workspace);
+    }
+
+    fn job(&self, session: Session, plan: PlanDefinition) -> Result<Job> {
+        let datasets = self.datasets(&plan)?;
+        let job = Job::new(session, plan, datasets, self.workspace.clone());
+        Ok(Job { prepared: self.prepared.clone(), ..job })
     }
 
     fn datasets(&self, plan: &PlanDefinition) -> Result<Vec<Arc<Loaded>>> {
