@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::ProgressLine;
-use super::{messages, print_json, print_line, signals};
+use super::{messages, print_result, signals};
 use crate::audit::{Audited, Effort, Subject, audit, page::page, subject};
 use crate::data::table::seeded;
 use crate::data::{Preparation, selection};
@@ -87,17 +87,14 @@ impl Audit {
             }
         }
         progress.tell(subjects.len());
-        progress.end();
+        drop(progress);
         if let Some(file) = &self.page {
             files::write(file, page(&audits).as_bytes())?;
             messages::tell(format_args!("page: {}", file.display()));
         }
         let wrong = audits.iter().filter(|audited| !audited.findings.is_empty()).count();
-        if self.json {
-            print_json(&json!({ "sound": wrong == 0, "audits": audits }))?;
-        } else {
-            print_line(&as_text(&audits))?;
-        }
+        let value = || json!({ "sound": wrong == 0, "audits": audits });
+        print_result(self.json, value, || as_text(&audits))?;
         if wrong > 0 {
             return Err(Error::failed(format!(
                 "{wrong} of {} audits found more than is claimed",

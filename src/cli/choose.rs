@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{messages, print_json, print_line, signals, workspace_for};
+use super::{messages, print_line, print_result, signals, workspace_for};
 use crate::engine::PreparedStore;
 use crate::engine::choice::{ChoiceJob, ChoiceProgress, Chosen, Offer, Way};
 use crate::engine::sweep::axes::{self, SweepAxis};
@@ -191,9 +191,6 @@ impl Choose {
             ChoiceProgress::Stepped { .. } if in_secret => {}
             ChoiceProgress::Stepped { name, step, of } => {
                 if progress.as_ref().is_none_or(|(known, _)| *known != name) {
-                    if let Some((_, before)) = progress.take() {
-                        before.end();
-                    }
                     progress = Some((name.clone(), ProgressLine::new(&name, of as usize)));
                 }
                 if let Some((_, bar)) = &mut progress {
@@ -201,15 +198,9 @@ impl Choose {
                 }
             }
         });
-        if let Some((_, bar)) = progress {
-            bar.end();
-        }
+        drop(progress);
         let chosen = chosen?;
-        if self.json {
-            print_json(&as_json(&chosen))?;
-        } else {
-            print_line(&as_text(&chosen))?;
-        }
+        print_result(self.json, || as_json(&chosen), || as_text(&chosen))?;
         match chosen.trouble {
             Some(trouble) => Err(trouble),
             None if chosen.outcome == RunOutcome::Stopped

@@ -332,6 +332,25 @@ fn further_json(further: &FurtherScores) -> serde_json::Value {
     value
 }
 
+/// Prints a result for programs, or as text.
+fn print_result(
+    as_json: bool,
+    value: impl FnOnce() -> serde_json::Value,
+    text: impl FnOnce() -> String,
+) -> Result<()> {
+    if as_json { print_json(&value()) } else { print_line(&text()) }
+}
+
+/// Refuses to write over a file, unless the user asked for that.
+fn refuse_existing(path: &Path, force: bool) -> Result<()> {
+    if force || !path.exists() {
+        return Ok(());
+    }
+    Err(Error::usage("it is there already")
+        .at(path.display().to_string())
+        .cure("choose another name, or overwrite it with --force"))
+}
+
 /// Prints a JSON value on standard output.
 pub fn print_json(value: &serde_json::Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value)

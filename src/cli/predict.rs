@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{further_json, messages, print_json, print_line, print_text};
+use super::{further_json, messages, print_json, print_line, print_text, refuse_existing};
 use crate::data::read::{self, Format, Overflow, Reading, TableReader};
 use crate::data::{Column, Missing, Source, write};
 use crate::engine::look::{self, Look};
@@ -146,11 +146,7 @@ impl Predict {
             return Ok(None);
         }
         let format = write::WriteFormat::of(&self.output)?;
-        if self.output.exists() && !self.force {
-            return Err(Error::usage("it is there already")
-                .at(self.output.display().to_string())
-                .cure("choose another name, or overwrite it with --force"));
-        }
+        refuse_existing(&self.output, self.force)?;
         Ok(Some(format))
     }
 
@@ -231,7 +227,7 @@ impl Predict {
             progress.grow_to(all);
             progress.tell(done);
         });
-        progress.end();
+        drop(progress);
         predictions
     }
 

@@ -67,13 +67,6 @@ impl ProgressLine {
         }
     }
 
-    /// Leaves the line of the bar.
-    pub fn end(self) {
-        if self.drawn {
-            messages::tell("");
-        }
-    }
-
     fn draw(&mut self, done: usize, more: &str) {
         self.drawn = true;
         let filled = (BAR_WIDTH * done).checked_div(self.total).unwrap_or(BAR_WIDTH).min(BAR_WIDTH);
@@ -114,5 +107,14 @@ mod tests {
         let mut progress = ProgressLine::new("runs", 4);
         progress.tell(4);
         assert!(!progress.drawn);
+    }
+}
+
+impl Drop for ProgressLine {
+    /// Leaves the line of the bar.
+    fn drop(&mut self) {
+        if self.drawn {
+            messages::tell("");
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{messages, print_json, print_line, signals};
+use super::{messages, print_line, print_result, signals};
 use crate::engine::look;
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
@@ -138,20 +138,15 @@ impl Rehearse {
             bar.grow_to(state.total);
             bar.tell(state.done);
         });
-        if let Some(progress) = progress {
-            progress.end();
-        }
+        drop(progress);
         let found = found?;
-        if self.json {
-            print_json(&as_json(&found.advice, &job.plan))?;
-        } else {
-            if self.include_curator {
-                print_line(
-                    "◆ For the curator alone: exact numbers were used, and the ledger notes it.",
-                )?;
-            }
-            print_line(&as_text(&found, &job.plan))?;
+        if self.include_curator && !self.json {
+            print_line(
+                "◆ For the curator alone: exact numbers were used, and the ledger notes it.",
+            )?;
         }
+        let (plan, advice) = (&job.plan, &found.advice);
+        print_result(self.json, || as_json(advice, plan), || as_text(&found, plan))?;
         if let Some(path) = &self.out {
             let session = match self.best {
                 Some(count) => job.candidates(&found.advice, count.into())?,

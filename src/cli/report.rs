@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{further_json, messages, print_json, print_line, print_text};
+use super::{further_json, messages, print_json, print_line, print_text, refuse_existing};
 use crate::engine::look;
 use crate::error::{Error, Result};
 use crate::files::{self, words::harmless};
@@ -61,11 +61,7 @@ impl ReportCommand {
                 .cure("write the report to a file: -o FILE"));
         }
         let outputs = (!printed).then_some(&self.output).into_iter().chain(&self.csv);
-        if let Some(there) = outputs.into_iter().find(|path| path.exists() && !self.force) {
-            return Err(Error::usage("it is there already")
-                .at(there.display().to_string())
-                .cure("choose another name, or overwrite it with --force"));
-        }
+        outputs.into_iter().try_for_each(|path| refuse_existing(path, self.force))?;
         let mut runs: Vec<PathBuf> = Vec::new();
         for named in &self.runs {
             for directory in directories(named)? {

@@ -75,10 +75,4 @@ impl StepPrinter {
             }
         }
     }
-
-    pub fn end(self) {
-        if let Some(bar) = self.bar {
-            bar.end();
-        }
-    }
 }

@@ -139,6 +139,69 @@ impl SweepOrder<'_> {
     }
 }
 
+/// The number of tasks of a sweep in each state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TaskTally {
+    pub done: usize,
+    pub failed: usize,
+    pub given_up: usize,
+    pub running: usize,
+    /// Begun and without a result.
+    pub missing: usize,
+    pub not_begun: usize,
+}
+
+impl TaskTally {
+    pub fn of(states: &[TaskState]) -> Self {
+        let mut tally = Self::default();
+        for state in states {
+            *match state {
+                TaskState::Ended(result) => match result.outcome {
+                    RunOutcome::Finished | RunOutcome::Stopped => &mut tally.done,
+                    RunOutcome::Failed => &mut tally.failed,
+                    RunOutcome::Abandoned => &mut tally.given_up,
+                },
+                TaskState::Missing { .. } => &mut tally.missing,
+                TaskState::Running => &mut tally.running,
+                TaskState::NotBegun => &mut tally.not_begun,
+            } += 1;
+        }
+        tally
+    }
+
+    /// `1 of 3 runs of the sweep have ended: 1 without a result, 1 not begun`
+    pub fn words(&self) -> String {
+        let Self { done, failed, given_up, running, missing, not_begun } = *self;
+        let ended = done + failed + given_up;
+        let all = ended + running + missing + not_begun;
+        let others = listed(&[
+            (running, "running"),
+            (missing, "without a result"),
+            (not_begun, "not begun"),
+        ]);
+        if ended == all {
+            return format!("all {all} runs of the sweep have ended and are settled");
+        }
+        format!("{ended} of {all} runs of the sweep have ended: {others}")
+    }
+
+    /// `1 missing, 2 failed`: the tasks that are not done.
+    pub fn undone(&self) -> String {
+        listed(&[
+            (self.missing, "missing"),
+            (self.failed, "failed"),
+            (self.running, "running"),
+            (self.not_begun, "not begun"),
+            (self.given_up, "given up"),
+        ])
+    }
+}
+
+fn listed(counts: &[(usize, &str)]) -> String {
+    let some = counts.iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+}
+
 /// A run of its own for each task.
 fn entries(planned: &[Planned]) -> Vec<TaskEntry> {
     let entry = |it: &Planned| TaskEntry {

@@ -20,8 +20,8 @@ use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
 use crate::session::steering::Wish;
-use crate::session::sweep::TaskState;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
+use crate::sweep::TaskTally;
 use crate::timing::RunTime;
 
 pub type JobId = u64;
@@ -283,7 +283,7 @@ pub enum WorkerReport {
     /// A sweep was collected, as far as its tasks have ended.
     Collected {
         sweep: PathBuf,
-        standing: SweepStanding,
+        tally: TaskTally,
     },
 }
 
@@ -294,46 +294,6 @@ pub enum SoughtSweep {
     At(PathBuf),
     /// The sweep in this workspace to which the run belongs.
     Of(RunId),
-}
-
-/// The number of tasks of a sweep in each state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SweepStanding {
-    pub ended: usize,
-    pub running: usize,
-    /// Begun and without a result.
-    pub missing: usize,
-    pub not_begun: usize,
-}
-
-impl SweepStanding {
-    pub fn of(states: &[TaskState]) -> Self {
-        let mut standing = Self::default();
-        for state in states {
-            let count = match state {
-                TaskState::Ended(_) => &mut standing.ended,
-                TaskState::Running => &mut standing.running,
-                TaskState::Missing { .. } => &mut standing.missing,
-                TaskState::NotBegun => &mut standing.not_begun,
-            };
-            *count += 1;
-        }
-        standing
-    }
-
-    /// `1 of 3 runs of the sweep have ended: 1 without a result, 1 not begun`
-    pub fn words(&self) -> String {
-        let Self { ended, running, missing, not_begun } = *self;
-        let all = ended + running + missing + not_begun;
-        let others =
-            [(running, "running"), (missing, "without a result"), (not_begun, "not begun")];
-        let others = others.iter().filter(|(count, _)| *count > 0);
-        let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
-        if others.is_empty() {
-            return format!("all {all} runs of the sweep have ended and are settled");
-        }
-        format!("{ended} of {all} runs of the sweep have ended: {}", others.join(", "))
-    }
 }
 
 /// An event of a job.

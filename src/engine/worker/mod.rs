@@ -19,7 +19,7 @@ use std::time::Duration;
 use following::Following;
 pub use messages::{
     ChoiceEvent, Dividers, JobEvent, JobId, JobRequest, RankingEvent, RehearsalEvent, Request,
-    RunEvent, SoughtSweep, SweepStanding, TrainerSteps, WorkerReport,
+    RunEvent, SoughtSweep, TrainerSteps, WorkerReport,
 };
 use report_queue::ReportQueue;
 
@@ -33,7 +33,7 @@ use super::prepared::PreparedStore;
 pub use super::preview::Preview;
 use super::preview::Previewer;
 use super::steps::catch_as;
-use super::sweep;
+use super::sweep::{self, TaskTally};
 use super::timing::Stopwatch;
 use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
@@ -373,9 +373,9 @@ impl WorkerThread {
                         sweep
                     }
                 };
-                let standing = SweepStanding::of(&sweep::collect(&sweep, give_up)?);
+                let tally = TaskTally::of(&sweep::collect(&sweep, give_up)?);
                 let sweep = sweep.path().to_path_buf();
-                self.reports.put(WorkerReport::Collected { sweep, standing });
+                self.reports.put(WorkerReport::Collected { sweep, tally });
                 self.tell_ledger()?;
                 self.tell_archive();
             }

@@ -190,7 +190,7 @@ impl ChoiceStudy {
                 progress.tell(at * self.epsilons.len() + k + 1);
             }
         }
-        progress.end();
+        drop(progress);
         Ok(())
     }
 

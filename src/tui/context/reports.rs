@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
 use crate::engine::lookup::Wanted;
-use crate::engine::worker::{JobId, SoughtSweep, SweepStanding};
+use crate::engine::sweep::TaskTally;
+use crate::engine::worker::{JobId, SoughtSweep};
 use crate::engine::{Request, WorkerReport};
 use crate::error::Result;
 use crate::history::History;
@@ -152,7 +153,7 @@ impl Context {
                 self.written = Some(path);
             }
             WorkerReport::Remark(text) => self.say(Level::Info, text),
-            WorkerReport::Collected { sweep, standing } => self.collected(sweep, standing),
+            WorkerReport::Collected { sweep, tally } => self.collected(sweep, tally),
             WorkerReport::WhichSweep => self.ask_for_sweep(),
         }
     }
@@ -184,15 +185,15 @@ impl Context {
     }
 
     /// Tasks that have not ended can be given up, unless they are still at work.
-    fn collected(&mut self, sweep: PathBuf, standing: SweepStanding) {
-        if standing.missing + standing.not_begun == 0 {
-            return self.say(Level::Info, standing.words());
+    fn collected(&mut self, sweep: PathBuf, tally: TaskTally) {
+        if tally.missing + tally.not_begun == 0 {
+            return self.say(Level::Info, tally.words());
         }
         let text = format!(
             "{}. Settle those now? A run without a result has died or works on another machine: \
              it is charged in full. A run that was not begun costs nothing, and cannot be begun \
              any more.",
-            standing.words()
+            tally.words()
         );
         self.confirm(text, "settle", move |context| {
             let sweep = SoughtSweep::At(sweep);
