@@ -3,9 +3,7 @@
 
 use super::job::named;
 use super::overlap;
-use super::prepared::{
-    MethodNeeds, PlanSource, PreparedRecords, PreparedStore, PrivateRecords, PrivateRows,
-};
+use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRecords, PrivateRows};
 use super::public_alone::is_comparable;
 use super::score::Test;
 use crate::data::declared::declared_classes;
@@ -18,8 +16,8 @@ use crate::data::preparation::{
 use crate::data::selection::{resolved, used_columns};
 use crate::data::table::{seeded, shuffled};
 use crate::data::{
-    Bounded, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation, PublicData,
-    RowChoice, SecretOrder, Table, Task, Unit,
+    Bounded, Column, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation,
+    PublicData, PublicRecords, RowChoice, SecretOrder, Table, Task, Unit,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -36,7 +34,7 @@ use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A plan with its noise: everything that is known before private records are prepared.
 pub struct Proposal {
@@ -80,27 +78,22 @@ impl std::fmt::Debug for Assembly {
 /// A warning if it is unknown whether the same persons are on both sides.
 fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> {
     let Some(unit) = &private.definition.unit else { return Ok(None) };
-    let mut found = None;
     for public in publics {
         let table = public.public()?;
-        let numeric = |name: &str| {
-            private.columns.iter().find(|column| column.name == name).map(|column| column.numeric)
+        let differs = |name: &&String| {
+            let own = private.columns.iter().find(|column| column.name == **name);
+            let theirs = table.column(name).ok().map(Column::is_mostly_numbers);
+            theirs.is_some() && theirs != own.map(|column| column.numeric)
         };
-        let differs = unit.columns().iter().find(|name| {
-            let theirs = table.column(name).ok().map(crate::data::Column::is_mostly_numbers);
-            theirs.is_some() && theirs != numeric(name)
-        });
-        found = found.or_else(|| {
-            differs.map(|column| {
-                format!(
-                    "'{column}' is mostly numbers in one of '{}' and '{}' and mostly text in the \
-                     other, so it cannot be checked whether a person has records in both",
-                    private.definition.name, public.definition.name
-                )
-            })
-        });
+        if let Some(column) = unit.columns().iter().find(differs) {
+            return Ok(Some(format!(
+                "'{column}' is mostly numbers in one of '{}' and '{}' and mostly text in the other, \
+                 so it cannot be checked whether a person has records in both",
+                private.definition.name, public.definition.name
+            )));
+        }
     }
-    Ok(found)
+    Ok(None)
 }
 
 const NOTHING_HELD_OUT: &str = "no private record is held out, so the run cannot show how good the \
@@ -148,17 +141,16 @@ impl Proposal {
             let split = known.unwrap_or(order).generator(RowChoice::HeldOut, plan.seed);
             let (train, holdout) = Table::split_rows(private.rows, plan.holdout, split)
                 .map_err(|error| error.at(private.definition.name.clone()))?;
-            let part = order.generator(RowChoice::Training, plan.seed);
-            let train = match plan.private_records {
-                Some(count) => Table::some_of(&train, count, part),
-                None => train,
-            };
-            let train = if method.spec().releases_each_record {
+            let mut train = train;
+            if let Some(count) = plan.private_records {
+                let part = order.generator(RowChoice::Training, plan.seed);
+                train = Table::some_of(&train, count, part);
+            }
+            if method.spec().releases_each_record {
                 let mut places = order.generator(RowChoice::Places, plan.seed);
-                shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect()
-            } else {
-                train
-            };
+                train =
+                    shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect();
+            }
             let tests = shape.private_labels && !holdout.is_empty();
             let holdout = tests.then_some(holdout);
             let by_person = private.definition.unit.is_some();
@@ -182,7 +174,16 @@ pub fn propose(
     let settings = session.check_plan(plan)?;
     let parts = Parts::of(plan, loaded)?;
     let Parts { private, publics, method, foreign } = &parts;
-    check_delta(plan, private.rows)?;
+    // δ ≥ 1/n would be satisfied by publishing a random record.
+    if !plan.allow_large_delta {
+        let allow = "set allow_large_delta: true (the certificate will say so)";
+        delta::check(
+            plan.target.delta,
+            private.rows as u64,
+            &format!("'{}'", plan.private),
+            allow,
+        )?;
+    }
     let start = plan.start.as_deref().map(Path::new);
     let earlier = predictor_model(plan)?;
     let model = start.or(earlier.as_ref().map(|saved| saved.path.as_path()));
@@ -193,11 +194,7 @@ pub fn propose(
     let (start, theirs) = start.map(starting_model).transpose()?.unzip();
     let labelled = private.definition.label.is_some();
     let source = PlanSource {
-        datasets: [*private]
-            .into_iter()
-            .chain(publics.iter().copied())
-            .map(|it| it.reading)
-            .collect(),
+        datasets: [private].into_iter().chain(publics).map(|it| it.reading).collect(),
         order: order_of(private)?,
         preparation: plan.preparation.clone(),
         holdout: plan.holdout,
@@ -206,7 +203,11 @@ pub fn propose(
         start: theirs.clone(),
         predictor: plan.public_predictor.clone(),
         earlier: earlier.clone(),
-        needs: MethodNeeds::of(*method),
+        needs: (
+            method.spec().takes_wide_features,
+            method.spec().releases_each_record,
+            method.spec().needs_private_labels,
+        ),
         foreign: *foreign,
     };
     let records =
@@ -369,8 +370,11 @@ impl<'a> Parts<'a> {
         {
             columns.reverse();
         }
-        if *foreign {
-            forget_own_label(&mut definition, own);
+        // Labels of another kind are not features.
+        if let (true, Columns::Only(columns), Some(label)) =
+            (*foreign, &mut definition.columns, &own.label)
+        {
+            columns.retain(|name| name != label);
         }
         let unlike = private.stolen(Fault::PublicModelByPrivate) > 0;
         let wanted = if unlike { &PublicPredictor::Linear } else { &plan.public_predictor };
@@ -396,12 +400,11 @@ impl<'a> Parts<'a> {
         })?;
         definition.missing = missing_of(publics);
         let at = |error: Error| of_what_is_left(error, publics, &pooled);
-        if *foreign {
-            definition.classes = private_classes(&private.definition)?;
+        definition.classes = if *foreign {
+            private_classes(&private.definition)?
         } else {
-            let classes = classes_of_pool(&definition, &pooled, private, publics);
-            definition.classes = classes.map_err(at)?;
-        }
+            classes_of_pool(&definition, &pooled, private, publics).map_err(at)?
+        };
         // Public records measure the progress of training even if no private record is held out.
         let share = plan.holdout.max(LEAST_PUBLIC);
         let seed = plan.seed + private.stolen(Fault::PublicSplitByPrivate) as u64;
@@ -457,10 +460,18 @@ impl<'a> Parts<'a> {
         self.try_one_row(&preparation)?;
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
-        let records = PreparedRecords::new(preparation, used, public, holdout);
-        let owners = train.owners(&tables);
-        let records = records.with_leaking(leaking).of_datasets(owners, tables.len());
-        Ok(records.by_person(train.persons))
+        let (mut public, owners) = (PublicRecords::from(public), train.owners(&tables));
+        if !owners.is_empty() {
+            public = public.of_datasets(owners, tables.len());
+        }
+        Ok(PreparedRecords {
+            preparation,
+            used,
+            public: public.by_person(train.persons),
+            public_holdout: Arc::new(holdout),
+            leaking,
+            private: Mutex::default(),
+        })
     }
 
     /// Finds faults of the private file as a whole by preparing one row of it.
@@ -469,14 +480,12 @@ impl<'a> Parts<'a> {
         let preparation = preparation.under(definition);
         let row: Vec<usize> = (0..self.private.rows.min(1)).collect();
         self.private.private()?.try_map(|table| {
-            if definition.label.is_some() {
-                preparation.apply_to_private_rows_for_evaluation(
-                    table,
-                    &row,
-                    "private hold-out",
-                )?;
+            let labelled = definition.label.is_some();
+            if labelled {
+                let name = "private hold-out";
+                preparation.apply_to_private_rows_for_evaluation(table, &row, name)?;
             }
-            let with_label = definition.label.is_some() && self.method.spec().needs_private_labels;
+            let with_label = labelled && self.method.spec().needs_private_labels;
             preparation.apply_private(&table.excerpt(&row)?, "private", with_label).map(|_| ())
         })?;
         Ok(())
@@ -502,19 +511,10 @@ fn of_what_is_left(error: Error, publics: &[&Loaded], pooled: &Table) -> Error {
 /// Whether public records have no label, or one with another meaning than the private label.
 fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> bool {
     let declared = |definition: &DatasetDefinition| declared_classes(&definition.classes).ok();
-    let differ = match (declared(public), declared(private)) {
-        (Some(public), Some(private)) => public != private,
-        _ => false,
-    };
+    let both = declared(public).zip(declared(private));
+    let differ = both.is_some_and(|(public, private)| public != private);
     let other = public.label != private.label || public.task != private.task;
     private.label.is_some() && (other || differ)
-}
-
-/// The public records' own labels are not features.
-fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition) {
-    if let (Columns::Only(columns), Some(label)) = (&mut definition.columns, &own.label) {
-        columns.retain(|name| name != label);
-    }
 }
 
 /// A remark if all columns of the private records were requested but public ones lack some.
@@ -625,9 +625,9 @@ pub(super) fn missing_of(publics: &[&Loaded]) -> Missing {
 /// private labels nothing may be said.
 fn spelled_in_public(classes: &[String], private: &Loaded, publics: &[&Loaded]) -> Option<String> {
     const LISTED: usize = 6;
-    let declares = |it: &&Loaded| !it.definition.classes.is_empty();
     let are_words = classes.iter().any(|name| name.parse::<f64>().is_err());
-    if !are_words || publics.iter().copied().chain([private]).any(|it| declares(&it)) {
+    let mut all = publics.iter().copied().chain([private]);
+    if !are_words || all.any(|it| !it.definition.classes.is_empty()) {
         return None;
     }
     let names = classes.iter().take(LISTED).map(|name| format!("'{}'", shortened(name)));
@@ -688,15 +688,6 @@ fn clipping(public: &PublicData, settings: &PreparationSettings) -> Option<Strin
             100.0 * share
         )
     })
-}
-
-/// δ ≥ 1/n would be satisfied by publishing a random record.
-fn check_delta(plan: &PlanDefinition, rows: usize) -> Result<()> {
-    if plan.allow_large_delta {
-        return Ok(());
-    }
-    let allow = "set allow_large_delta: true (the certificate will say so)";
-    delta::check(plan.target.delta, rows as u64, &format!("'{}'", plan.private), allow)
 }
 
 /// The key of all random choices among the private rows.

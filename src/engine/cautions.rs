@@ -28,10 +28,9 @@ pub fn of(
     let training = training.map(|found| [known, &found].concat());
     let copies = table.and_then(|table| table.curator(watch, copies));
     Some(match copies {
-        Some(copies) => training.zip(copies).map(|(mut all, copies)| {
-            all.extend(copies);
-            all
-        }),
+        Some(copies) => training
+            .zip(copies)
+            .map(|(all, copies)| all.into_iter().chain(copies).collect::<Vec<_>>()),
         None => training,
     })
 }
@@ -40,14 +39,12 @@ fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<Str
     let mut found = Vec::new();
     let empty = data.features.map_each(|record| record.iter().all(|x| *x == 0.0));
     let empty = empty.into_iter().filter(|empty| *empty).count();
-    match empty {
-        0 => {}
-        _ if hides_number => {}
-        _ => found.push(format!(
+    if empty > 0 && !hides_number {
+        found.push(format!(
             "{empty} of {} private training records are empty: a value is missing or cannot be \
              used, or the label is no known class, so the model learns nothing from them",
             data.len()
-        )),
+        ));
     }
     let share = data.clipped as f64 / data.len().max(1) as f64;
     if share > MANY_CLIPPED {

@@ -98,7 +98,7 @@ pub fn charge(
         file: ReadSoFar::of(&lines),
     };
     let (run, name) = (claim.run.clone(), claim.trainer.clone());
-    let draws = claim.events.iter().fold(0, |sum: u64, event| sum.saturating_add(event.count));
+    let draws = claim.events.iter().map(|event| event.count).fold(0, u64::saturating_add);
     let is_new = match version {
         Version::Same => ledger.claim(claim, &lines),
         Version::Mended => ledger.raise(claim),

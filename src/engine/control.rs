@@ -43,17 +43,17 @@ impl Control {
     }
 
     pub fn pause(&self) {
-        self.set(|state| {
-            if state.mode == ControlMode::Run {
-                state.mode = ControlMode::Pause;
-            }
-        });
+        self.change(ControlMode::Run, ControlMode::Pause);
     }
 
     pub fn resume(&self) {
+        self.change(ControlMode::Pause, ControlMode::Run);
+    }
+
+    fn change(&self, from: ControlMode, to: ControlMode) {
         self.set(|state| {
-            if state.mode == ControlMode::Pause {
-                state.mode = ControlMode::Run;
+            if state.mode == from {
+                state.mode = to;
             }
         });
     }

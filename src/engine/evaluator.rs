@@ -176,19 +176,17 @@ impl Evaluator<'_> {
         classifier: &Classifier,
         step: &mut Step,
     ) {
-        let loss = |holdout: &PublicData| {
-            let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
-            let mut sum = 0.0;
-            for range in holdout.features.stretches(0..holdout.len()) {
-                let examples = holdout.features.doubles(range.clone());
-                let losses = classifier.losses(&examples, classifier.labels(&classes.of[range]));
-                sum += losses.iter().sum::<f64>();
-            }
-            Some(sum / holdout.len() as f64)
-        };
-        if let Some(loss) = loss(self.public) {
-            step.measures.push(Measure::released(Series::HoldoutLoss, model.and(loss)));
+        let holdout = self.public;
+        let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty());
+        let Some(classes) = classes else { return };
+        let mut sum = 0.0;
+        for range in holdout.features.stretches(0..holdout.len()) {
+            let examples = holdout.features.doubles(range.clone());
+            let losses = classifier.losses(&examples, classifier.labels(&classes.of[range]));
+            sum += losses.iter().sum::<f64>();
         }
+        let loss = model.and(sum / holdout.len() as f64);
+        step.measures.push(Measure::released(Series::HoldoutLoss, loss));
     }
 
     pub fn scores(&self, model: Option<&Released<Model>>, baselines: &Baselines) -> Scores {
@@ -201,18 +199,14 @@ impl Evaluator<'_> {
             scores.source_only_on_public = self.measured(source_only, self.public);
             scores.source_only = self.measured_on_private(source_only);
         }
-        scores.target_only = baselines
-            .target_only
-            .as_ref()
-            .and_then(|model| model.reveal(self.watch))
-            .and_then(|model| self.measured_on_private(model));
+        let target_only = baselines.target_only.as_ref().and_then(|it| it.reveal(self.watch));
+        scores.target_only = target_only.and_then(|model| self.measured_on_private(model));
         let usual = baselines.usual.as_ref().and_then(|usual| usual.reveal(self.watch));
         scores.trivial = usual.and_then(|usual| {
             let error = |holdout: &HeldOut| self.error_of(*usual, holdout);
             self.private?.curator(self.watch, error)?.transpose()
         });
-        let held_out = self.private.and_then(|it| it.curator(self.watch, HeldOut::len));
-        scores.held_out = held_out;
+        scores.held_out = self.private.and_then(|it| it.curator(self.watch, HeldOut::len));
         scores
     }
 

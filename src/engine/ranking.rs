@@ -18,7 +18,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::assembly::shared_classes;
+use super::assembly::{missing_of, shared_classes};
 use super::control::Control;
 use super::job::named;
 use super::look;
@@ -30,8 +30,8 @@ use crate::data::images::ImageShape;
 use crate::data::leaking;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
-    Column, Compatibility, DatasetDefinition, Missing, Preparation, PreparationSettings, Table,
-    Task, Values, Vectors, images,
+    Column, Compatibility, DatasetDefinition, Preparation, PreparationSettings, Table, Task,
+    Values, Vectors, images,
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;
@@ -127,14 +127,6 @@ pub enum Findings {
     Nothing,
 }
 
-/// The datasets of a ranking, prepared in the same way.
-pub struct RankingField {
-    pub lineup: Lineup,
-    pub private: Private<Supply>,
-    /// n; public under replace-one.
-    pub private_records: usize,
-}
-
 /// Ranks. Errors before anything was looked at leave no trace in the ledger.
 pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<RankingSummary> {
     let definition = &job.session.ranking;
@@ -146,37 +138,34 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<R
     let publics = publics.filter_map(|name| named(&datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.collect();
     overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
-    let RankingField { lineup, private: data, private_records } =
-        prepare(&job.session, definition, &datasets, &job.prepared)?;
+    let (lineup, data) = prepare(&job.session, definition, &datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
     let order = private.order.as_ref().map(|order| order.choices);
     let order = order.ok_or_else(|| Error::failed(format!("'{name}' is not private")))?;
-    let records = (private_records, order);
+    let records = (private.rows, order);
     // All kinds except the errors draw a label for each record by its place, so nobody may have
     // more places than others.
     let one_of_each = || data.map_unseen(Supply::one_of_each);
-    match job.manner {
-        Manner::Curator => curator(job, private, lineup, one_of_each(), tell),
+    let (work, target): (Box<dyn PrivateRanking + Send>, Target) = match job.manner {
+        Manner::Curator => return curator(job, private, lineup, one_of_each(), tell),
         Manner::Errors(target) => {
-            let seed = definition.settings.seed;
             let unit = private.definition.unit.as_ref();
             let most = unit.map_or(1, |_| private.definition.most_records());
-            let work = PrivateErrors::new(lineup, seed, &data, (private_records, most))?;
-            privately(job, private, Box::new(work), target, tell)
+            let (seed, sizes) = (definition.settings.seed, (private.rows, most));
+            (Box::new(PrivateErrors::new(lineup, seed, &data, sizes)?), target)
         }
         Manner::Winner(selector, target) => {
             let work = PrivateSelection::new(selector, lineup, repeats, &one_of_each(), records);
-            privately(job, private, Box::new(work), target, tell)
+            (Box::new(work), target)
         }
         Manner::Table(target) => {
-            let work = PrivateTable::new(lineup, repeats, &one_of_each(), records)?;
-            privately(job, private, Box::new(work), target, tell)
+            (Box::new(PrivateTable::new(lineup, repeats, &one_of_each(), records)?), target)
         }
         Manner::Direction(target) => {
-            let work = PrivateDirection::new(lineup, &one_of_each(), records)?;
-            privately(job, private, Box::new(work), target, tell)
+            (Box::new(PrivateDirection::new(lineup, &one_of_each(), records)?), target)
         }
-    }
+    };
+    privately(job, private, work, target, tell)
 }
 
 fn curator(
@@ -207,18 +196,17 @@ fn curator(
         Ok(((About::of(ranking.lineup(), ranking.lineup().remarks()), step, comparison), done))
     };
     let mut comparison = None;
-    let stopped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
+    let stepped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
         about = so_far;
         comparison = table.as_deref().cloned();
         tell(RankingProgress::Stepped { step, comparison: table });
-    })?
-    .is_none();
+    })?;
     let unkept = comparison.as_ref().and_then(|comparison| {
         let (id, name) = (new_run_id("ranking"), &private.definition.name);
         ranking_record::keep_exact(&job.workspace, &id, &account, name, comparison, &job.watch)
             .err()
     });
-    let about = summary(private, Findings::Curator(comparison), about, stopped);
+    let about = summary(private, Findings::Curator(comparison), about, stepped.is_none());
     Ok(RankingSummary { unkept, ..about })
 }
 
@@ -348,7 +336,7 @@ fn summary(private: &Loaded, findings: Findings, about: About, stopped: bool) ->
     RankingSummary { private, findings, remarks, left_out, stopped, unkept: None }
 }
 
-/// The line-up of the private dataset and every candidate; records in `store` are not prepared
+/// The candidates and the private records in the same features; records in `store` are not prepared
 /// again. A candidate that does not fit is listed with what it lacks; one that is not loaded is
 /// left out.
 pub fn prepare(
@@ -356,16 +344,12 @@ pub fn prepare(
     definition: &RankingDefinition,
     datasets: &[Arc<Loaded>],
     store: &PreparedStore,
-) -> Result<RankingField> {
+) -> Result<(Lineup, Private<Supply>)> {
     let private = named(datasets, definition.private_name(session)?)?;
     let names = definition.public_names(session).into_iter();
     let publics: Vec<_> = names.filter_map(|name| named(datasets, name).ok()).collect();
     let source = RankingSource {
-        datasets: [private]
-            .into_iter()
-            .chain(publics.iter().copied())
-            .map(|it| it.reading)
-            .collect(),
+        datasets: [private].into_iter().chain(publics.clone()).map(|it| it.reading).collect(),
         preparation: definition.preparation.clone(),
         resize: definition.resize,
     };
@@ -373,11 +357,7 @@ pub fn prepare(
     let RankingRecords { candidates, bounds, dimension, classes, remark, .. } = &*records;
     let shape = (private.rows, *dimension);
     let lineup = Lineup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
-    Ok(RankingField {
-        lineup: lineup.with_remark(remark.clone()),
-        private: records.private.share(),
-        private_records: private.rows,
-    })
+    Ok((lineup.with_remark(remark.clone()), records.private.share()))
 }
 
 /// Brings the private dataset and every candidate that fits into the same features, with
@@ -405,18 +385,15 @@ fn prepared(
     let fits = publics.iter().map(|public| {
         let other = public.public()?;
         let resizing = alike(table, other, &features, definition.resize)?;
-        let first =
-            resizing.map(|resizing| Resizing::some(Some(resizing), other, &[0])).transpose()?;
+        let first = resizing.map(|_| Resizing::some(resizing, other, &[0])).transpose()?;
         Compatibility::between(table, first.as_ref().unwrap_or(other))
             .check_for(|name| needed.contains(name))?;
         Ok((other, resizing))
     });
     let tables: Vec<Result<(&Table, Option<Resizing>)>> = fits.collect();
-    let fitted: Vec<(&Table, Option<Resizing>)> = tables
-        .iter()
-        .filter_map(|fitting| fitting.as_ref().ok().copied())
-        .filter(|(table, _)| table.has(&label))
-        .collect();
+    let fitted = tables.iter().filter_map(|fitting| fitting.as_ref().ok().copied());
+    let fitted: Vec<(&Table, Option<Resizing>)> =
+        fitted.filter(|(table, _)| table.has(&label)).collect();
     if fitted.is_empty() {
         let trouble = tables.into_iter().find_map(Result::err);
         let trouble = trouble.unwrap_or_else(|| Error::failed("none has the label"));
@@ -437,8 +414,8 @@ fn prepared(
         Table::concat_columns(&some.iter().map(Cow::as_ref).collect::<Vec<_>>(), &columns)?;
 
     let mut definition_of_all = resolved(&reference, table)?;
-    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
-    definition_of_all.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
+    let loaded: Vec<&Loaded> = publics.iter().map(|public| &***public).collect();
+    definition_of_all.missing = missing_of(&loaded);
     if task == Task::Classification {
         // Another candidate's classes may differ: then it is ranked without its labels.
         let all = [&definition_of_all, &private.definition];
@@ -458,11 +435,8 @@ fn prepared(
                 with_labels.and_then(Result::ok).map_or_else(|| own.apply(table, &named, false), Ok)
             };
             if !is_large(table, &features) {
-                return match resizing {
-                    Some(resizing) => prepared(&resizing.of(table.clone())),
-                    None => prepared(table),
-                }
-                .map(Supply::from);
+                let resized = resizing.map(|resizing| resizing.of(table.clone()));
+                return prepared(resized.as_ref().unwrap_or(table)).map(Supply::from);
             }
             let public = Arc::clone(public);
             Ok(Supply::on_demand(table.rows(), preparation.dimension(), move |rows| {
@@ -528,22 +502,17 @@ fn alike(
     if ours.width() == theirs.width() {
         return Ok(None);
     }
-    let told = |error: Error| error.at(format!("{}, column '{name}'", other.origin));
     let (from, to) = (images::square(theirs.width()), images::square(ours.width()));
-    let what = format!("its vectors have {} numbers, and {}", theirs.width(), ours.width());
-    let (Some(from), Some(to)) = (from, to) else {
-        return Err(told(
-            Error::failed(format!("{what} are wanted"))
-                .cure("use features of the same extractor, or images of the same size"),
-        ));
+    let (more, cure) = match (from, to) {
+        (Some(from), Some(to)) if resize => return Ok(Some(Resizing { column, from, to })),
+        (Some(_), Some(_)) => {
+            (": images of another size", "set `resize: true` in the session's `ranking`")
+        }
+        _ => ("", "use features of the same extractor, or images of the same size"),
     };
-    if !resize {
-        return Err(told(
-            Error::failed(format!("{what} are wanted: images of another size"))
-                .cure("set `resize: true` in the session's `ranking`"),
-        ));
-    }
-    Ok(Some(Resizing { column, from, to }))
+    let (theirs, ours) = (theirs.width(), ours.width());
+    let what = format!("its vectors have {theirs} numbers, and {ours} are wanted{more}");
+    Err(Error::failed(what).at(format!("{}, column '{name}'", other.origin)).cure(cure))
 }
 
 impl Resizing {

@@ -4,14 +4,10 @@
 //! [`stage_of`] takes only the number of records and the definition of the private dataset. The
 //! contents of its rows cannot get in: a [`Stage`] is made of public tables and [`Declared`].
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-use sha2::{Digest, Sha256};
 
 use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
 use super::control::Control;
@@ -21,10 +17,11 @@ use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
-use crate::evaluation::{Pay, Scoring};
+use crate::evaluation::{Evaluation, Pay, Scoring};
 use crate::methods::{self, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
+use crate::privacy::ledger::sha256;
 use crate::rehearsal::advice::{Advice, Results, TrialResult};
 use crate::rehearsal::scene::{FEWEST_ACTING, FEWEST_PERSONS};
 use crate::rehearsal::{Declared, Player, RunTerms, Stage, Trust, player};
@@ -69,33 +66,24 @@ impl RehearsalJob {
     pub fn advised(&self, advice: &Advice) -> Result<Session> {
         let mut session = self.session.clone();
         let plan = session.plans.iter_mut().find(|plan| plan.name == self.plan.name);
-        match (advice.to_take(), plan) {
-            (Some(player), Some(plan)) => {
-                plan.take_player(player);
-                Ok(session)
-            }
-            _ => {
-                Err(Error::refused("no method could be rehearsed")
-                    .cure("the table says why none fits"))
-            }
-        }
+        let (player, plan) = advice.to_take().zip(plan).ok_or_else(|| {
+            Error::refused("no method could be rehearsed").cure("the table says why none fits")
+        })?;
+        plan.take_player(player);
+        Ok(session)
     }
 
     /// The session with at most `most` methods that are worth choosing among, instead of the
     /// plan's.
     pub fn candidates(&self, advice: &Advice, most: usize) -> Result<Session> {
-        let players = advice.worth_choosing(most).into_iter();
-        let plans: Vec<PlanDefinition> = players
-            .filter_map(|player| match player {
-                Player::Method { ref id, .. } => {
-                    let name = format!("{}, {id}", self.plan.name);
-                    let mut plan = PlanDefinition { name, ..self.plan.clone() };
-                    plan.take_player(&player);
-                    Some(plan)
-                }
-                _ => None,
-            })
-            .collect();
+        let plans = advice.worth_choosing(most).into_iter().filter_map(|player| {
+            let Player::Method { id, .. } = &player else { return None };
+            let name = format!("{}, {id}", self.plan.name);
+            let mut plan = PlanDefinition { name, ..self.plan.clone() };
+            plan.take_player(&player);
+            Some(plan)
+        });
+        let plans: Vec<PlanDefinition> = plans.collect();
         if plans.is_empty() {
             return Err(Error::refused("no method could be rehearsed")
                 .cure("there is nothing to choose: use public data alone"));
@@ -132,8 +120,10 @@ pub fn rehearse(
     // A private row among the public ones would play with them.
     let (private, publics) = roles(&job.plan, &loaded)?;
     overlap::refuse_private_rows(private, &publics, &job.workspace, &Watch::sealed())?;
-    let stage = Arc::new(stage_of(job, &loaded)?);
-    let players = players(job, &loaded)?;
+    let declared = declared(private, &job.plan)?;
+    let plan = job.plan.resolved(&job.workspace);
+    let stage = Arc::new(stage_of(&plan, &job.epsilons, declared, &publics)?);
+    let players = players(job, private.definition.task)?;
     let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
     let trust = trust(job, private, &stage)?;
     let results = Results::new(&stage, &players).trusting(trust);
@@ -163,10 +153,10 @@ fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
         Some(watch) => Some(resemblance::exact(private, &job.workspace, watch)?),
         None => resemblance::released(private, &job.workspace),
     };
-    Ok(found.map_or_else(
-        || Trust::equal(scenes.len()),
-        |(misses, words)| Trust::of_ranking(scenes, &misses, &words),
-    ))
+    Ok(match found {
+        Some((misses, words)) => Trust::of_ranking(scenes, &misses, &words),
+        None => Trust::equal(scenes.len()),
+    })
 }
 
 /// A rehearsal under way.
@@ -258,17 +248,15 @@ impl Work<'_> {
     }
 }
 
-/// The public records of a plan as a stage. How many records fall on each side of the hold-out
-/// depends on their number alone, which is public.
-fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
-    let (private, publics) = roles(&job.plan, loaded)?;
-    let records = training_records(private, &job.plan)?;
-    let declared = Declared { rows: private.rows, records, definition: private.definition.clone() };
-    stage_from(&job.plan.resolved(&job.workspace), &job.epsilons, declared, &publics)
+/// What is public about the private records. How many of them fall on each side of the hold-out
+/// depends on their number alone.
+fn declared(private: &Loaded, plan: &PlanDefinition) -> Result<Declared> {
+    let (rows, definition) = (private.rows, private.definition.clone());
+    Ok(Declared { rows, records: training_records(private, plan)?, definition })
 }
 
 /// The stage from public and declared values.
-fn stage_from(
+fn stage_of(
     plan: &PlanDefinition,
     epsilons: &[f64],
     declared: Declared,
@@ -304,10 +292,9 @@ fn stage_from(
     let owners: Vec<usize> =
         tables.iter().enumerate().flat_map(|(at, table)| vec![at; table.rows()]).collect();
     let shifted = shifted(publics.iter().map(|loaded| &loaded.definition).chain([private]))?;
-    let mut epsilons: Vec<f64> = if epsilons.is_empty() {
-        EPSILON_GRID.iter().map(|share| share * plan.target.epsilon).collect()
-    } else {
-        epsilons.iter().copied().chain([plan.target.epsilon]).collect()
+    let mut epsilons = match epsilons {
+        [] => EPSILON_GRID.map(|share| share * plan.target.epsilon).to_vec(),
+        epsilons => [epsilons, &[plan.target.epsilon]].concat(),
     };
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
@@ -326,8 +313,8 @@ fn stage_from(
     let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
     if stage.scenes().is_empty() {
         let by_person = protects_persons && !stage.lacks_persons();
-        let persons =
-            if by_person { format!(" of {FEWEST_PERSONS} persons") } else { String::new() };
+        let persons = by_person.then(|| format!(" of {FEWEST_PERSONS} persons"));
+        let persons = persons.unwrap_or_default();
         return Err(Error::refused(format!(
             "the public data of '{label}' cannot play the private role: no dataset, no column's \
              values and no direction of the features leave enough records of every class on both \
@@ -345,12 +332,14 @@ fn paid_score(
     private: &Declared,
     classes: usize,
 ) -> Result<Option<(Scoring, f64)>> {
-    let Some(asked) = plan.own_score().filter(|asked| asked.pay != Pay::Covered) else {
-        return Ok(None);
-    };
+    let Some(asked) = paid(plan) else { return Ok(None) };
     let rows = Table::holdout_rows(private.rows, plan.holdout);
     let scoring = Scoring::of(asked, &private.definition, rows, classes, true)?;
     Ok(Some((scoring, plan.target.epsilon)))
+}
+
+fn paid(plan: &PlanDefinition) -> Option<Evaluation> {
+    plan.own_score().filter(|asked| asked.pay != Pay::Covered)
 }
 
 /// The private dataset of a plan, and the public ones.
@@ -379,21 +368,18 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
     // Only if there is one, so that the results of earlier programs keep their name.
-    let paid = plan.own_score().filter(|asked| asked.pay != Pay::Covered);
+    let paid = paid(plan).map(|asked| (asked, plan.target.epsilon));
     if plan.private_records.is_some() || paid.is_some() {
-        let _ =
-            write!(facts, "{:?}", (plan.private_records, paid.map(|it| (it, plan.target.epsilon))));
+        facts += &format!("{:?}", (plan.private_records, paid));
     }
     if let Some(public) = plan.public_records {
-        let _ = write!(facts, "public {public}");
+        facts += &format!("public {public}");
     }
     // Earlier programs let one record of each person play.
     if private.definition.unit.is_some() {
         facts += "whole persons";
     }
-    let digest = Sha256::digest(facts);
-    let start = digest.iter().take(8).fold(0, |name: u64, byte| name << 8 | u64::from(*byte));
-    Ok(format!("{start:016x}"))
+    Ok(sha256(facts.as_bytes())[..16].to_owned())
 }
 
 /// The advice of the last rehearsal of a plan's data, if there was one.
@@ -416,22 +402,18 @@ fn same_kind(tables: &[&Table], name: &str) -> bool {
 
 /// The columns that filters name, under their names here.
 fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Result<Vec<String>> {
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     for definition in definitions {
         let Some(filter) = &definition.filter else { continue };
         let filter = Filter::parse(filter)?;
         let here = |name: &str| definition.rename.get(name).map_or(name, String::as_str).to_owned();
         names.extend(filter.columns().into_iter().map(here));
     }
-    names.sort();
-    names.dedup();
-    Ok(names)
+    Ok(names.into_iter().collect())
 }
 
 /// The methods to try: the requested ones, or all that fit, and the plan itself.
-fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
-    let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
-    let task = private.map_or(Task::Regression, |private| private.definition.task);
+fn players(job: &RehearsalJob, task: Task) -> Result<Vec<Player>> {
     let mut players = if job.methods.is_empty() {
         player::players(task)
     } else {
@@ -477,15 +459,11 @@ impl TrialQueue {
         let first = (0..self.waiting.len()).min_by_key(|at| (cost(&self.waiting[*at]), *at))?;
         Some(self.waiting.remove(first))
     }
-}
 
-impl TrialQueue {
     /// Takes out the other trials of the same player in the same scene.
     fn withdraw(&mut self, of: TrialResult) -> Vec<TrialResult> {
         let same = |other: &TrialResult| (other.scene, other.player) == (of.scene, of.player);
-        let (out, rest) = std::mem::take(&mut self.waiting).into_iter().partition(same);
-        self.waiting = rest;
-        out
+        self.waiting.extract_if(.., |other| same(other)).collect()
     }
 }
 
@@ -769,7 +747,9 @@ mod tests {
         };
         let stage = |job: &RehearsalJob| {
             let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-            stage_of(job, &loaded).unwrap()
+            let (private, publics) = roles(&job.plan, &loaded).unwrap();
+            let declared = declared(private, &job.plan).unwrap();
+            stage_of(&job.plan.resolved(&job.workspace), &[], declared, &publics).unwrap()
         };
         read(&mut job);
         assert!(stage(&job).lacks_persons());

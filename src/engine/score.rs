@@ -19,7 +19,9 @@ use crate::model::Model;
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::openings::OpenPrivate;
-use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
+use crate::privacy::{
+    Allotment, Calibrated, Event, Guarantee, Private, Released, Spender, Target, Watch,
+};
 use crate::session::certificate::Certificate;
 use crate::session::model_file::KNOWN_NOISE;
 use crate::session::outbox;
@@ -144,11 +146,9 @@ impl ScoredRecords<'_> {
         } else {
             self.session.budgets.get(&name).copied()
         };
-        let paid = Purpose::new(METHOD, &calibrated).pay(
-            (private, self.workspace),
-            budget.as_ref(),
-            |spender| scoring.draw(holdout, &model.model, needs, spender),
-        )?;
+        let draw = |spender: &mut Spender| scoring.draw(holdout, &model.model, needs, spender);
+        let purpose = Purpose::new(METHOD, &calibrated);
+        let paid = purpose.pay((private, self.workspace), budget.as_ref(), draw)?;
         Ok(ScoreRelease {
             dataset: name,
             score: paid.value,
@@ -197,8 +197,7 @@ fn of_holdout(
     let store = PreparedStore::default();
     // The score has its own release here.
     let plain = PlanDefinition { evaluation: None, ..plan.clone() };
-    let private = loaded.iter().find(|it| it.definition.name == plan.private);
-    let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
+    let private = *named(&loaded, &plan.private)?;
     refuse_another_split(private, folder)?;
     let assembly = assemble(records.session, &plain, &loaded, &store)?;
     if model.preparation != assembly.proposal.preparation {
@@ -284,12 +283,9 @@ fn refuse_early_training(folder: &Path) -> Result<Option<String>> {
             "{UNKNOWN}: there is no certificate beside the model. {TOO_GOOD}"
         )));
     };
-    let own = certificate.of_this_run.is_some()
-        || certificate
-            .start
-            .iter()
-            .flat_map(|start| &start.runs)
-            .any(|run| run.account == certificate.account);
+    let mut earlier = certificate.start.iter().flat_map(|start| &start.runs);
+    let own =
+        certificate.of_this_run.is_some() || earlier.any(|run| run.account == certificate.account);
     if !own {
         return Ok(None);
     }
@@ -371,10 +367,7 @@ fn share_rows(one: &Loaded, other: &Loaded) -> Option<bool> {
         one.private()?.try_map(|rows| {
             let same = rows.shares_a_record(theirs)
                 || unit.is_some_and(|unit| share_a_person(rows, theirs, unit) == Some(true));
-            if same {
-                return Err(Error::refused("the two have rows in common"));
-            }
-            Ok(())
+            if same { Err(Error::refused("the two have rows in common")) } else { Ok(()) }
         })
     });
     Some(apart.is_err() || alike)
@@ -465,11 +458,10 @@ impl Test {
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let needs = ScoringNeeds { label: &label, ..*needs };
-        let paid = Purpose::new(METHOD, &self.calibrated).pay(
-            (private, &run.workspace),
-            run.session.budgets.get(&self.dataset),
-            |spender| self.scoring.draw(&records, model, &needs, spender),
-        )?;
+        let draw = |spender: &mut Spender| self.scoring.draw(&records, model, &needs, spender);
+        let (purpose, budget) =
+            (Purpose::new(METHOD, &self.calibrated), run.session.budgets.get(&self.dataset));
+        let paid = purpose.pay((private, &run.workspace), budget, draw)?;
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),
             epsilon: paid.guarantee.epsilon,

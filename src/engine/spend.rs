@@ -218,12 +218,9 @@ impl Spend {
 
     /// Ends the draws of a run. A `resumable` one is not settled, so another program can continue it.
     pub fn end(&self, ended: Result<RunOutcome>, resumable: bool) -> Result<SpendEnding> {
-        let (outcome, trouble) = match ended {
-            Ok(outcome) => (outcome, None),
-            Err(error) => (RunOutcome::Failed, Some(error)),
-        };
-        let (guarantee, peeked) =
-            (self.guarantee()?, self.peeked_before || self.watch.has_peeked());
+        let outcome = *ended.as_ref().unwrap_or(&RunOutcome::Failed);
+        let (guarantee, trouble) = (self.guarantee()?, ended.err());
+        let peeked = self.peeked_before || self.watch.has_peeked();
         Ok(SpendEnding { outcome, trouble, guarantee, peeked, resumable })
     }
 

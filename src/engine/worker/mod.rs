@@ -150,16 +150,11 @@ struct WorkerThread {
 
 /// Whether a later request of the same kind makes this one pointless.
 fn overtaken(request: &Request, later: &[WorkerMessage]) -> bool {
-    let same = |other: &WorkerMessage| {
-        let WorkerMessage::Asked(other) = other else { return false };
-        match request {
-            Request::Preview { .. } => matches!(**other, Request::Preview { .. }),
-            Request::Glance { .. } => matches!(**other, Request::Glance { .. }),
-            Request::Archive => matches!(**other, Request::Archive),
-            _ => false,
-        }
-    };
-    later.iter().any(same)
+    use std::mem::discriminant;
+    let only_newest =
+        matches!(request, Request::Preview { .. } | Request::Glance { .. } | Request::Archive);
+    let same = |other: &WorkerMessage| matches!(other, WorkerMessage::Asked(other) if discriminant(&**other) == discriminant(request));
+    only_newest && later.iter().any(same)
 }
 
 impl WorkerThread {
@@ -168,25 +163,23 @@ impl WorkerThread {
             let mut batch: VecDeque<WorkerMessage> = VecDeque::from([first]);
             batch.extend(inbox.try_iter());
             while let Some(message) = batch.pop_front() {
-                let request = match message {
-                    WorkerMessage::Asked(request) => *request,
+                match message {
+                    WorkerMessage::Asked(request)
+                        if overtaken(&request, batch.make_contiguous()) => {}
+                    WorkerMessage::Asked(request) => {
+                        let crash = ("a request crashed", "please report what you did");
+                        if let Err(error) = catch_as(crash, || self.answer(*request)) {
+                            self.reports.put(WorkerReport::Trouble(error));
+                        }
+                    }
                     WorkerMessage::Read { name, reading, result } => {
                         self.loaded(&name, &reading, *result);
-                        continue;
                     }
                     WorkerMessage::Compared { name, private } => {
                         self.shadowed.insert(name.clone(), private.clone());
                         self.reports.put(WorkerReport::Compared { dataset: name, private });
-                        continue;
                     }
                     WorkerMessage::Close => return,
-                };
-                if overtaken(&request, batch.make_contiguous()) {
-                    continue;
-                }
-                let crash = ("a request crashed", "please report what you did");
-                if let Err(error) = catch_as(crash, || self.answer(request)) {
-                    self.reports.put(WorkerReport::Trouble(error));
                 }
             }
         }
@@ -196,8 +189,7 @@ impl WorkerThread {
         match request {
             // If the path is a folder, show its contents.
             Request::OpenSession(path) if path.is_dir() => {
-                let listing = lookup::list(Path::new("."), &path, Wanted::Sessions)?;
-                self.reports.put(WorkerReport::Listing(listing));
+                self.list(Path::new("."), &path, Wanted::Sessions)?;
             }
             Request::OpenSession(path) => {
                 let session = Session::open(&path)?;
@@ -231,8 +223,7 @@ impl WorkerThread {
                 }
             }
             Request::Inspect { file, .. } if self.workspace.resolve(&file).is_dir() => {
-                let listing = lookup::list(self.workspace.base(), Path::new(&file), Wanted::Data)?;
-                self.reports.put(WorkerReport::Listing(listing));
+                self.list(self.workspace.base(), Path::new(&file), Wanted::Data)?;
             }
             Request::Inspect { file, watch } => {
                 let path = self.workspace.resolve(&file);
@@ -256,19 +247,14 @@ impl WorkerThread {
                 self.reports.put(WorkerReport::Inspected { definition, columns });
             }
             Request::Browse(directory, wanted) => {
-                let listing = lookup::list(self.workspace.base(), &directory, wanted)?;
-                self.reports.put(WorkerReport::Listing(listing));
+                self.list(self.workspace.base(), &directory, wanted)?;
             }
             Request::Glance { file, look } => {
                 if look.is_some() && self.role_of(&file) != Some(Role::Public) {
                     look::note_file(&file, &self.workspace, Source::File, FIRST_ROWS_NOTE)?;
                 }
-                let schema = lookup::glance(
-                    &file,
-                    self.role_of(&file),
-                    look.as_ref(),
-                    &self.workspace.overflow(),
-                );
+                let (role, overflow) = (self.role_of(&file), self.workspace.overflow());
+                let schema = lookup::glance(&file, role, look.as_ref(), &overflow);
                 self.reports.put(WorkerReport::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
@@ -296,8 +282,7 @@ impl WorkerThread {
             Request::Steer { directory, wish } => {
                 let process = steering::ask(&directory, wish)?;
                 if wish == Wish::Stop {
-                    let text = format!("asked {process} to stop; it settles what it drew");
-                    self.reports.put(WorkerReport::Remark(text));
+                    self.remark(format!("asked {process} to stop; it settles what it drew"));
                 }
             }
             Request::TagRun { run, tag } => {
@@ -306,16 +291,14 @@ impl WorkerThread {
             }
             Request::DeleteRun(run) => {
                 archive::delete(&self.workspace, &run)?;
-                let text = format!("removed {}; its ledger entries stay", run.0);
-                self.reports.put(WorkerReport::Remark(text));
+                self.remark(format!("removed {}; its ledger entries stay", run.0));
                 self.tell_archive();
             }
             Request::Export { path, text } => self.export(&path, &text)?,
             Request::Certify { account, path } => {
                 let book = self.workspace.book()?;
-                let account = book
-                    .account(&account)
-                    .ok_or_else(|| Error::failed(format!("there is no account {}", account.0)))?;
+                let gone = || Error::failed(format!("there is no account {}", account.0));
+                let account = book.account(&account).ok_or_else(gone)?;
                 self.export(&path, &lookup::certificate(account)?)?;
             }
             Request::Remember(state) => {
@@ -345,14 +328,12 @@ impl WorkerThread {
                 self.tell_ledger()?;
             }
             Request::AbandonRun(run) => {
-                let said = self.workspace.ledger()?.abandon(&run)?;
-                self.reports.put(WorkerReport::Remark(said));
+                self.remark(self.workspace.ledger()?.abandon(&run)?);
                 self.tell_ledger()?;
             }
             Request::RepairLedger => {
                 let aside = self.workspace.ledger()?.repair()?;
-                let text = format!("the damaged ledger was set aside as {}", aside.display());
-                self.reports.put(WorkerReport::Remark(text));
+                self.remark(format!("the damaged ledger was set aside as {}", aside.display()));
                 self.tell_ledger()?;
             }
             Request::Start { id, control, job } => self.start(id, control, job),
@@ -380,12 +361,20 @@ impl WorkerThread {
                 self.tell_archive();
             }
             Request::Report { runs, path } => {
-                let directories: Vec<PathBuf> =
-                    runs.iter().map(|run| self.workspace.run_directory(run)).collect();
-                let report = session::Report::read(&directories, Watch::sealed())?;
+                let runs = runs.iter().map(|run| self.workspace.run_directory(run));
+                let report = session::Report::read(&runs.collect::<Vec<_>>(), Watch::sealed())?;
                 self.export(&path, &report.html()?)?;
             }
         }
+        Ok(())
+    }
+
+    fn remark(&self, text: String) {
+        self.reports.put(WorkerReport::Remark(text));
+    }
+
+    fn list(&self, base: &Path, directory: &Path, wanted: Wanted) -> Result<()> {
+        self.reports.put(WorkerReport::Listing(lookup::list(base, directory, wanted)?));
         Ok(())
     }
 
@@ -503,10 +492,10 @@ impl WorkerThread {
                 self.loaded.insert(name.to_owned(), Arc::clone(&loaded));
                 // A private dataset gets a ledger entry only when it is first spent from: looking
                 // costs nothing.
-                let book = loaded.record.as_ref().and_then(|_| self.workspace.book().ok());
-                let known = book.as_ref().zip(loaded.record.as_ref());
-                let account = known.and_then(|(book, record)| book.find(record));
-                let account = account.map(|account| account.id.clone());
+                let account = loaded
+                    .record
+                    .as_ref()
+                    .and_then(|record| Some(self.workspace.book().ok()?.find(record)?.id.clone()));
                 self.reports.put(WorkerReport::Loaded { loaded, account });
             }
             Err(error) => {
@@ -637,9 +626,6 @@ fn ledger_report(workspace: &Workspace) -> Result<WorkerReport> {
              has to release the lock",
         )
     })?;
-    if book.accounts.is_empty() {
-        return Ok(WorkerReport::Ledger(book, Vec::new()));
-    }
     let life = |run: &RunRecord| RunLife::of(run, &ledger, workspace);
     let digests = book.accounts.iter().map(|account| Digest::of(account, &life)).collect();
     Ok(WorkerReport::Ledger(book, digests))
