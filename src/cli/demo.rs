@@ -78,13 +78,7 @@ pub fn write_new(directory: &Path, files: Vec<(String, String)>) -> Result<()> {
         return Err(Error::usage(format!("'{}' is there already", directory.display()))
             .cure("name a directory that does not exist yet"));
     }
-    crate::files::create_folder(directory)
-        .map_err(|error| Error::io("create the directory", directory, &error))?;
-    for (name, text) in files {
-        crate::files::write(&directory.join(&name), text.as_bytes())?;
-        super::messages::tell(format_args!("wrote {}", directory.join(&name).display()));
-    }
-    Ok(())
+    super::write_files(directory, files).map(|_| ())
 }
 
 fn kept(directory: &Path) -> Result<Workspace> {

@@ -82,6 +82,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::evaluation::FurtherScores;
+use crate::files;
 use crate::numeric::parallel;
 use crate::session::Workspace;
 
@@ -349,6 +350,19 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     Err(Error::usage("it is there already")
         .at(path.display().to_string())
         .cure("choose another name, or overwrite it with --force"))
+}
+
+/// Writes files into a folder, and says so; returns their paths.
+fn write_files(folder: &Path, files: Vec<(String, String)>) -> Result<Vec<PathBuf>> {
+    files::create_folder(folder)
+        .map_err(|error| Error::io("create the directory", folder, &error))?;
+    let written = files.into_iter().map(|(name, text)| {
+        let path = folder.join(name);
+        files::write(&path, text.as_bytes())?;
+        messages::tell(format_args!("wrote {}", path.display()));
+        Ok(path)
+    });
+    written.collect()
 }
 
 /// Prints a JSON value on standard output.

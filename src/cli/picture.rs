@@ -12,7 +12,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::json;
 
-use super::{messages, print_json};
+use super::{print_json, write_files};
 use crate::engine::seeded_run::run_for_pictures;
 use crate::engine::worker::JobEvent;
 use crate::engine::{Control, Job, Worker};
@@ -53,15 +53,8 @@ const SEED: u64 = 7;
 
 impl Picture {
     pub fn execute(&self) -> Result<()> {
-        files::create_folder(&self.out)
-            .map_err(|error| Error::io("create the directory", &self.out, &error))?;
-        let mut written = Vec::new();
-        for (name, picture) in pictures()? {
-            let path = self.out.join(format!("{name}.svg"));
-            files::write(&path, picture.as_bytes())?;
-            messages::tell(format_args!("wrote {}", path.display()));
-            written.push(path);
-        }
+        let pictures = pictures()?.into_iter().map(|(name, svg)| (format!("{name}.svg"), svg));
+        let written = write_files(&self.out, pictures.collect())?;
         if self.json { print_json(&json!({ "pictures": written })) } else { Ok(()) }
     }
 }
@@ -95,18 +88,14 @@ impl PictureStage {
         let worker = Worker::open(workspace.clone(), move || {
             let _ = wake.send(());
         });
-        for effect in app.first_requests() {
-            ask(&worker, effect);
-        }
+        app.first_requests().into_iter().for_each(|effect| ask(&worker, effect));
         Ok(Self { app, worker, woken })
     }
 
     fn play(mut self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
         self.wait(|app| {
-            app.context
-                .datasets
-                .values()
-                .all(|status| matches!(status, DatasetStatus::Ready { .. }))
+            let mut datasets = app.context.datasets.values();
+            datasets.all(|status| matches!(status, DatasetStatus::Ready { .. }))
         })?;
         self.press('2');
         self.press('r');
@@ -167,10 +156,8 @@ impl PictureStage {
             self.woken
                 .recv_timeout(PATIENCE)
                 .map_err(|_| Error::failed("the demo did not get that far in time"))?;
-            let reports = Message::Reports(self.worker.take());
-            for effect in update(&mut self.app, reports, &Hits::default()) {
-                ask(&self.worker, effect);
-            }
+            let reports = self.worker.take();
+            self.update(Message::Reports(reports));
         }
         Ok(())
     }
@@ -180,8 +167,11 @@ impl PictureStage {
     }
 
     fn press_key(&mut self, code: KeyCode) {
-        let key = KeyEvent::new(code, KeyModifiers::NONE);
-        for effect in update(&mut self.app, Message::Key(key), &Hits::default()) {
+        self.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+
+    fn update(&mut self, message: Message) {
+        for effect in update(&mut self.app, message, &Hits::default()) {
             ask(&self.worker, effect);
         }
     }

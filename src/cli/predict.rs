@@ -196,8 +196,6 @@ impl Predict {
         Ok(look)
     }
 
-    /// Exact predictions of private records need an open watch, like every number for the curator
-    /// only.
     fn of_dataset(&self, model: &SavedModel, name: &str) -> Result<WrittenPredictions> {
         let session = Session::open(&self.data)?;
         let workspace = Workspace::of_session(&self.data)?;
@@ -243,21 +241,20 @@ impl Predict {
     fn remark(outcome: &WrittenPredictions) {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         let mark = if outcome.public { "" } else { " ◆" };
+        let note = |text: String| messages::tell(format_args!("note: {text}{mark}"));
         if *without > 0 {
-            messages::tell(format_args!(
-                "note: {without} of {rows} rows lack a value and have no prediction{mark}"
-            ));
+            note(format!("{without} of {rows} rows lack a value and have no prediction"));
         }
         if *clipped > 0 {
-            messages::tell(format_args!(
-                "note: {clipped} of {rows} rows lie beyond the bound that the model was trained \
-                 under and were moved to it{mark}"
+            note(format!(
+                "{clipped} of {rows} rows lie beyond the bound that the model was trained under \
+                 and were moved to it"
             ));
         }
         for (column, count) in unknown {
-            messages::tell(format_args!(
-                "note: in {count} of {rows} rows '{column}' has a value that the model does not \
-                 know; it counts as 'other'{mark}"
+            note(format!(
+                "in {count} of {rows} rows '{column}' has a value that the model does not know; it \
+                 counts as 'other'"
             ));
         }
     }

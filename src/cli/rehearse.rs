@@ -110,13 +110,11 @@ impl Rehearse {
         if self.on != On::Here {
             return self.share_out(&plan, &workspace);
         }
+        let plays = |name: &String| *name == plan.private || plan.public.contains(name);
         let mut datasets = Vec::new();
-        for definition in &session.datasets {
-            if definition.name == plan.private || plan.public.contains(&definition.name) {
-                let loaded =
-                    dataset::load_watched(definition, &workspace, &mut Watched::default())?;
-                datasets.push(Arc::new(loaded));
-            }
+        for definition in session.datasets.iter().filter(|it| plays(&it.name)) {
+            let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+            datasets.push(Arc::new(loaded));
         }
         let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
         let (control, interrupted) = signals::control()?;
@@ -173,11 +171,8 @@ impl Rehearse {
                 .cure("leave it out here, and give it to the command that gathers the results"));
         }
         if self.on == On::List {
-            let all = (1..=self.parts).map(|part| self.command(plan, &part.to_string()));
-            for command in all {
-                print_line(&command?)?;
-            }
-            return Ok(());
+            let mut parts = 1..=self.parts;
+            return parts.try_for_each(|part| print_line(&self.command(plan, &part.to_string())?));
         }
         let folder = workspace.folder().join("rehearsals").join("slurm");
         let array = JobArray {
@@ -253,19 +248,17 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
     let rows: Vec<&PlayerLine> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
     let head = advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e))));
-    let head = head.collect::<Vec<_>>().concat();
+    let head = head.collect::<String>();
     lines.push(format!("  {}{head}   best in", " ".repeat(width)));
     for line in rows {
         let title = line.player.title();
         let pad = " ".repeat(width - title.chars().count());
-        let cells = (0..advice.epsilons.len())
-            .map(|k| {
-                let ratio = line.standings.get(k).copied().flatten().map(|found| found.ratio);
-                let mark = if advice.is_choice(line, k) { "*" } else { " " };
-                format!("{:>9}{mark}", ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")))
-            })
-            .collect::<Vec<_>>()
-            .concat();
+        let cell = |k: usize| {
+            let ratio = line.standings.get(k).copied().flatten().map(|found| found.ratio);
+            let mark = if advice.is_choice(line, k) { "*" } else { " " };
+            format!("{:>9}{mark}", ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")))
+        };
+        let cells = (0..advice.epsilons.len()).map(cell).collect::<String>();
         let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
             (_, Some(_)) if line.player == Player::NoPrivacy => String::new(),
             (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.scenes),
@@ -294,19 +287,18 @@ fn round(x: f64) -> f64 {
 }
 
 fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
-    let standing = |found: &Option<PlayerStanding>| {
-        found.map(|found| {
-            json!({
-                "ratio": found.ratio, "least": found.least, "most": found.most,
-                "best_in": found.best_in, "rehearsals": found.scenes, "spread": found.spread,
-            })
+    let standing = |found: PlayerStanding| {
+        json!({
+            "ratio": found.ratio, "least": found.least, "most": found.most,
+            "best_in": found.best_in, "rehearsals": found.scenes, "spread": found.spread,
         })
     };
     let line = |line: &PlayerLine| {
+        let standings = line.standings.iter().map(|found| found.map(standing));
         json!({
             "method": line.player.id(),
             "title": line.player.title(),
-            "against_public_alone": line.standings.iter().map(standing).collect::<Vec<_>>(),
+            "against_public_alone": standings.collect::<Vec<_>>(),
             "does_not_fit": line.failed,
         })
     };
