@@ -106,12 +106,10 @@ impl Choose {
     /// grid.
     fn candidates(&self, session: &Session) -> Result<Vec<PlanDefinition>> {
         let plans = if self.plans.is_empty() {
-            let first = session.plans.first();
             // Public data alone are a candidate without a plan.
-            let spends = |plan: &PlanDefinition| plan.player().spends();
-            let alike = |plan: &&PlanDefinition| {
-                first.is_some_and(|first| first.private == plan.private) && spends(plan)
-            };
+            let first = session.plans.first().map(|plan| &plan.private);
+            let alike =
+                |plan: &&PlanDefinition| first == Some(&plan.private) && plan.player().spends();
             session.plans.iter().filter(alike).cloned().collect()
         } else {
             let named = self.plans.iter().map(|name| session.plan(name).cloned());
@@ -190,26 +188,21 @@ impl Choose {
             }
             ChoiceProgress::Stepped { .. } if in_secret => {}
             ChoiceProgress::Stepped { name, step, of } => {
-                if progress.as_ref().is_none_or(|(known, _)| *known != name) {
-                    progress = Some((name.clone(), ProgressLine::new(&name, of as usize)));
-                }
-                if let Some((_, bar)) = &mut progress {
-                    bar.tell(step as usize);
-                }
+                let bar = match progress.take().filter(|(known, _)| *known == name) {
+                    Some((_, bar)) => bar,
+                    None => ProgressLine::new(&name, of as usize),
+                };
+                progress.insert((name, bar)).1.tell(step as usize);
             }
         });
         drop(progress);
         let chosen = chosen?;
         print_result(self.json, || as_json(&chosen), || as_text(&chosen))?;
-        match chosen.trouble {
-            Some(trouble) => Err(trouble),
-            None if chosen.outcome == RunOutcome::Stopped
-                && interrupted.load(Ordering::Relaxed) =>
-            {
-                Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"))
-            }
-            None => Ok(()),
+        if chosen.outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
+            let what = "stopped by a signal; what was drawn is in the ledger";
+            return Err(chosen.trouble.unwrap_or_else(|| Error::interrupted(what)));
         }
+        chosen.trouble.map_or(Ok(()), Err)
     }
 }
 
@@ -257,15 +250,14 @@ fn as_text(chosen: &Chosen) -> String {
 
 fn as_json(chosen: &Chosen) -> serde_json::Value {
     let placed = chosen.placed.iter();
-    let placed: Vec<_> =
-        placed.map(|it| json!({ "candidate": it.name, "error": it.error })).collect();
+    let placed = placed.map(|it| json!({ "candidate": it.name, "error": it.error }));
     json!({
         "run": chosen.run,
         "outcome": chosen.outcome,
         "target": chosen.target,
         "guarantee": chosen.guarantee,
-        "candidates": placed,
-        "winner": chosen.winner.map(|winner| chosen.placed[winner].name.clone()),
+        "candidates": placed.collect::<Vec<_>>(),
+        "winner": chosen.winner.map(|winner| &chosen.placed[winner].name),
         "how": chosen.how,
         "score": chosen.score,
         "directory": chosen.directory,

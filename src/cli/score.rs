@@ -103,14 +103,14 @@ impl ScoreCommand {
             loss: if self.squared { Loss::Squared } else { Loss::Absolute },
             largest_error: self.largest_error,
         };
-        let released = score::score(&self.model, &records, self.epsilon, asked)?;
+        let released = score::score(&self.model, &records, asked)?;
         let value = self.as_json(&released)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
         // The score has been paid for, so it is always saved as well.
         let folder = workspace.folder().join("scores");
         files::create_private_folder(&folder)
             .map_err(|error| Error::io("create the folder", &folder, &error))?;
-        let kept = folder.join(format!("{}.json", released.run.0));
+        let kept = folder.join(format!("{}.json", released.paid.run.0));
         for file in std::iter::once(&kept).chain(&self.output) {
             files::write_private(file, text.as_bytes())?;
             messages::tell(format_args!("written to {}", file.display()));
@@ -118,15 +118,15 @@ impl ScoreCommand {
         if self.json {
             return print_json(&value);
         }
-        let mut lines = released.score.get().lines();
+        let mut lines = released.paid.value.get().lines();
         lines.push(format!(
             "charged to {} as {}: ε = {}, {}",
-            released.account.0,
-            released.run.0,
-            round_up(released.guarantee.epsilon, 4),
-            released.guarantee.adjacency.words()
+            released.paid.account.0,
+            released.paid.run.0,
+            round_up(released.paid.guarantee.epsilon, 4),
+            released.paid.guarantee.adjacency.words()
         ));
-        lines.extend(all_spending(&workspace.book()?, &released.account));
+        lines.extend(all_spending(&workspace.book()?, &released.paid.account));
         lines.extend(released.caveat.iter().cloned());
         lines.iter().try_for_each(|line| print_line(line))
     }
@@ -169,10 +169,10 @@ impl ScoreCommand {
             "kind": "score",
             "model": sha256(&bytes),
             "dataset": released.dataset,
-            "run": released.run,
-            "score": released.score.get(),
-            "guarantee": released.guarantee,
-            "mechanisms": released.mechanisms,
+            "run": released.paid.run,
+            "score": released.paid.value.get(),
+            "guarantee": released.paid.guarantee,
+            "mechanisms": released.paid.drawn,
         });
         if let Some(caveat) = &released.caveat {
             value["caveat"] = json!(caveat);

@@ -32,18 +32,15 @@ impl StepPrinter {
         match event {
             RunProgress::Granted { run, steps, warnings, cautions } => {
                 if self.as_json {
-                    let line = json!({"kind": "granted", "run": run, "of": steps});
-                    messages::complain(line);
+                    messages::complain(json!({"kind": "granted", "run": run, "of": steps}));
                     self.run = Some(run.clone());
                 } else {
                     messages::tell(format_args!("  granted as {}, {steps} steps", run.0));
                 }
-                for warning in warnings {
-                    messages::tell(format_args!("  note: {warning}"));
-                }
                 let cautions = cautions.as_ref().and_then(|cautions| cautions.reveal(&self.watch));
-                for caution in cautions.into_iter().flatten() {
-                    messages::tell(format_args!("  note: ◆ {caution}"));
+                let cautions = cautions.into_iter().flatten().map(|caution| format!("◆ {caution}"));
+                for note in warnings.iter().cloned().chain(cautions) {
+                    messages::tell(format_args!("  note: {note}"));
                 }
                 if !self.as_json && stderr().is_terminal() && !messages::is_verbose() {
                     self.bar = Some(ProgressLine::new("  steps", *steps as usize));

@@ -148,6 +148,6 @@ fn account_of(
         ))
         .cure("the first line names the column under `unit`, where persons are protected"));
     }
-    let opened = OpenAccount::open(&private, workspace, session.budgets.get(name))?;
+    let opened = OpenAccount::open(&private, workspace, session)?;
     Ok((opened.ledger, opened.id))
 }

@@ -92,8 +92,8 @@ pub fn count(
     let mut private = dataset::load(&definition, workspace)?;
     // The ledger gets the number when it is released.
     private.set_rows_on_record(0);
-    let (purpose, budget) = (Purpose::new(METHOD, &calibrated), session.budgets.get(name));
-    let paid = purpose.pay((&private, workspace), budget, |spender| noisy(&private, spender))?;
+    let purpose = Purpose::new(METHOD, &calibrated);
+    let paid = purpose.pay(&private, (session, workspace), |spender| noisy(&private, spender))?;
     let (about, scale) = paid.value;
     let proposal = proposal(*about.get(), scale);
     private.set_rows_on_record(proposal as u64);

@@ -144,13 +144,11 @@ impl Evaluator<'_> {
         }
         let is_classifier = matches!(model.get(), Model::Classifier(_));
         if let Some(measured) = self.measured(model.get(), self.public) {
-            let error = model.and(measured.error);
-            step.measures.push(Measure::released(Series::PublicError, error));
-            if is_classifier {
-                let accuracy = model.and(accuracy(measured.error));
-                step.measures.push(Measure::released(Series::PublicAccuracy, accuracy));
-            }
-            for (series, value) in Series::BESIDE_PUBLIC.into_iter().zip(measured.further.drawn()) {
+            let accuracy = is_classifier.then(|| accuracy(measured.error));
+            let first =
+                [(Series::PublicError, Some(measured.error)), (Series::PublicAccuracy, accuracy)];
+            let further = Series::BESIDE_PUBLIC.into_iter().zip(measured.further.drawn());
+            for (series, value) in first.into_iter().chain(further) {
                 let value = value.map(|value| Measure::released(series, model.and(value)));
                 step.measures.extend(value);
             }

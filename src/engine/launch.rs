@@ -37,13 +37,12 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     if own.stolen(Fault::ExitCode) > 0 {
         return Err(Error::failed("a private record cannot be used"));
     }
-    let budget = job.session.budgets.get(&job.plan.private);
-    let mut account = OpenAccount::open(own, &job.workspace, budget)?;
-    let before = account.ledger.book()?;
-    let before = before.account(&account.id);
+    let mut account = OpenAccount::open(own, &job.workspace, &job.session)?;
+    let book = account.ledger.book()?;
+    let before = book.account(&account.id);
     let elsewhere = before.and_then(|it| ChargedElsewhere::note(&it.elsewhere));
     if assembly.proposal.scoring.is_some() {
-        refuse_known_records(&assembly, &account.ledger.book()?, &account.id)?;
+        refuse_known_records(&assembly, &book, &account.id)?;
     }
     if let Some(test) = &assembly.proposal.test {
         test.admit(job, &assembly.proposal)?;

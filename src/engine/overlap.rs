@@ -188,10 +188,8 @@ fn with_accounts(
 
 /// Accounts that a private dataset joins, or nearly joins, because of its rows.
 fn joined(private: &Loaded, book: &Book) -> Vec<String> {
-    let record = private.record.as_ref();
-    let Some((record, rows)) = record.and_then(|it| Some((it, it.sketch.as_ref()?))) else {
-        return Vec::new();
-    };
+    let Some(record) = &private.record else { return Vec::new() };
+    let Some(rows) = &record.sketch else { return Vec::new() };
     let name = &private.definition.name;
     let overlaps = book.overlaps(rows).into_iter().filter(|(account, _)| {
         // There is nothing to report about its own account.

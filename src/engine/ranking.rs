@@ -182,8 +182,7 @@ fn curator(
         .cure("unseal it, or rank privately (--private EPSILON)"));
     }
     // Its account has the session's budget from the beginning, so no screen says that it has none.
-    let budget = job.session.budgets.get(&private.definition.name);
-    let account = OpenAccount::open(private, &job.workspace, budget)?.id;
+    let account = OpenAccount::open(private, &job.workspace, &job.session)?.id;
     look::note(private, &job.workspace, RANKING_NOTE)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
     let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
@@ -234,7 +233,7 @@ fn privately(
         return Ok(summary(private, Findings::Nothing, about, true));
     }
     let name = &private.definition.name;
-    let mut account = OpenAccount::open(private, &job.workspace, job.session.budgets.get(name))?;
+    let mut account = OpenAccount::open(private, &job.workspace, &job.session)?;
     let allow_large_delta = job.allow_large_delta;
     let purpose = Purpose { allow_large_delta, ..Purpose::new(work.method(), &calibrated) };
     account.admit(&purpose)?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::execution::{self, RunContext};
 use super::job::{Job, RunProgress, Summary};
-use super::spend::{Spend, budget_in_copy};
+use super::spend::{Spend, copied_session};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{RunId, RunOutcome, RunRecord, RunState};
@@ -33,38 +33,34 @@ impl Resumable {
     pub fn read(directory: &Path) -> Result<Self> {
         let directory = std::path::absolute(directory)
             .map_err(|error| Error::io("find the run", directory, &error))?;
-        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let here = |error: Error| Err(error.at(directory.display().to_string()));
         let workspace = Workspace::of(&directory)?;
-        let run = RunId(name);
+        let run = RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let book = workspace.book()?;
         if let Some(error) = task_of_a_sweep(&directory, &workspace, &run)? {
-            return Err(error.at(directory.display().to_string()));
+            return here(error);
         }
-        if let Some(known) = book.run(&run)
-            && let Some(what) = once_only(&known.grant.method)
-        {
-            return Err(once(what, known).at(directory.display().to_string()));
+        let known = book.run(&run);
+        if let Some((known, what)) = known.and_then(|it| Some((it, once_only(&it.grant.method)?))) {
+            return here(once(what, known));
         }
         let has = |file: &str| directory.join(file).exists();
-        if let Some(RunState::Open) = book.run(&run).map(|known| known.state)
-            && !(has("run.ron") && has(resumption::FILE))
-        {
+        let is_open = known.is_some_and(|known| known.state == RunState::Open);
+        if is_open && !(has("run.ron") && has(resumption::FILE)) {
             // Either it had ended and the ledger lost the line of its end, or a disk lost the file.
-            return Err(Error::refused("the files that the run began with are gone")
-                .at(directory.display().to_string())
-                .cure(format!(
+            return here(Error::refused("the files that the run began with are gone").cure(
+                format!(
                     "settle it with `halflight ledger settle {}`, which keeps what it announced \
-                     charged; then start it again",
+                 charged; then start it again",
                     run.0
-                )));
+                ),
+            ));
         }
         let session = Session::open(&directory.join("run.ron"))?;
         if workspace.run_directory(&run) != directory || session.plans.len() != 1 {
-            return Err(Error::usage("this is not a run's directory in a workspace")
-                .at(directory.display().to_string())
-                .cure(
-                    "name one below .halflight/runs; `halflight ledger` lists those that are open",
-                ));
+            return here(Error::usage("this is not a run's directory in a workspace").cure(
+                "name one below .halflight/runs; `halflight ledger` lists those that are open",
+            ));
         }
         if !has(resumption::FILE) {
             // The file is removed when the run ends, and the ledger says so.
@@ -157,11 +153,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Resu
         account.admit_open_run()?;
     }
     // The score of its test dataset spends from another account.
-    let mut session = job.session.clone();
-    let budgets = job.loaded().into_iter().filter_map(|it| {
-        Some((it.definition.name.clone(), budget_in_copy(&job.session, it, &book)?))
-    });
-    session.budgets = budgets.collect();
+    let session = copied_session(&job.session, &job.loaded(), &book);
     let job = &Job { session, ..job.clone() };
     let own = job.private()?;
     let unfinished = ledger.resume(run)?;

@@ -7,7 +7,7 @@ use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
-use super::spend::{Purpose, budget_in_copy};
+use super::spend::{Paid, Purpose, copied_session};
 use crate::data::persons::share_a_person;
 use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
 use crate::error::{Error, Result};
@@ -17,11 +17,9 @@ use crate::evaluation::{Evaluation, Pay, Scored};
 use crate::methods::Problem;
 use crate::model::Model;
 use crate::privacy::accountant::calibrate;
-use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::ledger::AccountId;
 use crate::privacy::openings::OpenPrivate;
-use crate::privacy::{
-    Allotment, Calibrated, Event, Guarantee, Private, Released, Spender, Target, Watch,
-};
+use crate::privacy::{Allotment, Calibrated, Event, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
 use crate::session::model_file::KNOWN_NOISE;
 use crate::session::outbox;
@@ -38,11 +36,7 @@ const DELTA: f64 = 1e-12;
 #[derive(Debug, Clone)]
 pub struct ScoreRelease {
     pub dataset: String,
-    pub score: Released<Scored>,
-    pub guarantee: Guarantee,
-    pub mechanisms: Vec<Event>,
-    pub account: AccountId,
-    pub run: RunId,
+    pub paid: Paid<Released<Scored>>,
     /// What nobody here can know of the model's training.
     pub caveat: Option<String>,
 }
@@ -107,58 +101,20 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
 }
 
 /// Releases the score of the model in `directory`, a run directory or its `model.ron`, with
-/// Laplace noise of ε.
-pub fn score(
-    directory: &Path,
-    records: &ScoredRecords,
-    epsilon: f64,
-    asked: Evaluation,
-) -> Result<ScoreRelease> {
+/// Laplace noise of the ε that is asked for.
+pub fn score(directory: &Path, records: &ScoredRecords, asked: Evaluation) -> Result<ScoreRelease> {
     let model = SavedModel::open(directory)?;
     outbox::refuse_another_model(&model.path)?;
-    let folder = model.path.parent().unwrap_or(directory).to_path_buf();
-    let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
-    let score = if let Some(name) = records.dataset {
-        of_dataset(&model, &folder, records, name, asked)?
-    } else {
-        let caveat = refuse_early_training(&folder)?;
-        ScoreRelease { caveat, ..of_holdout(&model, &folder, records, asked)? }
+    let folder = model.path.parent().unwrap_or(directory);
+    let scored = ScoredModel { model: &model, folder, records, asked };
+    let score = match records.dataset {
+        Some(name) => scored.by_dataset(name)?,
+        None => scored.by_holdout()?,
     };
     let known = model.noise_is_known.then(|| format!("Of the model itself: {KNOWN_NOISE}."));
     let caveats: Vec<String> = score.caveat.into_iter().chain(known).collect();
     let caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
     Ok(ScoreRelease { caveat, ..score })
-}
-
-impl ScoredRecords<'_> {
-    fn release(
-        &self,
-        private: &Loaded,
-        scoring: &Scoring,
-        holdout: &Private<HeldOut>,
-        model: &SavedModel,
-        needs: &ScoringNeeds,
-    ) -> Result<ScoreRelease> {
-        let calibrated = by_itself(scoring)?;
-        let name = private.definition.name.clone();
-        let budget = if self.is_copy {
-            budget_in_copy(self.session, private, &self.workspace.book()?)
-        } else {
-            self.session.budgets.get(&name).copied()
-        };
-        let draw = |spender: &mut Spender| scoring.draw(holdout, &model.model, needs, spender);
-        let purpose = Purpose::new(METHOD, &calibrated);
-        let paid = purpose.pay((private, self.workspace), budget.as_ref(), draw)?;
-        Ok(ScoreRelease {
-            dataset: name,
-            score: paid.value,
-            guarantee: paid.guarantee,
-            mechanisms: paid.drawn,
-            account: paid.account,
-            run: paid.run,
-            caveat: None,
-        })
-    }
 }
 
 /// The noise of a score for which no run pays.
@@ -178,80 +134,101 @@ fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<HeldO
     })
 }
 
-/// By the records that the model's own run held out.
-fn of_holdout(
-    model: &SavedModel,
-    folder: &Path,
-    records: &ScoredRecords,
+/// A model to be scored, in its folder.
+struct ScoredModel<'a> {
+    model: &'a SavedModel,
+    folder: &'a Path,
+    records: &'a ScoredRecords<'a>,
     asked: Evaluation,
-) -> Result<ScoreRelease> {
-    let [plan] = records.session.plans.as_slice() else {
-        return Err(Error::usage("it is not clear which records are meant")
-            .cure("name a run directory, or a session and a dataset of it"));
-    };
-    let plan = plan.resolved(records.workspace);
-    let loaded = records.session.datasets.iter();
-    let loaded: Vec<Loaded> =
-        loaded.map(|it| dataset::load(it, records.workspace)).collect::<Result<_>>()?;
-    let loaded: Vec<&Loaded> = loaded.iter().collect();
-    let store = PreparedStore::default();
-    // The score has its own release here.
-    let plain = PlanDefinition { evaluation: None, ..plan.clone() };
-    let private = *named(&loaded, &plan.private)?;
-    refuse_another_split(private, folder)?;
-    let assembly = assemble(records.session, &plain, &loaded, &store)?;
-    if model.preparation != assembly.proposal.preparation {
-        return Err(Error::refused("the public data have changed since the model was trained")
-            .at(model.path.display().to_string())
-            .cure("bring them back, or score the model on a dataset: --dataset"));
-    }
-    let holdout = assembly.private_scored.as_ref().ok_or_else(|| {
-        let what = if plan.holdout == 0.0 {
-            "the run held no record out".to_owned()
-        } else {
-            format!("'{}' has no label column", plan.private)
-        };
-        Error::usage(what).cure("score the model on a dataset that has one: --dataset")
-    })?;
-    let classes = &assembly.proposal.problem.shape.classes;
-    let comparable = is_comparable(&assembly.proposal.problem);
-    let alone = public_alone(&assembly.proposal.problem, &plan.method);
-    let rows = Table::holdout_rows(private.rows, plan.holdout);
-    let scoring = Scoring::of(asked, &private.definition, rows, classes.len(), comparable)?;
-    let label = |raw: f64| model.preparation.label_from_prediction(raw);
-    let needs = ScoringNeeds {
-        public_alone: alone.as_ref(),
-        public_holdout: Some(&assembly.proposal.public_holdout),
-        classes,
-        label: &label,
-    };
-    records.release(private, &scoring, holdout, model, &needs)
 }
 
-/// By all records of another private dataset.
-fn of_dataset(
-    model: &SavedModel,
-    folder: &Path,
-    records: &ScoredRecords,
-    name: &str,
-    asked: Evaluation,
-) -> Result<ScoreRelease> {
-    let definition = records.session.dataset(name)?;
-    if definition.role == Role::Public {
-        return Err(Error::usage(format!("'{name}' is public: a score on it needs no noise"))
-            .cure("use `halflight predict MODEL DATA --score --public`"));
+impl ScoredModel<'_> {
+    /// By the records that the model's own run held out.
+    fn by_holdout(&self) -> Result<ScoreRelease> {
+        let caveat = refuse_early_training(self.folder)?;
+        let ScoredRecords { session, workspace, .. } = self.records;
+        let [plan] = session.plans.as_slice() else {
+            return Err(Error::usage("it is not clear which records are meant")
+                .cure("name a run directory, or a session and a dataset of it"));
+        };
+        // The score has its own release here.
+        let plan = PlanDefinition { evaluation: None, ..plan.resolved(workspace) };
+        let loaded = session.datasets.iter().map(|it| dataset::load(it, workspace));
+        let loaded = loaded.collect::<Result<Vec<Loaded>>>()?;
+        let loaded: Vec<&Loaded> = loaded.iter().collect();
+        let private = *named(&loaded, &plan.private)?;
+        refuse_another_split(private, self.folder)?;
+        let assembly = assemble(session, &plan, &loaded, &PreparedStore::default())?;
+        if self.model.preparation != assembly.proposal.preparation {
+            return Err(Error::refused("the public data have changed since the model was trained")
+                .at(self.model.path.display().to_string())
+                .cure("bring them back, or score the model on a dataset: --dataset"));
+        }
+        let holdout = assembly.private_scored.as_ref().ok_or_else(|| {
+            let what = if plan.holdout == 0.0 {
+                "the run held no record out".to_owned()
+            } else {
+                format!("'{}' has no label column", plan.private)
+            };
+            Error::usage(what).cure("score the model on a dataset that has one: --dataset")
+        })?;
+        let problem = &assembly.proposal.problem;
+        let (classes, comparable) = (&problem.shape.classes, is_comparable(problem));
+        let alone = public_alone(problem, &plan.method);
+        let rows = Table::holdout_rows(private.rows, plan.holdout);
+        let scoring =
+            Scoring::of(self.asked, &private.definition, rows, classes.len(), comparable)?;
+        let label = |raw: f64| self.model.preparation.label_from_prediction(raw);
+        let needs = ScoringNeeds {
+            public_alone: alone.as_ref(),
+            public_holdout: Some(&assembly.proposal.public_holdout),
+            classes,
+            label: &label,
+        };
+        self.release(private, &scoring, holdout, &needs, caveat)
     }
-    let private = dataset::load(definition, records.workspace)?;
-    let caveat = refuse_training_records(&private, folder, records.workspace)?;
-    let preparation = model.preparation.under(definition);
-    let holdout = prepared(&private, &preparation)?;
-    let classes = preparation.class_names();
-    let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)
-        .map_err(|error| error.within(&format!("dataset '{name}'")))?;
-    let label = |raw: f64| preparation.label_from_prediction(raw);
-    let needs = ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
-    let score = records.release(&private, &scoring, &holdout, model, &needs)?;
-    Ok(ScoreRelease { caveat, ..score })
+
+    /// By all records of another private dataset.
+    fn by_dataset(&self, name: &str) -> Result<ScoreRelease> {
+        let ScoredRecords { session, workspace, .. } = self.records;
+        let definition = session.dataset(name)?;
+        if definition.role == Role::Public {
+            return Err(Error::usage(format!("'{name}' is public: a score on it needs no noise"))
+                .cure("use `halflight predict MODEL DATA --score --public`"));
+        }
+        let private = dataset::load(definition, workspace)?;
+        let caveat = refuse_training_records(&private, self.folder, workspace)?;
+        let preparation = self.model.preparation.under(definition);
+        let holdout = prepared(&private, &preparation)?;
+        let classes = preparation.class_names();
+        let scoring = Scoring::of(self.asked, definition, private.rows, classes.len(), false)
+            .map_err(|error| error.within(&format!("dataset '{name}'")))?;
+        let label = |raw: f64| preparation.label_from_prediction(raw);
+        let needs =
+            ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
+        self.release(&private, &scoring, &holdout, &needs, caveat)
+    }
+
+    fn release(
+        &self,
+        private: &Loaded,
+        scoring: &Scoring,
+        holdout: &Private<HeldOut>,
+        needs: &ScoringNeeds,
+        caveat: Option<String>,
+    ) -> Result<ScoreRelease> {
+        let ScoredRecords { session, workspace, is_copy, .. } = *self.records;
+        let copy = is_copy
+            .then(|| workspace.book().map(|book| copied_session(session, &[private], &book)));
+        let copy = copy.transpose()?;
+        let session = copy.as_ref().unwrap_or(session);
+        let calibrated = by_itself(scoring)?;
+        let purpose = Purpose::new(METHOD, &calibrated);
+        let paid = purpose.pay(private, (session, workspace), |spender| {
+            scoring.draw(holdout, &self.model.model, needs, spender)
+        })?;
+        Ok(ScoreRelease { dataset: private.definition.name.clone(), paid, caveat })
+    }
 }
 
 /// Refuses rows of which nobody can say which were held out: other rows than the run had, or the
@@ -458,10 +435,10 @@ impl Test {
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let needs = ScoringNeeds { label: &label, ..*needs };
-        let draw = |spender: &mut Spender| self.scoring.draw(&records, model, &needs, spender);
-        let (purpose, budget) =
-            (Purpose::new(METHOD, &self.calibrated), run.session.budgets.get(&self.dataset));
-        let paid = purpose.pay((private, &run.workspace), budget, draw)?;
+        let purpose = Purpose::new(METHOD, &self.calibrated);
+        let paid = purpose.pay(private, (&run.session, &run.workspace), |spender| {
+            self.scoring.draw(&records, model, &needs, spender)
+        })?;
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),
             epsilon: paid.guarantee.epsilon,

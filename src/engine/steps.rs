@@ -89,17 +89,13 @@ impl<'a> StepRecorder<'a> {
                     self.resumable = true;
                     Err(Error::interrupted("the run was left to another process"))
                 }
-                Ok(false) => {
-                    model = run.model();
-                    Ok(RunOutcome::Stopped)
-                }
-                Err(_) if spender.ran_out() && run.model().is_some() => {
-                    model = run.model();
-                    Ok(RunOutcome::Stopped)
-                }
-                Err(error) => {
+                Err(error) if !spender.ran_out() || run.model().is_none() => {
                     self.resumable |= self.again || spender.is_broken();
                     Err(error)
+                }
+                Ok(false) | Err(_) => {
+                    model = run.model();
+                    Ok(RunOutcome::Stopped)
                 }
             }
         });
@@ -170,11 +166,9 @@ pub(super) fn catch_as<T>((what, cure): Crash, work: impl FnOnce() -> Result<T>)
 }
 
 pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("no message");
     Error::failed(format!("the run crashed: {text}"))
         .cure("what it drew is charged; please report this with its run.ron")
 }

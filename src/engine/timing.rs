@@ -136,13 +136,11 @@ impl TimedPlan {
             Ok(public_alone(&self.problem, &self.plan.method))
         });
         let (learning, alone) = (if anew { learning } else { Duration::ZERO }, alone?);
+        let (mut before, mut beside) = (self.preparing(), learning);
         // Such a method itself needs this model, before its first step.
-        let (before, beside) = if method.takes_wide_features {
-            (learning, Duration::ZERO)
-        } else {
-            (Duration::ZERO, learning)
-        };
-        let before = before + self.preparing();
+        if method.takes_wide_features {
+            before += std::mem::take(&mut beside);
+        }
         let shape = &self.problem.shape;
         let (all, some) = (shape.private_records, self.timed_records());
         let held_out = self.stand_in_held_out();
@@ -278,9 +276,8 @@ impl TimedPlan {
         let model = run.model();
         let (taken, evaluated) = (steps.taken, steps.evaluated);
         // The first step is often the only one that reads the private records.
-        let Some((first, later)) = taken.split_first() else {
-            return Err(Error::failed("no step was taken"));
-        };
+        let (first, later) =
+            taken.split_first().ok_or_else(|| Error::failed("no step was taken"))?;
         let rest = mean(later.iter().copied()).mul_f64(self.steps as f64 - 1.0);
         let working = start + *first + rest;
         let times = model.as_ref().map_or(0, |model| evaluated_steps(model.get(), self.steps));

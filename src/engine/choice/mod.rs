@@ -395,8 +395,7 @@ impl ChoiceJob {
     fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceProgress)) -> Result<Chosen> {
         let prepared = self.prepare()?;
         let private = named(&self.datasets, &self.plans[0].private)?;
-        let budget = self.session.budgets.get(&self.plans[0].private);
-        let account = OpenAccount::open(private, &self.workspace, budget)?;
+        let account = OpenAccount::open(private, &self.workspace, &self.session)?;
         let purpose = Purpose {
             allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
             noise,

@@ -20,16 +20,15 @@ use super::assembly::propose;
 use super::control::Control;
 use super::execution::{self, ExecutionResult, RunContext};
 use super::job::{Job, RunProgress, Summary, named};
-use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
+use super::{look, overlap};
 use crate::error::{Error, Result};
 use crate::methods::Plan;
 use crate::numeric::parallel;
 use crate::privacy::ledger::{RunId, RunOutcome, RunState};
-use crate::privacy::openings::OpenWatch;
-use crate::privacy::{Calibrated, NoiseSource, Watch};
+use crate::privacy::{Calibrated, NoiseSource};
 use crate::session::resumption::Origin;
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
@@ -118,8 +117,7 @@ impl SweepOrder<'_> {
             task.write_session(self.session, &it.variant.plan, self.workspace)?;
             origins.push(Origin::of(&task.session_file(), &loaded, self.sealed)?);
         }
-        let budget = self.session.budgets.get(&self.base.private);
-        let account = OpenAccount::open(self.private()?, self.workspace, budget)?;
+        let account = OpenAccount::open(self.private()?, self.workspace, self.session)?;
         let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
         for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
             sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
@@ -130,7 +128,7 @@ impl SweepOrder<'_> {
     fn check_rows(&self) -> Result<()> {
         let publics = self.datasets.iter().map(Arc::as_ref);
         let publics: Vec<&Loaded> = publics.filter(|loaded| loaded.record.is_none()).collect();
-        let watch = if self.sealed { Watch::sealed() } else { Watch::open() };
+        let watch = look::view(self.sealed);
         overlap::check(self.private()?, &publics, self.workspace, &watch).map(|_| ())
     }
 
@@ -250,7 +248,7 @@ pub fn carry_out(
     let plan = plan.ok_or_else(|| {
         Error::failed("the task has no plan").at(task.session_file().display().to_string())
     })?;
-    let watch = if origin.sealed { Watch::sealed() } else { Watch::open() };
+    let watch = look::view(origin.sealed);
     let job = Job::new(session, plan, datasets, task.workspace()?);
     let job = Job { watch, control, prepared, ..job };
     let here = |error: Error| error.at(task.path().display().to_string());
@@ -281,9 +279,8 @@ pub fn carry_out(
             trouble: Some(error.to_string()),
         });
     })?;
-    let (granted, watch) = ((grant, standing), job.watch.clone());
-    let spend =
-        Spend::carried(granted, &assembly.proposal.calibrated, transcript, generator, watch);
+    let calibrated = &assembly.proposal.calibrated;
+    let spend = Spend::carried((grant, standing), calibrated, transcript, generator, &job.watch);
     let context = RunContext { own, spend, directory, recorded: None, known: Vec::new() };
     let ExecutionResult { mut summary, used } = execution::perform(&job, assembly, context, tell)?;
     let written = task.write_result(&TaskResult {

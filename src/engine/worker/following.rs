@@ -129,9 +129,7 @@ fn follow(workspace: &Workspace, watched: &[PathBuf]) -> Result<Follower> {
     if !is_board {
         places.push(Place::Workspace(workspace.clone()));
     }
-    places.extend(named.into_iter().filter(|place| match place {
-        Place::Workspace(other) => other != workspace,
-        Place::Sweep(_) | Place::Run(_) => true,
-    }));
+    let is_own = |place: &Place| matches!(place, Place::Workspace(other) if other == workspace);
+    places.extend(named.into_iter().filter(|place| !is_own(place)));
     Ok(Follower::new(places, true))
 }

@@ -35,11 +35,10 @@ impl WorkerThread {
         job: Result<J>,
         work: impl FnOnce(J, &mut dyn FnMut(M)) -> Result<T> + Send + 'static,
     ) {
+        let ended = move |result| report(id, JobEvent::Ended(Box::new(result)));
         let job = match job {
             Ok(job) => job,
-            Err(error) => {
-                return self.reports.put(report(id, JobEvent::Ended(Box::new(Err(error)))));
-            }
+            Err(error) => return self.reports.put(ended(Err(error))),
         };
         let (reports, workspace) = (Arc::clone(&self.reports), self.workspace.clone());
         thread::spawn(move || {
@@ -49,7 +48,7 @@ impl WorkerThread {
                 reports.put(report);
             };
             let result = catch_as(crash, || work(job, &mut tell));
-            let report = report(id, JobEvent::Ended(Box::new(result)));
+            let report = ended(result);
             let is_free = matches!(report, WorkerReport::Rehearsal(..));
             reports.put(report);
             if !is_free && let Ok(report) = ledger_report(&workspace) {
@@ -89,8 +88,8 @@ impl WorkerThread {
                 // Datasets that could not be read are left out.
                 let private = session.ranking.private_name(&session).ok();
                 let names = session.ranking.public_names(&session).into_iter().chain(private);
-                let datasets = names.filter_map(|name| self.loaded.get(name).cloned());
-                let datasets: Vec<Arc<Loaded>> = datasets.collect();
+                let datasets: Vec<Arc<Loaded>> =
+                    names.filter_map(|name| self.loaded.get(name).cloned()).collect();
                 let noted = self.note_earlier_looks(private.unwrap_or_default(), &datasets);
                 let job = noted.map(|()| RankingJob {
                     session,
