@@ -64,20 +64,20 @@ const METHOD: &str = "public_shape";
 /// The pictures of README and guide, by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
-    let pictures = PictureStage::open(&workspace)?.play(&workspace);
+    let pictures = PictureSession::open(&workspace)?.play(&workspace);
     // The folder held only these runs.
     let _ = files::step::remove_folder(workspace.base());
     pictures
 }
 
 /// The interface without a terminal.
-struct PictureStage {
+struct PictureSession {
     app: App,
     worker: Worker,
     woken: std::sync::mpsc::Receiver<()>,
 }
 
-impl PictureStage {
+impl PictureSession {
     fn open(workspace: &Workspace) -> Result<Self> {
         let mut session = demo::session("bikeshare")?;
         // The pictures show the default method of a new plan.

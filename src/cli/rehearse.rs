@@ -10,9 +10,9 @@ use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_line, print_result, signals};
-use crate::engine::look;
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
+use crate::engine::{Job, look};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::rehearsal::Player;
@@ -119,16 +119,12 @@ impl Rehearse {
         let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
         let (control, interrupted) = signals::control()?;
         let job = RehearsalJob {
-            session,
-            plan,
-            datasets,
-            workspace,
             epsilons,
             methods: self.methods.clone(),
             repetitions: self.repetitions,
             part: self.part.unwrap_or(rehearse::ALL_TRIALS),
             exact: self.include_curator.then(|| look::view(false)),
-            control,
+            run: Job { control, ..Job::new(session, plan, datasets, workspace) },
         };
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {
@@ -143,7 +139,7 @@ impl Rehearse {
                 "◆ For the curator alone: exact numbers were used, and the ledger notes it.",
             )?;
         }
-        let (plan, advice) = (&job.plan, &found.advice);
+        let (plan, advice) = (&job.run.plan, &found.advice);
         print_result(self.json, || as_json(advice, plan), || as_text(&found, plan))?;
         if let Some(path) = &self.out {
             let session = match self.best {

@@ -194,7 +194,7 @@ impl RunCommand {
             );
         }
         let mut steps = StepPrinter::new(watch, self.progress.is_some());
-        let mut tell = |event: RunProgress| steps.hear(&event);
+        let mut tell = |event: RunProgress| steps.print(&event);
         let summary = match (resume, self.insecure_noise_seed) {
             (Some(run), _) => resume::resume(job, run, &mut tell),
             (None, Some(seed)) => launch::execute_insecurely(job, seed, &mut tell),

@@ -28,7 +28,7 @@ impl StepPrinter {
         Self { watch: watch.clone(), bar: None, told: 0, as_json, run: None }
     }
 
-    pub fn hear(&mut self, event: &RunProgress) {
+    pub fn print(&mut self, event: &RunProgress) {
         match event {
             RunProgress::Granted { run, steps, warnings, cautions } => {
                 if self.as_json {

@@ -13,8 +13,8 @@ use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::look;
 use crate::engine::sweep::axes::{self, SweepAxis};
-use crate::engine::sweep::{self, Planned, SweepOrder, TaskTally};
-use crate::engine::{PreparedStore, Summary};
+use crate::engine::sweep::{self, Planned, TaskTally};
+use crate::engine::{Job, PreparedStore, Summary};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::methods::Series;
@@ -116,39 +116,34 @@ impl Sweep {
             return Err(Error::usage("no session is named"));
         };
         let session = Session::open(path)?;
-        let base = self.base(&session)?;
+        let plan = self.base(&session)?.clone();
         let axes =
             self.over.iter().map(|axis| SweepAxis::parse(axis)).collect::<Result<Vec<_>>>()?;
-        let variants = axes::variants(&session, base, &axes)?;
+        let variants = axes::variants(&session, &plan, &axes)?;
         if self.on == On::Slurm && !self.dry_run {
             check_sbatch()?;
         }
         let workspace = Workspace::of_session(path)?;
-        let used = session.datasets.iter().filter(|definition| base.uses(&definition.name));
+        let used = session.datasets.iter().filter(|definition| plan.uses(&definition.name));
         let datasets = used.map(|definition| dataset::load(definition, &workspace).map(Arc::new));
         let datasets = datasets.collect::<Result<Vec<_>>>()?;
-        let order = SweepOrder {
-            session: &session,
-            base,
-            workspace: &workspace,
-            datasets: &datasets,
-            sealed: self.sealed,
-        };
-        let planned = order.plan(variants)?;
+        let base = Job::new(session, plan, datasets, workspace);
+        let base = Job { watch: look::view(self.sealed), ..base };
+        let planned = sweep::plan(&base, variants)?;
         tell_planned(&planned);
-        let into = self.into.clone().unwrap_or_else(|| default_directory(&workspace));
+        let into = self.into.clone().unwrap_or_else(|| default_directory(&base.workspace));
         if self.dry_run {
-            order.admit(&planned)?;
+            sweep::admit(&base, &planned)?;
             return self.rehearse(&planned, &into);
         }
-        let sweep = order.reserve(&planned, &into)?;
+        let sweep = sweep::reserve(&base, &planned, &into)?;
         messages::tell(format_args!(
             "{} tasks are reserved in {}",
             planned.len(),
             sweep.path().display()
         ));
         match self.on {
-            On::Here => self.run_here(&sweep, &datasets),
+            On::Here => self.run_here(&sweep, &base.datasets),
             On::List => self.print_list(sweep.path(), planned.len()),
             On::Slurm => self.submit(&sweep),
         }
@@ -178,7 +173,7 @@ impl Sweep {
                 print_line(&format!(
                     "{}: {} steps, ε = {}",
                     it.variant.plan.name,
-                    it.plan.steps,
+                    it.steps,
                     round_up(it.calibrated.guarantee().epsilon, 4)
                 ))
             }),
@@ -329,7 +324,7 @@ fn result_of(directory: &Path, watch: &Watch) -> String {
 }
 
 fn tell_planned(planned: &[Planned]) {
-    let steps: u64 = planned.iter().map(|it| it.plan.steps).sum();
+    let steps: u64 = planned.iter().map(|it| it.steps).sum();
     messages::tell(format_args!("{} tasks, {steps} steps in all", planned.len()));
     let mut known = HashSet::new();
     let warnings = planned.iter().flat_map(|it| &it.warnings);

@@ -1,11 +1,9 @@
 //! An opened run: its steps, its certificate, and its settlement in the ledger.
 
-use std::time::Duration;
-
 use super::assembly::{Assembly, Proposal};
 use super::cautions;
 use super::comparisons::Comparisons;
-use super::evaluator::{Evaluator, Scores};
+use super::evaluator::Evaluator;
 use super::job::{Job, RunProgress, Summary, renamed_columns};
 use super::remote_control::RemoteControl;
 use super::spend::{Spend, SpendEnding};
@@ -50,7 +48,7 @@ pub(super) fn perform(
     tell: &mut dyn FnMut(RunProgress),
 ) -> Result<ExecutionResult> {
     announce(job, &assembly, &context, tell);
-    let mut drawn = Drawn::by(job, assembly, context, tell)?;
+    let mut drawn = Drawn::take_steps(job, assembly, context, tell)?;
     let with_start = drawn.certify();
     Ok(drawn.settle(with_start))
 }
@@ -81,21 +79,18 @@ fn announce(
 struct Drawn<'a> {
     job: &'a Job,
     context: RunContext<'a>,
-    method: &'static str,
-    public_records: usize,
     preparation: Preparation,
     model: Option<Released<Model>>,
     /// For the certificate, without the model's file.
     facts: Facts,
-    scores: Scores,
-    taken: u64,
-    worked: Duration,
     ending: SpendEnding,
+    /// Before the files are written and the run is settled.
+    summary: Summary,
 }
 
 impl<'a> Drawn<'a> {
     /// Takes the steps, and releases the score of the resulting model.
-    fn by(
+    fn take_steps(
         job: &'a Job,
         assembly: Assembly,
         mut context: RunContext<'a>,
@@ -111,7 +106,7 @@ impl<'a> Drawn<'a> {
         };
         let compare = || Comparisons::begin(&evaluator, &problem, &job.plan.method, &private);
         let mut comparisons = None;
-        let mut hear = |event: RunProgress| {
+        let mut report = |event: RunProgress| {
             if matches!(event, RunProgress::Stepped(_)) {
                 comparisons.get_or_insert_with(compare);
             }
@@ -125,7 +120,7 @@ impl<'a> Drawn<'a> {
             &calibrated,
             recorded,
             &mut context.directory,
-            &mut hear,
+            &mut report,
         );
         let start = || prepared.start(private.share(), &calibrated);
         let (model, mut ended) = steps.take(start, &mut context.spend.spender);
@@ -185,19 +180,27 @@ impl<'a> Drawn<'a> {
             source_weights,
             ..context.spend.facts(&ending, problem.shape.private_records)
         };
-        Ok(Self {
+        let summary = Summary {
+            run: facts.run.clone(),
+            directory: context.directory.path().to_path_buf(),
+            plan: job.plan.name.clone(),
             method: proposal.method.spec().name,
+            unit: facts.unit.clone(),
+            private_records: facts.records,
             public_records: problem.shape.public_records,
-            job,
-            context,
-            preparation,
-            model,
-            facts,
-            ending,
+            outcome: ending.outcome,
+            target: job.plan.target,
+            guarantee: ending.guarantee.clone(),
+            with_start: None,
             scores,
-            taken,
+            score: facts.told.clone(),
+            source_weights: facts.source_weights.clone(),
+            steps: taken,
             worked,
-        })
+            peeked: ending.peeked,
+            trouble: None,
+        };
+        Ok(Self { job, context, preparation, model, facts, ending, summary })
     }
 
     /// Writes the files of a run that is over. Returns the guarantee of its model, if it differs
@@ -221,7 +224,8 @@ impl<'a> Drawn<'a> {
             });
             facts.model = model.transpose()?;
             let certificate = Certificate::of(facts)?;
-            directory.record_errors(self.taken, self.scores.exact(&self.job.watch))?;
+            let exact = self.summary.scores.exact(&self.job.watch);
+            directory.record_errors(self.summary.steps, exact)?;
             directory.write_certificate(&certificate)?;
             if let Some(advice) = self.job.advice() {
                 report::keep_rehearsal(directory.path(), &advice)?;
@@ -234,30 +238,10 @@ impl<'a> Drawn<'a> {
     }
 
     fn settle(self, with_start: Option<Guarantee>) -> ExecutionResult {
-        let (RunContext { spend, directory, .. }, mut ending) = (self.context, self.ending);
+        let (spend, mut ending) = (self.context.spend, self.ending);
         let used = spend.spender.counts().to_vec();
-        let directory = directory.path().to_path_buf();
-        ending.settle(spend, &directory);
-        let summary = Summary {
-            run: self.facts.run,
-            directory,
-            plan: self.job.plan.name.clone(),
-            method: self.method,
-            unit: self.facts.unit,
-            private_records: self.facts.records,
-            public_records: self.public_records,
-            outcome: ending.outcome,
-            target: self.job.plan.target,
-            guarantee: ending.guarantee,
-            with_start,
-            scores: self.scores,
-            score: self.facts.told,
-            source_weights: self.facts.source_weights,
-            steps: self.taken,
-            worked: self.worked,
-            peeked: ending.peeked,
-            trouble: ending.trouble,
-        };
-        ExecutionResult { summary, used }
+        ending.settle(spend, &self.summary.directory);
+        let SpendEnding { outcome, trouble, .. } = ending;
+        ExecutionResult { summary: Summary { outcome, with_start, trouble, ..self.summary }, used }
     }
 }

@@ -352,22 +352,15 @@ pub fn certificate(account: &Account) -> Result<String> {
 /// Things that the totals of an account do not promise.
 fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     let mut list: Vec<String> = NOT_COVERED.map(str::to_owned).to_vec();
-    if account.gaps().iter().any(|gap| !gap.hides_spending()) {
-        list.push(
-            "anything: a run's noise came from a seed that is not secret (see `gaps`), so no total \
-             holds; nothing of that run may be passed on"
-                .to_owned(),
-        );
-    }
+    let known_noise = "anything: a run's noise came from a seed that is not secret (see `gaps`), so \
+                       no total holds; nothing of that run may be passed on";
+    let has_known_noise = account.gaps().iter().any(|gap| !gap.hides_spending());
+    list.extend(has_known_noise.then(|| known_noise.to_owned()));
     let lost = account.gaps().iter().filter(|gap| gap.hides_spending());
     list.extend(lost.map(Gap::missing));
-    if total.claims.is_some() {
-        list.push(
-            "whatever other trainers drew beyond what they say (`claimed` entries): nobody here \
-             has seen their draws, nor how exact their noise is"
-                .to_owned(),
-        );
-    }
+    let claims = "whatever other trainers drew beyond what they say (`claimed` entries): nobody \
+                  here has seen their draws, nor how exact their noise is";
+    list.extend(total.claims.as_ref().map(|_| claims.to_owned()));
     list.extend(account.large_delta());
     list.extend(total.remark.clone());
     list.extend(ChargedElsewhere::note_for_others(&account.elsewhere));

@@ -11,7 +11,7 @@ use super::job::Job;
 use super::public_alone::is_comparable;
 use super::spend::Purpose;
 use super::steps::catch_as;
-use super::timing::{RunTime, Stopwatch, TimedPlan};
+use super::timing::{RunTime, TimedPlan};
 use super::{lookup, overlap};
 use crate::data::Table;
 use crate::error::{Error, Result};
@@ -50,39 +50,41 @@ pub struct Preview {
     pub rehearsed: Option<Advice>,
 }
 
-/// The thread that computes previews, one after another. Only the newest of several waiting
-/// requests is answered; then `stopwatch` times that plan.
-pub(super) struct Previewer(Sender<Job>);
+/// A thread for requests of which only the newest waiting one is worth an answer.
+pub(super) struct NewestFirst<T>(Sender<T>);
 
-impl Previewer {
-    pub fn start(stopwatch: Stopwatch, answer: impl Fn(Result<Preview>) + Send + 'static) -> Self {
-        Self(newest_first(move |job: Job| {
-            let crash = ("the preview crashed", "please report the plan");
-            match catch_as(crash, || timeable(&job)) {
-                Ok((preview, timed)) => {
-                    answer(Ok(preview));
-                    stopwatch.ask(timed);
-                }
-                Err(error) => answer(Err(error)),
+impl<T: Send + 'static> NewestFirst<T> {
+    pub fn start(answer: impl Fn(T) + Send + 'static) -> Self {
+        let (sender, inbox) = channel();
+        thread::spawn(move || {
+            while let Ok(first) = inbox.recv() {
+                answer(inbox.try_iter().last().unwrap_or(first));
             }
-        }))
+        });
+        Self(sender)
     }
 
-    pub fn ask(&self, job: Job) {
+    pub fn ask(&self, request: T) {
         // The thread ends only with its owner.
-        let _ = self.0.send(job);
+        let _ = self.0.send(request);
     }
 }
 
-/// Starts a thread for requests of which only the newest waiting one is worth an answer.
-pub(super) fn newest_first<T: Send + 'static>(answer: impl Fn(T) + Send + 'static) -> Sender<T> {
-    let (sender, inbox) = channel();
-    thread::spawn(move || {
-        while let Ok(first) = inbox.recv() {
-            answer(inbox.try_iter().last().unwrap_or(first));
+/// Starts the thread that computes previews, one after another; then `stopwatch` times that plan.
+pub(super) fn previewer(
+    stopwatch: NewestFirst<TimedPlan>,
+    answer: impl Fn(Result<Preview>) + Send + 'static,
+) -> NewestFirst<Job> {
+    NewestFirst::start(move |job: Job| {
+        let crash = ("the preview crashed", "please report the plan");
+        match catch_as(crash, || timeable(&job)) {
+            Ok((preview, timed)) => {
+                answer(Ok(preview));
+                stopwatch.ask(timed);
+            }
+            Err(error) => answer(Err(error)),
         }
-    });
-    sender
+    })
 }
 
 /// The account of a private dataset, held to the budget of the session, as its next run would be.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
 use super::control::Control;
-use super::job::named;
+use super::job::{Job, named};
 use super::{overlap, resemblance};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
@@ -44,10 +44,8 @@ pub const ALL_TRIALS: (usize, usize) = (0, 1);
 /// A request for rehearsals.
 #[derive(Debug)]
 pub struct RehearsalJob {
-    pub session: Session,
-    pub plan: PlanDefinition,
-    pub datasets: Vec<Arc<Loaded>>,
-    pub workspace: Workspace,
+    /// The run that is rehearsed.
+    pub run: Job,
     /// Empty for a grid around the plan's own.
     pub epsilons: Vec<f64>,
     /// Empty for all that fit.
@@ -58,14 +56,19 @@ pub struct RehearsalJob {
     pub part: (usize, usize),
     /// An open watch lets the last ranking by exact numbers weigh rehearsals; the ledger notes it.
     pub exact: Option<Watch>,
-    pub control: Control,
 }
 
 impl RehearsalJob {
+    /// Rehearsals of all methods that fit, around the plan's own ε.
+    pub fn new(run: Job) -> Self {
+        let (epsilons, methods) = (Vec::new(), Vec::new());
+        Self { run, epsilons, methods, repetitions: None, part: ALL_TRIALS, exact: None }
+    }
+
     /// The session with the advised method instead of the plan's.
     pub fn advised(&self, advice: &Advice) -> Result<Session> {
-        let mut session = self.session.clone();
-        let plan = session.plans.iter_mut().find(|plan| plan.name == self.plan.name);
+        let mut session = self.run.session.clone();
+        let plan = session.plans.iter_mut().find(|plan| plan.name == self.run.plan.name);
         let (player, plan) = advice.to_take().zip(plan).ok_or_else(|| {
             Error::refused("no method could be rehearsed").cure("the table says why none fits")
         })?;
@@ -78,8 +81,8 @@ impl RehearsalJob {
     pub fn candidates(&self, advice: &Advice, most: usize) -> Result<Session> {
         let plans = advice.worth_choosing(most).into_iter().filter_map(|player| {
             let Player::Method { id, .. } = &player else { return None };
-            let name = format!("{}, {id}", self.plan.name);
-            let mut plan = PlanDefinition { name, ..self.plan.clone() };
+            let name = format!("{}, {id}", self.run.plan.name);
+            let mut plan = PlanDefinition { name, ..self.run.plan.clone() };
             plan.take_player(&player);
             Some(plan)
         });
@@ -88,8 +91,8 @@ impl RehearsalJob {
             return Err(Error::refused("no method could be rehearsed")
                 .cure("there is nothing to choose: use public data alone"));
         }
-        let mut session = self.session.clone();
-        let place = session.plans.iter().position(|plan| plan.name == self.plan.name);
+        let mut session = self.run.session.clone();
+        let place = session.plans.iter().position(|plan| plan.name == self.run.plan.name);
         let place = place.unwrap_or(session.plans.len());
         session.plans.splice(place..(place + 1).min(session.plans.len()), plans);
         Ok(session)
@@ -109,8 +112,8 @@ pub fn rehearse(
     job: &RehearsalJob,
     tell: &mut dyn FnMut(&RehearsalProgress),
 ) -> Result<RehearsalProgress> {
-    let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-    if job.plan.start.is_some() {
+    let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+    if job.run.plan.start.is_some() {
         return Err(Error::usage(
             "a plan that starts from an earlier model cannot be rehearsed: its \
              model has not seen the parts that would play the private records",
@@ -118,13 +121,13 @@ pub fn rehearse(
         .cure("rehearse the plan without `start`"));
     }
     // A private row among the public ones would play with them.
-    let (private, publics) = roles(&job.plan, &loaded)?;
-    overlap::refuse_private_rows(private, &publics, &job.workspace, &Watch::sealed())?;
-    let declared = declared(private, &job.plan)?;
-    let plan = job.plan.resolved(&job.workspace);
+    let (private, publics) = roles(&job.run.plan, &loaded)?;
+    overlap::refuse_private_rows(private, &publics, &job.run.workspace, &Watch::sealed())?;
+    let declared = declared(private, &job.run.plan)?;
+    let plan = job.run.plan.resolved(&job.run.workspace);
     let stage = Arc::new(stage_of(&plan, &job.epsilons, declared, &publics)?);
     let players = players(job, private.definition.task)?;
-    let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
+    let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
     let trust = trust(job, private, &stage)?;
     let results = Results::new(&stage, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or_else(|| stage.repetitions());
@@ -132,8 +135,8 @@ pub fn rehearse(
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
-    if job.part == ALL_TRIALS && !job.control.is_stopped() {
-        let more = work.results.vary(job.plan.target.epsilon, repetitions);
+    if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
+        let more = work.results.vary(job.run.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
     // A rehearsal with only some methods or trials has no advice for others, and neither has one
@@ -150,8 +153,8 @@ pub fn rehearse(
 fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
     let scenes = stage.scenes();
     let found = match &job.exact {
-        Some(watch) => Some(resemblance::exact(private, &job.workspace, watch)?),
-        None => resemblance::released(private, &job.workspace),
+        Some(watch) => Some(resemblance::exact(private, &job.run.workspace, watch)?),
+        None => resemblance::released(private, &job.run.workspace),
     };
     Ok(match found {
         Some((misses, words)) => Trust::of_ranking(scenes, &misses, &words),
@@ -176,7 +179,7 @@ impl Work<'_> {
         entries: Vec<TrialResult>,
         tell: &mut dyn FnMut(&RehearsalProgress),
     ) -> Result<RehearsalProgress> {
-        let epsilon = self.job.plan.target.epsilon;
+        let epsilon = self.job.run.plan.target.epsilon;
         let players = self.results.players().to_vec();
         let mut waiting = Vec::new();
         let (part, parts) = self.job.part;
@@ -199,7 +202,7 @@ impl Work<'_> {
         let mut progress = state(self);
         tell(&progress);
         let receiver = self.begin(&players, waiting);
-        while !self.job.control.is_stopped() {
+        while !self.job.run.control.is_stopped() {
             let (entry, found) = match receiver.recv_timeout(CHECK_INTERVAL) {
                 Ok(found) => found,
                 Err(RecvTimeoutError::Timeout) => continue,
@@ -230,7 +233,7 @@ impl Work<'_> {
             stage: Arc::clone(&self.stage),
             players: players.to_vec(),
             queue: Mutex::new(TrialQueue { waiting, costs: BTreeMap::new() }),
-            control: self.job.control.clone(),
+            control: self.job.run.control.clone(),
         });
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
@@ -419,8 +422,8 @@ fn players(job: &RehearsalJob, task: Task) -> Result<Vec<Player>> {
     } else {
         player::chosen(&job.methods, task)?
     };
-    methods::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
-    let plan = job.plan.player();
+    methods::method(&job.run.plan.method)?.spec().check(&job.run.plan.settings)?;
+    let plan = job.run.plan.player();
     if job.methods.is_empty() && !players.contains(&plan) {
         players.push(plan);
     }
@@ -539,16 +542,10 @@ mod tests {
         let datasets = session.datasets.iter().map(load).collect();
         let plan = session.plans[0].clone();
         RehearsalJob {
-            session,
-            plan,
-            datasets,
-            workspace,
             epsilons: vec![0.5],
             methods: vec!["target_only".to_owned(), "profiled_cnvx_adap".to_owned()],
             repetitions: Some(1),
-            part: (0, 1),
-            exact: None,
-            control: Control::default(),
+            ..RehearsalJob::new(Job::new(session, plan, datasets, workspace))
         }
     }
 
@@ -628,7 +625,7 @@ mod tests {
     fn a_released_ranking_is_heard_and_an_exact_one_only_where_the_ledger_notes_it() {
         let directory = tempfile::tempdir().unwrap();
         let job = job(directory.path(), 1.0, "");
-        let (private, workspace) = (&job.datasets[0], &job.workspace);
+        let (private, workspace) = (&job.run.datasets[0], &job.run.workspace);
         assert_eq!(resemblance::released(private, workspace), None);
         let asked =
             RehearsalJob { exact: Some(Watch::open()), ..self::job(directory.path(), 1.0, "") };
@@ -683,8 +680,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let job = RehearsalJob { methods: Vec::new(), ..job(directory.path(), 1.0, "") };
         let advice = |job: &RehearsalJob| {
-            let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-            known(&job.plan, &loaded, &job.workspace)
+            let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+            known(&job.run.plan, &loaded, &job.run.workspace)
         };
         assert_eq!(advice(&job), None);
         let found = run(&job);
@@ -715,7 +712,7 @@ mod tests {
             assert_eq!(advice(&job), None, "{from}");
         }
         let started = PlanDefinition { start: Some("run".to_owned()), ..job.plan.clone() };
-        let started = RehearsalJob { plan: started, ..job };
+        let started = RehearsalJob { run: Job { plan: started, ..job.run }, ..job };
         assert!(rehearse(&started, &mut |_| {}).unwrap_err().to_string().contains("starts from"));
     }
 
@@ -740,16 +737,16 @@ mod tests {
         };
         named("private.csv", "q");
         let unit = crate::data::Unit::Column("who".to_owned());
-        job.session.datasets[0].unit = Some(unit);
+        job.run.session.datasets[0].unit = Some(unit);
         let read = |job: &mut RehearsalJob| {
-            let load = |data| Arc::new(dataset::load(data, &job.workspace).unwrap());
-            job.datasets = job.session.datasets.iter().map(load).collect();
+            let load = |data| Arc::new(dataset::load(data, &job.run.workspace).unwrap());
+            job.run.datasets = job.run.session.datasets.iter().map(load).collect();
         };
         let stage = |job: &RehearsalJob| {
-            let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-            let (private, publics) = roles(&job.plan, &loaded).unwrap();
-            let declared = declared(private, &job.plan).unwrap();
-            stage_of(&job.plan.resolved(&job.workspace), &[], declared, &publics).unwrap()
+            let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+            let (private, publics) = roles(&job.run.plan, &loaded).unwrap();
+            let declared = declared(private, &job.run.plan).unwrap();
+            stage_of(&job.run.plan.resolved(&job.run.workspace), &[], declared, &publics).unwrap()
         };
         read(&mut job);
         assert!(stage(&job).lacks_persons());
@@ -783,11 +780,11 @@ mod tests {
         let job = job(directory.path(), 1.0, "");
         let found = rehearse(&job, &mut |state| {
             if state.done == 3 {
-                job.control.stop();
+                job.run.control.stop();
             }
         });
         assert_eq!(found.unwrap().done, 3);
-        let job = RehearsalJob { control: Control::default(), ..job };
+        let job = RehearsalJob { run: Job { control: Control::default(), ..job.run }, ..job };
         assert_eq!(run(&job).done, 44);
     }
 }

@@ -15,13 +15,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use super::assembly::Proposal;
 use super::evaluator::{Evaluator, evaluated_steps, is_evaluated};
 use super::job::Job;
-use super::preview::newest_first;
+use super::preview::NewestFirst;
 use super::public_alone::public_alone;
 use super::steps::epsilon_of;
 use crate::data::{Bounded, Classes, Dataset, HeldOut, Persons, Preparation, PublicData, Table};
@@ -89,22 +88,15 @@ impl RunTime {
     }
 }
 
-/// The thread that times plans. Only the newest of several waiting ones is timed.
-pub(super) struct Stopwatch(Sender<TimedPlan>);
-
-impl Stopwatch {
-    /// `answer` gets the plan and its time in this program, or nothing if it could not be timed.
-    pub fn start(answer: impl Fn(PlanDefinition, Option<RunTime>) + Send + 'static) -> Self {
-        Self(newest_first(move |asked: TimedPlan| {
-            let time = catch_unwind(AssertUnwindSafe(|| asked.time(false)));
-            answer(asked.plan, time.ok().and_then(Result::ok));
-        }))
-    }
-
-    pub fn ask(&self, plan: TimedPlan) {
-        // The thread ends only with its owner.
-        let _ = self.0.send(plan);
-    }
+/// Starts the thread that times plans. `answer` gets the plan and its time in this program, or
+/// nothing if it could not be timed.
+pub(super) fn stopwatch(
+    answer: impl Fn(PlanDefinition, Option<RunTime>) + Send + 'static,
+) -> NewestFirst<TimedPlan> {
+    NewestFirst::start(move |asked: TimedPlan| {
+        let time = catch_unwind(AssertUnwindSafe(|| asked.time(false)));
+        answer(asked.plan, time.ok().and_then(Result::ok));
+    })
 }
 
 impl TimedPlan {

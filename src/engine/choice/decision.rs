@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::{Basis, Decision, Kept, Placed};
+use super::{Basis, Decision, KeptCandidate, Placed};
 use crate::data::HeldOut;
 use crate::error::Result;
 use crate::evaluation::law::Law;
@@ -40,7 +40,7 @@ pub(super) fn decide(
     spender: &mut Spender,
 ) -> Result<Decision> {
     let Basis { kept, alone, .. } = *basis;
-    let all: Vec<(&Model, &Kept)> = models
+    let all: Vec<(&Model, &KeptCandidate)> = models
         .iter()
         .map(Released::get)
         .zip(kept)

@@ -415,7 +415,7 @@ impl ChoiceJob {
         })?;
         let PreparedChoice { candidates, arrangement, alone } = prepared;
         tell(ChoiceProgress::Granted { run: run.clone(), offer });
-        let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(ReadyPlan::apart).unzip();
+        let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(ReadyPlan::split).unzip();
         let (name, nobody) = (String::new(), Watch::sealed());
         let mut training = CandidateTraining { control: &self.control, tell, name, nobody };
         let basis = Basis { kept: &kept, alone: alone.as_ref() };
@@ -510,7 +510,7 @@ fn placed_of(placed: Option<&[Placed]>, name: &str) -> Option<usize> {
 
 /// The basis on which models are judged.
 struct Basis<'a> {
-    kept: &'a [Kept],
+    kept: &'a [KeptCandidate],
     alone: Option<&'a Model>,
 }
 
@@ -523,7 +523,7 @@ impl Basis<'_> {
 }
 
 /// The part of a candidate that is kept when its training has begun.
-struct Kept {
+struct KeptCandidate {
     job: Job,
     problem: methods::Problem,
     preparation: Preparation,
@@ -534,16 +534,17 @@ struct Kept {
 
 impl ReadyPlan {
     /// The training, and what is kept of the candidate.
-    fn apart(self) -> ((methods::Prepared, Private<Bounded>), Kept) {
+    fn split(self) -> ((methods::Prepared, Private<Bounded>), KeptCandidate) {
         let Self { job, assembly: Assembly { proposal, private, .. }, holdout } = self;
         let Proposal { prepared, problem, preparation, public_holdout, taken_as_public, .. } =
             proposal;
-        let kept = Kept { job, problem, preparation, public_holdout, holdout, taken_as_public };
+        let kept =
+            KeptCandidate { job, problem, preparation, public_holdout, holdout, taken_as_public };
         ((prepared, private), kept)
     }
 }
 
-impl Kept {
+impl KeptCandidate {
     /// What the score of a model of this candidate needs.
     fn needs<'a>(
         &'a self,

@@ -19,23 +19,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::assembly::propose;
 use super::control::Control;
 use super::execution::{self, ExecutionResult, RunContext};
-use super::job::{Job, RunProgress, Summary, named};
+use super::job::{Job, RunProgress, Summary};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
 use super::{look, overlap};
 use crate::error::{Error, Result};
-use crate::methods::Plan;
 use crate::numeric::parallel;
 use crate::privacy::ledger::{RunId, RunOutcome, RunState};
 use crate::privacy::{Calibrated, NoiseSource};
-use crate::session::resumption::Origin;
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
 };
-use crate::session::{
-    Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset, leftovers,
-};
+use crate::session::{Loaded, RunDirectory, Session, Workspace, dataset, leftovers};
 use axes::SweepVariant;
 
 /// A plan of a sweep with its noise.
@@ -43,98 +39,72 @@ use axes::SweepVariant;
 pub struct Planned {
     pub variant: SweepVariant,
     pub calibrated: Calibrated,
-    pub plan: Plan,
+    pub steps: u64,
     pub warnings: Vec<String>,
 }
 
-/// The parts of a sweep.
-#[derive(Debug)]
-pub struct SweepOrder<'a> {
-    pub session: &'a Session,
-    pub base: &'a PlanDefinition,
-    pub workspace: &'a Workspace,
-    pub datasets: &'a [Arc<Loaded>],
-    /// No exact number is computed.
-    pub sealed: bool,
+/// Calibrates every variant of the plan of `base`; draws and writes nothing.
+pub fn plan(base: &Job, variants: Vec<SweepVariant>) -> Result<Vec<Planned>> {
+    if let Some(test) = &base.plan.test {
+        return Err(Error::usage(format!(
+            "'{test}' would pay for the score of every task of the sweep"
+        ))
+        .cure(format!(
+            "leave `test` out, and score the model that you keep: `halflight score RUN SESSION \
+             --dataset {test}`"
+        )));
+    }
+    let loaded = base.loaded();
+    let planned = variants.into_iter().map(|variant| {
+        let plan = variant.plan.resolved(&base.workspace);
+        let proposal = propose(&base.session, &plan, &loaded, &base.prepared)
+            .map_err(|error| error.within(&variant.plan.name))?;
+        let (calibrated, steps) = (proposal.calibrated, proposal.prepared.plan().steps);
+        Ok(Planned { variant, calibrated, steps, warnings: proposal.warnings })
+    });
+    planned.collect()
 }
 
-impl SweepOrder<'_> {
-    /// Calibrates every task; draws and writes nothing.
-    pub fn plan(&self, variants: Vec<SweepVariant>) -> Result<Vec<Planned>> {
-        if let Some(test) = &self.base.test {
-            return Err(Error::usage(format!(
-                "'{test}' would pay for the score of every task of the sweep"
-            ))
-            .cure(format!(
-                "leave `test` out, and score the model that you keep: `halflight score RUN SESSION \
-                 --dataset {test}`"
-            )));
+/// Would the ledger reserve all of it? Writes nothing.
+pub fn admit(base: &Job, planned: &[Planned]) -> Result<()> {
+    let private = base.private()?;
+    overlap::check(private, &base.publics(), &base.workspace, &base.watch)?;
+    let account = account_of(private, &base.session, &base.workspace)?;
+    Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)
+}
+
+/// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`, each
+/// with its grant.
+pub fn reserve(base: &Job, planned: &[Planned], path: &Path) -> Result<SweepDirectory> {
+    let (made, workspace) = (!path.exists(), &base.workspace);
+    let sweep = SweepDirectory::create(path, &base.plan.name, workspace, entries(planned))?;
+    lay_down(base, planned, &sweep).inspect_err(|_| {
+        // Without a reservation there is nothing to start; with one, `--collect --give-up` frees
+        // it.
+        let run = &sweep.manifest.tasks[0].run;
+        let reserved = workspace.book().map_or(true, |book| book.run(run).is_some());
+        if made && !reserved {
+            let _ = crate::files::step::remove_folder(sweep.path());
         }
-        let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
-        let store = PreparedStore::default();
-        let planned = variants.into_iter().map(|variant| {
-            let plan = variant.plan.resolved(self.workspace);
-            let proposal = propose(self.session, &plan, &loaded, &store)
-                .map_err(|error| error.within(&variant.plan.name))?;
-            let (calibrated, plan) = (proposal.calibrated, proposal.prepared.plan().clone());
-            Ok(Planned { variant, calibrated, plan, warnings: proposal.warnings })
-        });
-        planned.collect()
-    }
+    })?;
+    Ok(sweep)
+}
 
-    /// Would the ledger reserve all of it? Writes nothing.
-    pub fn admit(&self, planned: &[Planned]) -> Result<()> {
-        self.check_rows()?;
-        let private = self.private()?;
-        let account = account_of(private, self.session, self.workspace)?;
-        Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)
+fn lay_down(base: &Job, planned: &[Planned], sweep: &SweepDirectory) -> Result<()> {
+    let Job { session, workspace, .. } = base;
+    overlap::check(base.private()?, &base.publics(), workspace, &base.watch)?;
+    let mut origins = Vec::with_capacity(planned.len());
+    for (index, it) in planned.iter().enumerate() {
+        let task = sweep.task(index);
+        task.write_session(session, &it.variant.plan, workspace)?;
+        origins.push(base.origin(&task.session_file())?);
     }
-
-    /// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`,
-    /// each with its grant.
-    pub fn reserve(&self, planned: &[Planned], path: &Path) -> Result<SweepDirectory> {
-        let made = !path.exists();
-        let sweep =
-            SweepDirectory::create(path, &self.base.name, self.workspace, entries(planned))?;
-        self.lay_down(planned, &sweep).inspect_err(|_| {
-            // Without a reservation there is nothing to start; with one, `--collect --give-up`
-            // frees it.
-            let run = &sweep.manifest.tasks[0].run;
-            let reserved = self.workspace.book().map_or(true, |book| book.run(run).is_some());
-            if made && !reserved {
-                let _ = crate::files::step::remove_folder(sweep.path());
-            }
-        })?;
-        Ok(sweep)
+    let account = OpenAccount::open(base.private()?, workspace, session)?;
+    let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
+    for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
+        sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
     }
-
-    fn lay_down(&self, planned: &[Planned], sweep: &SweepDirectory) -> Result<()> {
-        self.check_rows()?;
-        let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
-        let mut origins = Vec::with_capacity(planned.len());
-        for (index, it) in planned.iter().enumerate() {
-            let task = sweep.task(index);
-            task.write_session(self.session, &it.variant.plan, self.workspace)?;
-            origins.push(Origin::of(&task.session_file(), &loaded, self.sealed)?);
-        }
-        let account = OpenAccount::open(self.private()?, self.workspace, self.session)?;
-        let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
-        for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
-            sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
-        }
-        Ok(())
-    }
-
-    fn check_rows(&self) -> Result<()> {
-        let publics = self.datasets.iter().map(Arc::as_ref);
-        let publics: Vec<&Loaded> = publics.filter(|loaded| loaded.record.is_none()).collect();
-        let watch = look::view(self.sealed);
-        overlap::check(self.private()?, &publics, self.workspace, &watch).map(|_| ())
-    }
-
-    fn private(&self) -> Result<&Loaded> {
-        named(self.datasets, &self.base.private).map(Arc::as_ref)
-    }
+    Ok(())
 }
 
 /// The number of tasks of a sweep in each state.

@@ -107,18 +107,8 @@ impl WorkerThread {
                 });
             }
             JobRequest::Rehearsal { session, plan } => {
-                let job = self.datasets(&plan).map(|datasets| RehearsalJob {
-                    datasets,
-                    session,
-                    plan,
-                    workspace,
-                    epsilons: Vec::new(),
-                    methods: Vec::new(),
-                    repetitions: None,
-                    part: rehearse::ALL_TRIALS,
-                    exact: None,
-                    control,
-                });
+                let job = self.job(session, plan);
+                let job = job.map(|run| RehearsalJob::new(Job { control, ..run }));
                 let crash = ("the rehearsal crashed", "please report the session");
                 self.carry_out(id, WorkerReport::Rehearsal, crash, job, |job, tell| {
                     rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))

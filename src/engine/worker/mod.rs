@@ -31,10 +31,10 @@ use super::overlap;
 use super::predict;
 use super::prepared::PreparedStore;
 pub use super::preview::Preview;
-use super::preview::Previewer;
+use super::preview::{NewestFirst, previewer};
 use super::steps::catch_as;
 use super::sweep::{self, TaskTally};
-use super::timing::Stopwatch;
+use super::timing::stopwatch;
 use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
@@ -90,7 +90,7 @@ impl Worker {
         let reports = Arc::new(ReportQueue::new(wake));
         let (messages, inbox) = channel();
         let (answers, times) = (Arc::clone(&reports), Arc::clone(&reports));
-        let stopwatch = Stopwatch::start(move |plan, time| {
+        let stopwatch = stopwatch(move |plan, time| {
             times.put(WorkerReport::Timed { plan: Box::new(plan), time });
         });
         let thread = WorkerThread {
@@ -102,7 +102,7 @@ impl Worker {
             looks: Vec::new(),
             shadowed: BTreeMap::new(),
             reading: BTreeMap::new(),
-            previewer: Previewer::start(stopwatch, move |preview| {
+            previewer: previewer(stopwatch, move |preview| {
                 answers.put(WorkerReport::Preview(Box::new(preview)));
             }),
             prepared: PreparedStore::default(),
@@ -142,7 +142,7 @@ struct WorkerThread {
     looks: Vec<(Vec<PathBuf>, &'static str)>,
     /// Datasets that are being read; reading is stopped if nobody waits any more.
     reading: BTreeMap<String, Control>,
-    previewer: Previewer,
+    previewer: NewestFirst<Job>,
     /// For previews and runs.
     prepared: PreparedStore,
     following: Following,
@@ -202,7 +202,7 @@ impl WorkerThread {
                 self.reading.clear();
                 let session = Box::new(session);
                 self.reports.put(WorkerReport::SessionOpened { session, path });
-                self.tell_ledger()?;
+                self.send_ledger()?;
             }
             Request::SaveSession { session, path, known, moves } => {
                 self.save(session, path, known.as_deref(), moves)?;
@@ -274,10 +274,10 @@ impl WorkerThread {
                 };
                 self.reports.put(WorkerReport::Dividers { dataset, columns });
             }
-            Request::Archive => self.tell_archive(),
+            Request::Archive => self.send_archive(),
             Request::Watch(places) => {
                 self.following.watch(places);
-                self.tell_archive();
+                self.send_archive();
             }
             Request::Steer { directory, wish } => {
                 let process = steering::ask(&directory, wish)?;
@@ -287,12 +287,12 @@ impl WorkerThread {
             }
             Request::TagRun { run, tag } => {
                 archive::tag(&self.workspace, &run, &tag)?;
-                self.tell_archive();
+                self.send_archive();
             }
             Request::DeleteRun(run) => {
                 archive::delete(&self.workspace, &run)?;
                 self.remark(format!("removed {}; its ledger entries stay", run.0));
-                self.tell_archive();
+                self.send_archive();
             }
             Request::Export { path, text } => self.export(&path, &text)?,
             Request::Certify { account, path } => {
@@ -313,7 +313,7 @@ impl WorkerThread {
                 Ok(job) => self.previewer.ask(job),
                 Err(error) => self.reports.put(WorkerReport::Preview(Box::new(Err(error)))),
             },
-            Request::Ledger => self.tell_ledger()?,
+            Request::Ledger => self.send_ledger()?,
             Request::SetBudget { dataset, budget } => {
                 let loaded = self.loaded.get(&dataset).ok_or_else(|| {
                     Error::usage(format!("'{dataset}' is not a loaded private dataset"))
@@ -321,20 +321,20 @@ impl WorkerThread {
                 let mut ledger = self.workspace.ledger()?;
                 let account = loaded.register(&mut ledger)?;
                 ledger.set_budget(&account, budget)?;
-                self.tell_ledger()?;
+                self.send_ledger()?;
             }
             Request::AcceptUnknownPast(account) => {
                 self.workspace.ledger()?.accept(&account, "accepted on the Ledger screen")?;
-                self.tell_ledger()?;
+                self.send_ledger()?;
             }
             Request::AbandonRun(run) => {
                 self.remark(self.workspace.ledger()?.abandon(&run)?);
-                self.tell_ledger()?;
+                self.send_ledger()?;
             }
             Request::RepairLedger => {
                 let aside = self.workspace.ledger()?.repair()?;
                 self.remark(format!("the damaged ledger was set aside as {}", aside.display()));
-                self.tell_ledger()?;
+                self.send_ledger()?;
             }
             Request::Start { id, control, job } => self.start(id, control, job),
             Request::OfferChoice { session, plans, target } => {
@@ -357,8 +357,8 @@ impl WorkerThread {
                 let tally = TaskTally::of(&sweep::collect(&sweep, give_up)?);
                 let sweep = sweep.path().to_path_buf();
                 self.reports.put(WorkerReport::Collected { sweep, tally });
-                self.tell_ledger()?;
-                self.tell_archive();
+                self.send_ledger()?;
+                self.send_archive();
             }
             Request::Report { runs, path } => {
                 let runs = runs.iter().map(|run| self.workspace.run_directory(run));
@@ -541,7 +541,7 @@ impl WorkerThread {
     }
 
     /// Reads the runs in a thread of its own: there may be many, and long ones.
-    fn tell_archive(&self) {
+    fn send_archive(&self) {
         self.following.read(&self.workspace);
     }
 
@@ -571,7 +571,7 @@ impl WorkerThread {
         look::note(&private, &self.workspace, what)?;
         let book = self.workspace.book()?;
         if private.record.as_ref().is_some_and(|record| book.find(record).is_some()) {
-            return self.tell_ledger();
+            return self.send_ledger();
         }
         self.looks.push((self.files_of(&private.definition), what));
         Ok(())
@@ -605,7 +605,7 @@ impl WorkerThread {
         files.map(|file| self.workspace.resolve(file)).collect()
     }
 
-    fn tell_ledger(&self) -> Result<()> {
+    fn send_ledger(&self) -> Result<()> {
         self.reports.put(ledger_report(&self.workspace)?);
         Ok(())
     }

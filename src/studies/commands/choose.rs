@@ -169,17 +169,13 @@ impl ChoiceStudy {
                         .is_ok_and(|it| (it.spec().task == Task::Classification) == classes)
                 };
                 let methods = METHODS.iter().filter(fits).map(|id| (*id).to_owned());
+                let (session, datasets) =
+                    (scene.session(vec![plan.clone()]), scene.datasets.clone());
+                let run = Job::new(session, plan, datasets, scene.workspace.clone());
                 let job = RehearsalJob {
-                    session: scene.session(vec![plan.clone()]),
-                    plan,
-                    datasets: scene.datasets.clone(),
-                    workspace: scene.workspace.clone(),
                     epsilons: SHARES.map(|share| share * epsilon).to_vec(),
                     methods: methods.collect(),
-                    repetitions: None,
-                    part: rehearse::ALL_TRIALS,
-                    exact: None,
-                    control: Control::default(),
+                    ..RehearsalJob::new(run)
                 };
                 let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;
                 let candidates = job.candidates(&advice, self.most)?.plans;
