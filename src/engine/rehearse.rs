@@ -590,7 +590,7 @@ mod tests {
     fn what_cannot_be_rehearsed_is_refused_in_words() {
         let directory = tempfile::tempdir().unwrap();
         let mut unlabelled = job(directory.path(), 1.0, "");
-        let theirs = Arc::get_mut(&mut unlabelled.datasets[1]).unwrap();
+        let theirs = Arc::get_mut(&mut unlabelled.run.datasets[1]).unwrap();
         theirs.definition.label = None;
         let refused = |job: &RehearsalJob| rehearse(job, &mut |_| {}).unwrap_err().to_string();
         assert!(refused(&unlabelled).contains("needs the label"));
@@ -668,8 +668,8 @@ mod tests {
         let public = std::fs::read_to_string(directory.path().join("public.csv")).unwrap();
         let some: Vec<&str> = public.lines().take(801).collect();
         std::fs::write(directory.path().join("private.csv"), some.join("\n")).unwrap();
-        let private = &copied.session.datasets[0];
-        copied.datasets[0] = Arc::new(dataset::load(private, &copied.workspace).unwrap());
+        let private = &copied.run.session.datasets[0];
+        copied.run.datasets[0] = Arc::new(dataset::load(private, &copied.run.workspace).unwrap());
         let refused = rehearse(&copied, &mut |_| {}).unwrap_err();
         assert!(refused.to_string().contains("rows that are private"), "{refused}");
         assert!(!directory.path().join(".halflight/rehearsals").exists());
@@ -711,7 +711,7 @@ mod tests {
             std::fs::write(folder.join("advice.json"), whole.replacen(from, to, 1)).unwrap();
             assert_eq!(advice(&job), None, "{from}");
         }
-        let started = PlanDefinition { start: Some("run".to_owned()), ..job.plan.clone() };
+        let started = PlanDefinition { start: Some("run".to_owned()), ..job.run.plan.clone() };
         let started = RehearsalJob { run: Job { plan: started, ..job.run }, ..job };
         assert!(rehearse(&started, &mut |_| {}).unwrap_err().to_string().contains("starts from"));
     }
