@@ -79,11 +79,9 @@ fn print_all(places: Vec<Place>, options: WatchOptions<'_>) -> Printed {
     let has_end = places.iter().all(|place| !matches!(place, Place::Workspace(_)));
     let mut tasks = BTreeMap::new();
     for place in &places {
-        if let Place::Sweep(sweep) = place {
-            for (task, entry) in sweep.manifest.tasks.iter().enumerate() {
-                tasks.insert(entry.run.clone(), (task, entry.values.clone()));
-            }
-        }
+        let Place::Sweep(sweep) = place else { continue };
+        let entries = sweep.manifest.tasks.iter().enumerate();
+        tasks.extend(entries.map(|(task, it)| (it.run.clone(), (task, it.values.clone()))));
     }
     let patience = if once { QUEUE_PATIENCE } else { Duration::ZERO };
     let mut follower = Follower::new(places, false).waiting_for_queues(patience);

@@ -25,16 +25,14 @@ use report_queue::ReportQueue;
 
 use super::control::Control;
 use super::job::Job;
-use super::look;
 use super::lookup::{self, Digest, Rows, RunLife, Wanted};
-use super::overlap;
-use super::predict;
 use super::prepared::PreparedStore;
 pub use super::preview::Preview;
 use super::preview::{NewestFirst, previewer};
 use super::steps::catch_as;
 use super::sweep::{self, TaskTally};
 use super::timing::stopwatch;
+use super::{look, overlap, predict};
 use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
@@ -42,13 +40,11 @@ use crate::files;
 use crate::privacy::Watch;
 use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::openings::OpenPrivate;
-use crate::session;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
-use crate::session::family;
 use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, Wish};
 use crate::session::sweep::SweepDirectory;
-use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
+use crate::session::{self, PlanDefinition, Session, Workspace, archive, changes, family};
 
 /// The ledger's notes for looks at private rows.
 const FIRST_ROWS_NOTE: &str = "unprotected look: the first rows of the file";
