@@ -394,6 +394,8 @@ impl ChoiceJob {
 
     fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceProgress)) -> Result<Chosen> {
         let prepared = self.prepare()?;
+        let offer = Box::new(self.terms(&prepared)?);
+        let how = offer.how.clone();
         let private = named(&self.datasets, &self.plans[0].private)?;
         let account = OpenAccount::open(private, &self.workspace, &self.session)?;
         let purpose = Purpose {
@@ -401,8 +403,6 @@ impl ChoiceJob {
             noise,
             ..Purpose::new(METHOD, &prepared.arrangement.all)
         };
-        let offer = Box::new(self.terms(&prepared)?);
-        let how = offer.how.clone();
         let run = purpose.run.clone();
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
         let opened = Spend::open(account, &purpose, None, &Watch::sealed());
@@ -471,6 +471,7 @@ impl ChoiceJob {
         });
         ending.settle(spend, directory.path());
         let (placed, score) = decision.map(|it| (it.placed, it.score)).unzip();
+        let placed = placed.unwrap_or_default();
         Ok(Chosen {
             run,
             directory: directory.path().to_path_buf(),
@@ -478,8 +479,8 @@ impl ChoiceJob {
             unit: private.unit(),
             target: self.target,
             guarantee: ending.guarantee,
-            winner: winner.and_then(|it| placed_of(placed.as_deref(), &all_names[it])),
-            placed: placed.unwrap_or_default(),
+            winner: winner.and_then(|it| placed.iter().position(|at| at.name == all_names[it])),
+            placed,
             score,
             how,
             trouble: ending.trouble,
@@ -502,10 +503,6 @@ fn apart(scoring: &Scoring, noise: f64) -> String {
         "{much}, which is too rough to choose well: this ε is likely better spent on the plan that \
          rehearsal advises"
     )
-}
-
-fn placed_of(placed: Option<&[Placed]>, name: &str) -> Option<usize> {
-    placed?.iter().position(|placed| placed.name == name)
 }
 
 /// The basis on which models are judged.
