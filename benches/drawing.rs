@@ -14,9 +14,9 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use halflight::engine::desk::JobEvent;
-use halflight::engine::job::Progress;
-use halflight::engine::{Control, DeskReport, Moment};
+use halflight::engine::job::StepProgress;
+use halflight::engine::worker::JobEvent;
+use halflight::engine::{Control, RunProgress, WorkerReport};
 use halflight::methods::Series;
 use halflight::methods::example::made_up_step;
 use halflight::privacy::ledger::RunId;
@@ -88,7 +88,7 @@ fn three_charts() {
     assert!(buffer.content.iter().any(|cell| cell.symbol() == "⣿"), "nothing was drawn");
 }
 
-fn news(index: u64, total: u64) -> DeskReport {
+fn news(index: u64, total: u64) -> WorkerReport {
     let x = index as f64;
     let y = (-x / 2e4).exp() + 0.05 * (x * 0.37).sin();
     let numbers = [
@@ -98,8 +98,8 @@ fn news(index: u64, total: u64) -> DeskReport {
     ];
     let step = made_up_step(index, total, &numbers);
     let epsilon = (x / total as f64).sqrt();
-    let progress = Progress { step, epsilon, worked: Duration::from_millis(index) };
-    DeskReport::Run(1, JobEvent::Moment(Moment::Stepped(progress)))
+    let progress = StepProgress { step, epsilon, worked: Duration::from_millis(index) };
+    WorkerReport::Run(1, JobEvent::Progress(RunProgress::Stepped(progress)))
 }
 
 fn app_with_a_run(total: u64) -> App {
@@ -109,7 +109,7 @@ fn app_with_a_run(total: u64) -> App {
     let plan = app.context.session.plans[0].clone();
     let mut run = LiveRun::new(1, &plan, Control::default());
     let id = RunId("bench".to_owned());
-    run.hear(JobEvent::Moment(Moment::Granted {
+    run.hear(JobEvent::Progress(RunProgress::Granted {
         run: id,
         steps: total,
         warnings: Vec::new(),
@@ -124,7 +124,7 @@ fn whole_screen() {
     let mut app = app_with_a_run(total);
     let mut next = 1;
     let mut batch = |count: u64| {
-        let reports: Vec<DeskReport> =
+        let reports: Vec<WorkerReport> =
             (next..next + count).map(|index| news(index, total)).collect();
         next += count;
         Message::Reports(reports)

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use halflight::engine::PreparedStore;
 use halflight::engine::assembly::assemble;
 use halflight::engine::preview::preview;
+use halflight::engine::{Job, PreparedStore};
 use halflight::methods::Value;
 use halflight::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 use peak_alloc::PeakAlloc;
@@ -50,7 +50,8 @@ fn main() {
         let asked = |plan: &PlanDefinition| {
             let plan = plan.clone();
             let start = Instant::now();
-            preview(&session, plan, &datasets, &workspace, &store).unwrap();
+            let job = Job::new(session.clone(), plan, datasets.clone(), workspace.clone());
+            preview(&Job { prepared: store.clone(), ..job }).unwrap();
             start.elapsed().as_secs_f64() * 1e3
         };
         let begun = |plan: &PlanDefinition| {

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::ProgressLine;
-use super::{messages, print_json, print_line, signals};
+use super::{messages, print_result, signals};
 use crate::audit::{Audited, Effort, Subject, audit, page::page, subject};
 use crate::data::table::seeded;
 use crate::data::{Preparation, selection};
@@ -71,11 +71,8 @@ impl Audit {
             None => subject::built_in(&self.method, !self.no_canaries)?,
         };
         let mut effort = if self.quick { Effort::QUICK } else { Effort::WHOLE };
-        if self.no_canaries {
-            effort.canaries = 0;
-        }
-        if let Some(runs) = self.runs {
-            effort.canaries = runs as usize;
+        if let Some(canaries) = self.runs.or(self.no_canaries.then_some(0)) {
+            effort.canaries = canaries as usize;
         }
         let mut progress = ProgressLine::new("auditing", subjects.len());
         let mut audits = Vec::new();
@@ -87,17 +84,14 @@ impl Audit {
             }
         }
         progress.tell(subjects.len());
-        progress.end();
+        drop(progress);
         if let Some(file) = &self.page {
             files::write(file, page(&audits).as_bytes())?;
             messages::tell(format_args!("page: {}", file.display()));
         }
         let wrong = audits.iter().filter(|audited| !audited.findings.is_empty()).count();
-        if self.json {
-            print_json(&json!({ "sound": wrong == 0, "audits": audits }))?;
-        } else {
-            print_line(&as_text(&audits))?;
-        }
+        let value = || json!({ "sound": wrong == 0, "audits": audits });
+        print_result(self.json, value, || as_text(&audits))?;
         if wrong > 0 {
             return Err(Error::failed(format!(
                 "{wrong} of {} audits found more than is claimed",
@@ -131,33 +125,30 @@ impl Audit {
         let preparation = Preparation::fit(&ours, &definition, &plan.preparation)?;
         let public = preparation.apply(&ours, "public", true)?;
         let private = preparation.apply(&theirs, "public in the private role", true)?;
-        let wanted: Vec<&str> = match self.method.as_slice() {
-            [] => vec![plan.method.as_str()],
-            named => named.iter().map(String::as_str).collect(),
-        };
-        let subject = |id: &str| {
+        let wanted =
+            if self.method.is_empty() { std::slice::from_ref(&plan.method) } else { &self.method };
+        let subject = |id: &String| {
             let mut settings = subject::small(methods::method(id)?.spec());
-            if id == plan.method {
+            if *id == plan.method {
                 // The plan's own settings, except the number of steps.
-                let own = plan.settings.iter().filter(|(key, _)| !STEPS.contains(&key.as_str()));
+                let own = plan
+                    .settings
+                    .iter()
+                    .filter(|(key, _)| !LENGTH_SETTINGS.contains(&key.as_str()));
                 settings.extend(own.map(|(key, value)| (key.clone(), value.clone())));
             }
-            let both = (public.records(0, MOST).into(), private.records(0, MOST));
+            let both = (public.records(0, MOST_RECORDS).into(), private.records(0, MOST_RECORDS));
             let target = (!self.no_canaries).then_some(plan.target);
             Subject::new(id, id, &settings, both, target)
         };
-        wanted.into_iter().map(subject).collect()
+        wanted.iter().map(subject).collect()
     }
 }
 
 /// Settings for the length of a run. An audit takes few steps.
-const STEPS: [&str; 4] = ["steps", "rounds", "iterations", "epochs"];
+const LENGTH_SETTINGS: [&str; 4] = ["steps", "rounds", "iterations", "epochs"];
 /// The largest number of records used from each side of a session's data.
-const MOST: usize = 400;
-
-fn claimed(audited: &Audited) -> String {
-    if audited.claimed.is_finite() { format!("{:.3}", audited.claimed) } else { "-".to_owned() }
-}
+const MOST_RECORDS: usize = 400;
 
 fn as_text(audits: &[Audited]) -> String {
     let mut lines = vec![format!(
@@ -165,18 +156,18 @@ fn as_text(audits: &[Audited]) -> String {
         "subject", "release", "change", "ε (many)", "ε (one)", "ε claimed"
     )];
     for audited in audits {
-        let shown = |of: fn(&crate::audit::Shown) -> f64| {
-            audited.shown.as_ref().map_or("-".to_owned(), |shown| format!("{:.3}", of(shown)))
-        };
+        let cell = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.3}"));
+        let shown = audited.shown.as_ref();
+        let [many, one, claimed] = [
+            shown.map(|shown| shown.many_runs),
+            shown.map(|shown| shown.one_run),
+            Some(audited.claimed).filter(|claimed| claimed.is_finite()),
+        ]
+        .map(cell);
         for moved in &audited.releases {
             lines.push(format!(
-                "{:<34} {:<14} {:>10.4} {:>10} {:>10} {:>10}",
-                audited.subject,
-                moved.release,
-                moved.largest,
-                shown(|shown| shown.many_runs),
-                shown(|shown| shown.one_run),
-                claimed(audited)
+                "{:<34} {:<14} {:>10.4} {many:>10} {one:>10} {claimed:>10}",
+                audited.subject, moved.release, moved.largest
             ));
         }
         lines.extend(audited.findings.iter().map(|finding| format!("  ! {finding}")));

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{messages, print_json, print_line, signals, workspace_for};
+use super::{messages, print_line, print_result, signals, workspace_for};
 use crate::engine::PreparedStore;
-use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Offer, Way};
+use crate::engine::choice::{ChoiceJob, ChoiceProgress, Chosen, Offer, Way};
 use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
@@ -20,7 +20,7 @@ use crate::privacy::ledger::RunOutcome;
 use crate::session::{PlanDefinition, Session, dataset};
 
 /// Settings of the whole choice, which are the same for all candidates.
-const SHARED: [&str; 3] = ["epsilon", "delta", "seed"];
+const SHARED_FIELDS: [&str; 3] = ["epsilon", "delta", "seed"];
 
 /// Let private records choose among several plans, and public data alone, for one ε.
 ///
@@ -106,12 +106,10 @@ impl Choose {
     /// grid.
     fn candidates(&self, session: &Session) -> Result<Vec<PlanDefinition>> {
         let plans = if self.plans.is_empty() {
-            let first = session.plans.first();
             // Public data alone are a candidate without a plan.
-            let spends = |plan: &PlanDefinition| plan.player().spends();
-            let alike = |plan: &&PlanDefinition| {
-                first.is_some_and(|first| first.private == plan.private) && spends(plan)
-            };
+            let first = session.plans.first().map(|plan| &plan.private);
+            let alike =
+                |plan: &&PlanDefinition| first == Some(&plan.private) && plan.player().spends();
             session.plans.iter().filter(alike).cloned().collect()
         } else {
             let named = self.plans.iter().map(|name| session.plan(name).cloned());
@@ -126,7 +124,7 @@ impl Choose {
         };
         let axes =
             self.over.iter().map(|over| SweepAxis::parse(over)).collect::<Result<Vec<_>>>()?;
-        if let Some(axis) = axes.iter().find(|axis| SHARED.contains(&axis.key.as_str())) {
+        if let Some(axis) = axes.iter().find(|axis| SHARED_FIELDS.contains(&axis.key.as_str())) {
             return Err(Error::usage(format!(
                 "all candidates of a choice have the same {}",
                 axis.key
@@ -174,50 +172,37 @@ impl Choose {
         let mut progress: Option<(String, ProgressLine)> = None;
         // A log must not show which plans are trained, or how often.
         let mut in_secret = false;
-        let chosen = job.execute(&mut |moment| match moment {
-            ChoiceMoment::Granted { run, each, how, trains_in_secret, apart, warnings } => {
+        let chosen = job.execute(&mut |event| match event {
+            ChoiceProgress::Granted { run, offer } => {
                 messages::tell(format_args!("granted as {}", run.0));
-                for note in warnings {
+                for note in &offer.warnings {
                     messages::tell(format_args!("note: {note}"));
                 }
-                in_secret = trains_in_secret;
-                messages::tell(&how);
+                in_secret = offer.trains_in_secret;
+                messages::tell(&offer.how);
                 messages::tell(format_args!(
-                    "each training gets ε {}; noise hides differences of less than {apart}",
-                    round_up(each, 3)
+                    "each training gets ε {}; noise hides differences of less than {}",
+                    round_up(offer.each, 3),
+                    offer.apart
                 ));
             }
-            ChoiceMoment::Stepped { .. } if in_secret => {}
-            ChoiceMoment::Stepped { name, step, of } => {
-                if progress.as_ref().is_none_or(|(known, _)| *known != name) {
-                    if let Some((_, before)) = progress.take() {
-                        before.end();
-                    }
-                    progress = Some((name.clone(), ProgressLine::new(&name, of as usize)));
-                }
-                if let Some((_, bar)) = &mut progress {
-                    bar.tell(step as usize);
-                }
+            ChoiceProgress::Stepped { .. } if in_secret => {}
+            ChoiceProgress::Stepped { name, step, of } => {
+                let bar = match progress.take().filter(|(known, _)| *known == name) {
+                    Some((_, bar)) => bar,
+                    None => ProgressLine::new(&name, of as usize),
+                };
+                progress.insert((name, bar)).1.tell(step as usize);
             }
         });
-        if let Some((_, bar)) = progress {
-            bar.end();
-        }
+        drop(progress);
         let chosen = chosen?;
-        if self.json {
-            print_json(&as_json(&chosen))?;
-        } else {
-            print_line(&as_text(&chosen))?;
+        print_result(self.json, || as_json(&chosen), || as_text(&chosen))?;
+        if chosen.outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
+            let what = "stopped by a signal; what was drawn is in the ledger";
+            return Err(chosen.trouble.unwrap_or_else(|| Error::interrupted(what)));
         }
-        match chosen.trouble {
-            Some(trouble) => Err(trouble),
-            None if chosen.outcome == RunOutcome::Stopped
-                && interrupted.load(Ordering::Relaxed) =>
-            {
-                Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"))
-            }
-            None => Ok(()),
-        }
+        chosen.trouble.map_or(Ok(()), Err)
     }
 }
 
@@ -243,14 +228,14 @@ fn offered(offer: &Offer) -> String {
 
 fn as_text(chosen: &Chosen) -> String {
     let mut lines = Vec::new();
-    if let (Some(winner), Some(told)) = (chosen.winner, &chosen.told) {
+    if let (Some(winner), Some(score)) = (chosen.winner, &chosen.score) {
         lines.push(format!("chosen: {}", chosen.placed[winner].name));
         lines.push("  errors that decided the choice, with noise (they may be shared):".to_owned());
         for (index, placed) in chosen.placed.iter().enumerate() {
             let mark = if index == winner { "→" } else { " " };
-            lines.push(format!("  {mark} {:<42} {}", placed.name, told.told_error(&placed.error)));
+            lines.push(format!("  {mark} {:<42} {}", placed.name, score.told_error(&placed.error)));
         }
-        lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
+        lines.extend(score.lines().into_iter().map(|line| format!("  {line}")));
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}), for all candidates together",
@@ -265,17 +250,16 @@ fn as_text(chosen: &Chosen) -> String {
 
 fn as_json(chosen: &Chosen) -> serde_json::Value {
     let placed = chosen.placed.iter();
-    let placed: Vec<_> =
-        placed.map(|it| json!({ "candidate": it.name, "error": it.error })).collect();
+    let placed = placed.map(|it| json!({ "candidate": it.name, "error": it.error }));
     json!({
         "run": chosen.run,
         "outcome": chosen.outcome,
         "target": chosen.target,
         "guarantee": chosen.guarantee,
-        "candidates": placed,
-        "winner": chosen.winner.map(|winner| chosen.placed[winner].name.clone()),
+        "candidates": placed.collect::<Vec<_>>(),
+        "winner": chosen.winner.map(|winner| &chosen.placed[winner].name),
         "how": chosen.how,
-        "score": chosen.told,
+        "score": chosen.score,
         "directory": chosen.directory,
     })
 }

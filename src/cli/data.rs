@@ -144,7 +144,7 @@ struct Inspect {
 }
 
 /// The ledger's note for a look at values.
-const LOOKED: &str = "unprotected look: ranges and common values of the columns";
+const VALUES_NOTE: &str = "unprotected look: ranges and common values of the columns";
 
 impl Data {
     pub fn execute(&self) -> Result<()> {
@@ -170,7 +170,8 @@ impl Data {
 struct DataReport {
     tables: Vec<Inspected>,
     compatibility: Vec<Compatibility>,
-    plans: Vec<PlanReport>,
+    /// For each plan, how many of its records had to be clipped to its bounds.
+    plans: Vec<(String, Result<Clipped>)>,
 }
 
 struct Inspected {
@@ -184,12 +185,6 @@ struct Inspected {
     /// Whether the program suggested the definition as a starting point.
     suggested: bool,
     warnings: Vec<String>,
-}
-
-/// The number of a plan's records that had to be clipped to its bounds.
-struct PlanReport {
-    name: String,
-    outcome: Result<Clipped>,
 }
 
 struct Clipped {
@@ -214,7 +209,7 @@ impl Inspect {
                 .or_else(|error| readable(path, role, &overflow, error))?;
             if self.show_values {
                 // Also of files that are said to be public: the ledger may know better.
-                look::note_file(path, &Workspace::of_session(path)?, Source::File, LOOKED)?;
+                look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
             let inspection = inspect::table(&table, role, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -247,7 +242,7 @@ impl Inspect {
         for definition in &session.datasets {
             let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
             if self.show_values {
-                look::note(&loaded, &workspace, LOOKED)?;
+                look::note(&loaded, &workspace, VALUES_NOTE)?;
             }
             let mut inspection = inspect::loaded(&loaded, self.show_values, &watch)?;
             if definition.role == Role::Private
@@ -275,7 +270,7 @@ impl Inspect {
                 private: inspect::clipped(&private, &watch),
                 of_private: proposal.problem.shape.private_records,
             });
-            report.plans.push(PlanReport { name: plan.name.clone(), outcome });
+            report.plans.push((plan.name.clone(), outcome));
         }
         Ok(report)
     }
@@ -341,16 +336,10 @@ impl DataReport {
     }
 
     fn json(&self, curator: bool) -> Result<Value> {
-        let failed =
-            |error: serde_json::Error| Error::failed(format!("cannot write JSON: {error}"));
         let mut tables = Vec::new();
         for table in &self.tables {
             let whole = curator || table.is_public();
-            let mut value = if whole {
-                serde_json::to_value(&table.inspection).map_err(failed)?
-            } else {
-                table.schema()
-            };
+            let mut value = if whole { json!(table.inspection) } else { table.schema() };
             value["role"] = json!(table.role);
             // A suggested definition depends on the contents of the cells.
             if whole || !table.suggested {
@@ -359,54 +348,43 @@ impl DataReport {
             value["warnings"] = json!(table.warnings);
             tables.push(value);
         }
-        let plans = self.plans.iter().map(|plan| match &plan.outcome {
+        let plans = self.plans.iter().map(|(name, outcome)| match outcome {
             Ok(found) => json!({
-                "name": plan.name, "public_records": found.of_public, "clipped": found.public,
+                "name": name, "public_records": found.of_public, "clipped": found.public,
             }),
-            Err(error) => json!({"name": plan.name, "problem": error.to_string()}),
+            Err(error) => json!({"name": name, "problem": error.to_string()}),
         });
         let known = |it: &&Compatibility| {
             curator || (self.is_public(&it.first) && self.is_public(&it.second))
         };
-        let compatibility: Vec<_> = self.compatibility.iter().filter(known).collect();
         Ok(json!({
             "tables": tables,
-            "compatibility": serde_json::to_value(&compatibility).map_err(failed)?,
+            "compatibility": self.compatibility.iter().filter(known).collect::<Vec<_>>(),
             "plans": plans.collect::<Vec<_>>(),
         }))
     }
 
     fn print(&self) -> Result<()> {
-        for table in &self.tables {
-            table.print()?;
-        }
+        self.tables.iter().try_for_each(Inspected::print)?;
         for compatibility in &self.compatibility {
-            let differences = compatibility.differences().count();
-            if differences == 0 {
-                print_line(&format!(
-                    "{} and {} have the same columns.\n",
-                    compatibility.first, compatibility.second
-                ))?;
-            } else {
-                print_line(&format!("{differences} columns differ:\n{compatibility}\n"))?;
-            }
+            let (first, second) = (&compatibility.first, &compatibility.second);
+            print_line(&match compatibility.differences().count() {
+                0 => format!("{first} and {second} have the same columns.\n"),
+                differences => format!("{differences} columns differ:\n{compatibility}\n"),
+            })?;
         }
-        for plan in &self.plans {
-            match &plan.outcome {
-                Ok(clipped) => print_line(&format!("plan '{}': {clipped}", plan.name))?,
-                Err(error) => print_line(&format!("plan '{}': {error}", plan.name))?,
-            }
+        for (name, outcome) in &self.plans {
+            let words = outcome.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+            print_line(&format!("plan '{name}': {words}"))?;
         }
-        let unknown = self.tables.iter().any(|table| table.role.is_none());
-        let private = self.tables.iter().any(|table| table.role == Some(Role::Private));
-        if unknown {
+        if self.tables.iter().any(|table| table.role.is_none()) {
             print_line(
                 "◆ These numbers are exact. The program cannot know whether the files are \
                                         private: if one is, they are for your eyes only. Name \
                                         the public ones with --public FILE.",
             )?;
         }
-        if private {
+        if self.tables.iter().any(|table| table.role == Some(Role::Private)) {
             print_line("◆ These numbers are exact and for your eyes only.")?;
         }
         Ok(())
@@ -462,8 +440,8 @@ impl Inspected {
             let remark = remarks.get(column.name.as_str()).cloned();
             let facts = [distinct, missing, column.values.clone()];
             let facts = exact(&facts.into_iter().flatten().collect::<Vec<_>>().join("  "));
-            let facts = [facts, remark.unwrap_or_default()];
-            let facts = facts.into_iter().filter(|fact| !fact.is_empty()).collect::<Vec<_>>();
+            let facts = [Some(facts).filter(|facts| !facts.is_empty()), remark];
+            let facts = facts.into_iter().flatten().collect::<Vec<_>>();
             let name = shortened(&column.name);
             let line = format!("  {name:width$}  {:8}  {}", column.kind, facts.join("  "));
             print_line(line.trim_end())?;

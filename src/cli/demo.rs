@@ -4,7 +4,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::run::{RunOptions, run_plans};
+use super::print_line;
+use super::run::RunCommand;
 use crate::error::{Error, Result};
 use crate::session::{Workspace, demo};
 use crate::tui;
@@ -58,16 +59,16 @@ impl Demo {
             Some(directory) => kept(directory)?,
             None => demo::workspace()?,
         };
-        let options = RunOptions {
-            json: self.json,
-            pace: self.pace,
-            note: Some(
-                "The demo's private data are public, so its exact numbers (◆) may be shown."
-                    .to_owned(),
-            ),
-            ..RunOptions::default()
-        };
-        run_plans(&session, &workspace, &options)
+        let mut run = RunCommand::default();
+        (run.json, run.pace) = (self.json, self.pace);
+        run.run_plans(&session, &workspace, None)?;
+        if !self.json {
+            print_line(
+                "The demo's private data are public, so its exact numbers (◆) may be shown.",
+            )?;
+            super::run::say_where(&workspace);
+        }
+        Ok(())
     }
 }
 
@@ -77,13 +78,7 @@ pub fn write_new(directory: &Path, files: Vec<(String, String)>) -> Result<()> {
         return Err(Error::usage(format!("'{}' is there already", directory.display()))
             .cure("name a directory that does not exist yet"));
     }
-    crate::files::create_folder(directory)
-        .map_err(|error| Error::io("create the directory", directory, &error))?;
-    for (name, text) in files {
-        crate::files::write(&directory.join(&name), text.as_bytes())?;
-        super::messages::tell(format_args!("wrote {}", directory.join(&name).display()));
-    }
-    Ok(())
+    super::write_files(directory, files).map(|_| ())
 }
 
 fn kept(directory: &Path) -> Result<Workspace> {

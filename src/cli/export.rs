@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::{messages, print_json, print_line};
+use super::{messages, print_result, refuse_existing};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::session::{SavedModel, onnx, outbox};
@@ -44,11 +44,7 @@ impl Export {
                 .at(self.output.display().to_string())
                 .cure("give the file a name that ends in .onnx"));
         }
-        if self.output.exists() && !self.force {
-            return Err(Error::usage("it is there already")
-                .at(self.output.display().to_string())
-                .cure("choose another name, or overwrite it with --force"));
-        }
+        refuse_existing(&self.output, self.force)?;
         let model = SavedModel::open(&self.model)?;
         for remark in &model.remarks {
             messages::tell(format_args!("note: {remark}"));
@@ -56,17 +52,17 @@ impl Export {
         outbox::refuse_model(&model)?;
         let exported = onnx::export(&model)?;
         files::write_private(&self.output, &exported.bytes)?;
-        if self.json {
-            return print_json(&json!({
+        let value = || {
+            json!({
                 "model": model.path,
                 "kind": model.model.kind(),
                 "output": self.output,
                 "bytes": exported.bytes.len(),
                 "inputs": exported.inputs,
                 "outputs": exported.outputs,
-            }));
-        }
-        print_line(&words(&self.output, &exported))
+            })
+        };
+        print_result(self.json, value, || words(&self.output, &exported))
     }
 }
 

@@ -6,11 +6,10 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use super::{print_line, print_text};
+use super::{interface, print_line, print_text};
 use crate::error::{Error, Result};
 use crate::guide::render::{TerminalLine, TextTone, plain, render};
 use crate::guide::{self, Topic};
-use crate::tui::theme::Glyphs;
 
 /// Show a page of the guide, or list the pages.
 #[derive(Debug, Args)]
@@ -80,7 +79,7 @@ fn show(markdown: &str) -> Result<()> {
     let size = crossterm::terminal::size().ok().filter(|_| out.is_terminal());
     let width = size.map_or(USUAL_WIDTH, |(columns, _)| usize::from(columns).clamp(20, WIDEST));
     let lines = render(markdown, width);
-    let glyphs = glyphs();
+    let glyphs = interface::glyphs(&|name| std::env::var(name).ok());
     let Some((_, rows)) = size else {
         return lines.iter().try_for_each(|line| print_line(&glyphs.spell(&plain(line))));
     };
@@ -94,13 +93,6 @@ fn show(markdown: &str) -> Result<()> {
         return Ok(());
     }
     print_text(text.as_bytes())
-}
-
-fn glyphs() -> Glyphs {
-    let set = |name: &str| std::env::var(name).ok();
-    let (lc_all, lc_ctype, lang) = (set("LC_ALL"), set("LC_CTYPE"), set("LANG"));
-    let term = set("TERM");
-    Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref())
 }
 
 /// Bold and, unless colour is off, one colour, in codes that every terminal understands.

@@ -26,12 +26,7 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
         }
         (name, _) => Theme::built_in(name, depth),
     };
-    let (lc_all, lc_ctype, lang) = (set("LC_ALL"), set("LC_CTYPE"), set("LANG"));
-    let glyphs = if config.ascii {
-        Glyphs::ascii()
-    } else {
-        Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref())
-    };
+    let glyphs = if config.ascii { Glyphs::ascii() } else { glyphs(&set) };
     let mut app = App::new(session, path, theme, glyphs);
     if let Some(places) = places {
         app.config_file = Some(places.config_file());
@@ -44,6 +39,12 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
             app.context.state.run_column.unwrap_or(app.screens.compare.width);
     }
     Ok(app)
+}
+
+/// The characters that a terminal with these variables can show.
+pub fn glyphs(variable: &dyn Fn(&str) -> Option<String>) -> Glyphs {
+    let [lc_all, lc_ctype, lang, term] = ["LC_ALL", "LC_CTYPE", "LANG", "TERM"].map(variable);
+    Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref())
 }
 
 pub fn need_terminal() -> Result<()> {

@@ -6,9 +6,8 @@ use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man as Page;
 use serde_json::json;
 
-use super::{Arguments, messages, print_json, print_text};
+use super::{Arguments, print_json, print_text, write_files};
 use crate::error::{Error, Result};
-use crate::files;
 
 /// Print the man page of a command, or write those of all.
 #[derive(Debug, Args)]
@@ -33,15 +32,7 @@ pub struct Man {
 impl Man {
     pub fn execute(&self) -> Result<()> {
         let Some(directory) = &self.out else { return self.print() };
-        files::create_folder(directory)
-            .map_err(|error| Error::io("create the directory", directory, &error))?;
-        let mut written = Vec::new();
-        for (name, text) in pages()? {
-            let path = directory.join(name);
-            files::write(&path, text.as_bytes())?;
-            messages::tell(format_args!("wrote {}", path.display()));
-            written.push(path);
-        }
+        let written = write_files(directory, pages()?)?;
         if self.json { print_json(&json!({ "pages": written })) } else { Ok(()) }
     }
 

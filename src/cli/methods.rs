@@ -52,12 +52,11 @@ impl Methods {
             let spec = method.spec();
             print_line(&format!("{} · {} (in papers: {})", spec.id, spec.name, spec.paper))?;
             print_line(&format!("  {}", spec.summary))?;
-            let labels = if spec.needs_private_labels { "needs" } else { "does not need" };
-            if spec.public_only {
-                print_line("  uses no private record: it spends nothing")?;
-            } else {
-                print_line(&format!("  {labels} labels on the private records"))?;
-            }
+            print_line(match (spec.public_only, spec.needs_private_labels) {
+                (true, _) => "  uses no private record: it spends nothing",
+                (false, true) => "  needs labels on the private records",
+                (false, false) => "  does not need labels on the private records",
+            })?;
             if !spec.needs_public_labels {
                 print_line("  takes public records without labels, or with others")?;
             }

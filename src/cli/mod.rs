@@ -82,6 +82,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::evaluation::FurtherScores;
+use crate::files;
 use crate::numeric::parallel;
 use crate::session::Workspace;
 
@@ -212,16 +213,13 @@ const ONE_MACHINE: &str = "HALFLIGHT_ONE_MACHINE";
 
 /// Adds a hint if the word in a command's place looks like a file name.
 fn with_hint(mut error: clap::Error) -> clap::Error {
-    let of_data = error.to_string().contains("Usage: halflight data ");
-    let word = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) => PathBuf::from(word),
-        _ => return error,
-    };
-    if of_data
-        && error.kind() == clap::error::ErrorKind::InvalidSubcommand
-        && word.extension().is_some()
+    let of_data = error.to_string().contains("Usage: halflight data ")
+        && error.kind() == clap::error::ErrorKind::InvalidSubcommand;
+    if let (true, Some(ContextValue::String(word))) =
+        (of_data, error.get(ContextKind::InvalidSubcommand))
+        && Path::new(word).extension().is_some()
     {
-        let hint = format!("to look at a file, write: halflight data inspect {}", word.display());
+        let hint = format!("to look at a file, write: halflight data inspect {word}");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
     error
@@ -317,19 +315,45 @@ fn workspace_for(session: &Path, named: Option<&Path>) -> Result<Workspace> {
 /// The scores besides the error, without those that do not exist. The AUC is null if one of two
 /// classes is missing.
 fn further_json(further: &FurtherScores) -> serde_json::Value {
-    let mut value = serde_json::json!({});
-    let told = [
-        ("mean_absolute_error", further.mean_absolute_error),
-        ("balanced_accuracy", further.balanced_accuracy),
-        ("auc", further.auc),
+    let scores = [
+        ("mean_absolute_error", further.mean_absolute_error, false),
+        ("balanced_accuracy", further.balanced_accuracy, false),
+        ("auc", further.auc.filter(|_| !further.one_class), further.one_class),
     ];
-    for (name, score) in told.into_iter().filter(|(_, score)| score.is_some()) {
-        value[name] = serde_json::json!(score);
+    let known = scores.into_iter().filter(|(_, score, is_null)| score.is_some() || *is_null);
+    known.map(|(name, score, _)| (name.to_owned(), serde_json::json!(score))).collect()
+}
+
+/// Prints a result for programs, or as text.
+fn print_result(
+    as_json: bool,
+    value: impl FnOnce() -> serde_json::Value,
+    text: impl FnOnce() -> String,
+) -> Result<()> {
+    if as_json { print_json(&value()) } else { print_line(&text()) }
+}
+
+/// Refuses to write over a file, unless the user asked for that.
+fn refuse_existing(path: &Path, force: bool) -> Result<()> {
+    if force || !path.exists() {
+        return Ok(());
     }
-    if further.one_class {
-        value["auc"] = serde_json::Value::Null;
-    }
-    value
+    Err(Error::usage("it is there already")
+        .at(path.display().to_string())
+        .cure("choose another name, or overwrite it with --force"))
+}
+
+/// Writes files into a folder, and says so; returns their paths.
+fn write_files(folder: &Path, files: Vec<(String, String)>) -> Result<Vec<PathBuf>> {
+    files::create_folder(folder)
+        .map_err(|error| Error::io("create the directory", folder, &error))?;
+    let written = files.into_iter().map(|(name, text)| {
+        let path = folder.join(name);
+        files::write(&path, text.as_bytes())?;
+        messages::tell(format_args!("wrote {}", path.display()));
+        Ok(path)
+    });
+    written.collect()
 }
 
 /// Prints a JSON value on standard output.

@@ -40,17 +40,18 @@ fn seems_a_command(word: &Path) -> bool {
 fn commands_like(word: &str) -> String {
     let program = super::Arguments::command();
     let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-    let near = nearest(word, &known);
-    match near.first() {
-        Some(near) => format!("did you mean `halflight {near}`?"),
-        None if word == "resume" => "to go on with a run: halflight run --resume RUN".to_owned(),
-        None if word == "reproduce" => {
-            "the studies are a program of their own now; in the source: \
-                                        cargo run --release -p halflight-studies -- --help"
-                .to_owned()
-        }
-        None => "`halflight --help` lists the commands".to_owned(),
+    if let Some(near) = nearest(word, &known).first() {
+        return format!("did you mean `halflight {near}`?");
     }
+    let cure = match word {
+        "resume" => "to go on with a run: halflight run --resume RUN",
+        "reproduce" => {
+            "the studies are a program of their own now; in the source: cargo run --release -p \
+             halflight-studies -- --help"
+        }
+        _ => "`halflight --help` lists the commands",
+    };
+    cure.to_owned()
 }
 
 fn open_session(path: &Path) -> Result<()> {

@@ -12,10 +12,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::json;
 
-use super::{messages, print_json};
-use crate::engine::desk::JobEvent;
+use super::{print_json, write_files};
 use crate::engine::seeded_run::run_for_pictures;
-use crate::engine::{Control, Desk, Job, PreparedStore};
+use crate::engine::worker::JobEvent;
+use crate::engine::{Control, Job, Worker};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::RunId;
@@ -53,15 +53,8 @@ const SEED: u64 = 7;
 
 impl Picture {
     pub fn execute(&self) -> Result<()> {
-        files::create_folder(&self.out)
-            .map_err(|error| Error::io("create the directory", &self.out, &error))?;
-        let mut written = Vec::new();
-        for (name, picture) in pictures()? {
-            let path = self.out.join(format!("{name}.svg"));
-            files::write(&path, picture.as_bytes())?;
-            messages::tell(format_args!("wrote {}", path.display()));
-            written.push(path);
-        }
+        let pictures = pictures()?.into_iter().map(|(name, svg)| (format!("{name}.svg"), svg));
+        let written = write_files(&self.out, pictures.collect())?;
         if self.json { print_json(&json!({ "pictures": written })) } else { Ok(()) }
     }
 }
@@ -71,20 +64,20 @@ const METHOD: &str = "public_shape";
 /// The pictures of README and guide, by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
-    let pictures = PictureStage::open(&workspace)?.play(&workspace);
+    let pictures = PictureSession::open(&workspace)?.play(&workspace);
     // The folder held only these runs.
     let _ = files::step::remove_folder(workspace.base());
     pictures
 }
 
 /// The interface without a terminal.
-struct PictureStage {
+struct PictureSession {
     app: App,
-    desk: Desk,
+    worker: Worker,
     woken: std::sync::mpsc::Receiver<()>,
 }
 
-impl PictureStage {
+impl PictureSession {
     fn open(workspace: &Workspace) -> Result<Self> {
         let mut session = demo::session("bikeshare")?;
         // The pictures show the default method of a new plan.
@@ -92,21 +85,17 @@ impl PictureStage {
         let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
         app.context.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();
-        let desk = Desk::open(workspace.clone(), move || {
+        let worker = Worker::open(workspace.clone(), move || {
             let _ = wake.send(());
         });
-        for effect in app.first_requests() {
-            ask(&desk, effect);
-        }
-        Ok(Self { app, desk, woken })
+        app.first_requests().into_iter().for_each(|effect| ask(&worker, effect));
+        Ok(Self { app, worker, woken })
     }
 
     fn play(mut self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
         self.wait(|app| {
-            app.context
-                .datasets
-                .values()
-                .all(|status| matches!(status, DatasetStatus::Ready { .. }))
+            let mut datasets = app.context.datasets.values();
+            datasets.all(|status| matches!(status, DatasetStatus::Ready { .. }))
         })?;
         self.press('2');
         self.press('r');
@@ -149,18 +138,12 @@ impl PictureStage {
         let watch = self.app.context.watch.for_run();
         let control = Control::default();
         let mut run = LiveRun::new(number, &plan, control.clone());
-        let job = Job {
-            session: self.app.context.session.clone(),
-            plan,
-            datasets: loaded.collect(),
-            workspace: workspace.clone(),
-            watch,
-            control,
-            prepared: PreparedStore::default(),
-        };
+        let session = self.app.context.session.clone();
+        let job = Job::new(session, plan, loaded.collect(), workspace.clone());
+        let job = Job { watch, control, ..job };
         let id = RunId(format!("20260101-12000{number}-{METHOD}"));
-        let mut tell = |moment| {
-            run.hear(JobEvent::Moment(moment));
+        let mut tell = |event| {
+            run.hear(JobEvent::Progress(event));
         };
         let summary = run_for_pictures(&job, &id, SEED + number, &mut tell)?;
         run.hear(JobEvent::Ended(Box::new(Ok(summary))));
@@ -173,10 +156,8 @@ impl PictureStage {
             self.woken
                 .recv_timeout(PATIENCE)
                 .map_err(|_| Error::failed("the demo did not get that far in time"))?;
-            let reports = Message::Reports(self.desk.take());
-            for effect in update(&mut self.app, reports, &Hits::default()) {
-                ask(&self.desk, effect);
-            }
+            let reports = self.worker.take();
+            self.update(Message::Reports(reports));
         }
         Ok(())
     }
@@ -186,9 +167,12 @@ impl PictureStage {
     }
 
     fn press_key(&mut self, code: KeyCode) {
-        let key = KeyEvent::new(code, KeyModifiers::NONE);
-        for effect in update(&mut self.app, Message::Key(key), &Hits::default()) {
-            ask(&self.desk, effect);
+        self.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+
+    fn update(&mut self, message: Message) {
+        for effect in update(&mut self.app, message, &Hits::default()) {
+            ask(&self.worker, effect);
         }
     }
 
@@ -206,9 +190,9 @@ impl PictureStage {
     }
 }
 
-fn ask(desk: &Desk, effect: Effect) {
+fn ask(worker: &Worker, effect: Effect) {
     if let Effect::Ask(request) = effect {
-        desk.ask(*request);
+        worker.ask(*request);
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{further_json, messages, print_json, print_line, print_text};
+use super::{further_json, messages, print_json, print_line, print_text, refuse_existing};
 use crate::data::read::{self, Format, Overflow, Reading, TableReader};
 use crate::data::{Column, Missing, Source, write};
 use crate::engine::look::{self, Look};
@@ -84,7 +84,8 @@ pub struct Predict {
 }
 
 /// The ledger's note for a score.
-const SCORED: &str = "unprotected look: exact score of a model on rows that may be these records";
+const SCORE_NOTE: &str =
+    "unprotected look: exact score of a model on rows that may be these records";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum DecisionRule {
@@ -145,11 +146,7 @@ impl Predict {
             return Ok(None);
         }
         let format = write::WriteFormat::of(&self.output)?;
-        if self.output.exists() && !self.force {
-            return Err(Error::usage("it is there already")
-                .at(self.output.display().to_string())
-                .cure("choose another name, or overwrite it with --force"));
-        }
+        refuse_existing(&self.output, self.force)?;
         Ok(Some(format))
     }
 
@@ -192,15 +189,13 @@ impl Predict {
     fn look(model: &SavedModel, public: bool) -> Result<Look<'static>> {
         let folder = std::path::absolute(model.path.parent().unwrap_or(Path::new(".")))
             .map_err(|error| Error::io("find the model", &model.path, &error))?;
-        let mut look = Look::new(SCORED, &[&Workspace::of(&folder)?])?;
+        let mut look = Look::new(SCORE_NOTE, &[&Workspace::of(&folder)?])?;
         if !public {
             look.by_model(&folder)?;
         }
         Ok(look)
     }
 
-    /// Exact predictions of private records need an open watch, like every number for the curator
-    /// only.
     fn of_dataset(&self, model: &SavedModel, name: &str) -> Result<WrittenPredictions> {
         let session = Session::open(&self.data)?;
         let workspace = Workspace::of_session(&self.data)?;
@@ -230,7 +225,7 @@ impl Predict {
             progress.grow_to(all);
             progress.tell(done);
         });
-        progress.end();
+        drop(progress);
         predictions
     }
 
@@ -246,21 +241,20 @@ impl Predict {
     fn remark(outcome: &WrittenPredictions) {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         let mark = if outcome.public { "" } else { " ◆" };
+        let note = |text: String| messages::tell(format_args!("note: {text}{mark}"));
         if *without > 0 {
-            messages::tell(format_args!(
-                "note: {without} of {rows} rows lack a value and have no prediction{mark}"
-            ));
+            note(format!("{without} of {rows} rows lack a value and have no prediction"));
         }
         if *clipped > 0 {
-            messages::tell(format_args!(
-                "note: {clipped} of {rows} rows lie beyond the bound that the model was trained \
-                 under and were moved to it{mark}"
+            note(format!(
+                "{clipped} of {rows} rows lie beyond the bound that the model was trained under \
+                 and were moved to it"
             ));
         }
         for (column, count) in unknown {
-            messages::tell(format_args!(
-                "note: in {count} of {rows} rows '{column}' has a value that the model does not \
-                 know; it counts as 'other'{mark}"
+            note(format!(
+                "in {count} of {rows} rows '{column}' has a value that the model does not know; it \
+                 counts as 'other'"
             ));
         }
     }

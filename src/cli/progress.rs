@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::messages;
 use crate::plot::number::duration;
 
-const BAR: usize = 28;
+const BAR_WIDTH: usize = 28;
 /// Shorter work shows no bar, since nobody could read it in time. …
 const BEFORE_A_BAR: Duration = Duration::from_millis(200);
 /// Shorter work prints no lines into a log.
@@ -67,17 +67,10 @@ impl ProgressLine {
         }
     }
 
-    /// Leaves the line of the bar.
-    pub fn end(self) {
-        if self.drawn {
-            messages::tell("");
-        }
-    }
-
     fn draw(&mut self, done: usize, more: &str) {
         self.drawn = true;
-        let filled = (BAR * done).checked_div(self.total).unwrap_or(BAR).min(BAR);
-        let (full, empty) = ("█".repeat(filled), "░".repeat(BAR - filled));
+        let filled = (BAR_WIDTH * done).checked_div(self.total).unwrap_or(BAR_WIDTH).min(BAR_WIDTH);
+        let (full, empty) = ("█".repeat(filled), "░".repeat(BAR_WIDTH - filled));
         // A closed terminal does not stop the work.
         let _ = write!(stderr(), "\r{full}{empty} {}{more}\x1b[K", self.words(done));
         let _ = stderr().flush();
@@ -114,5 +107,14 @@ mod tests {
         let mut progress = ProgressLine::new("runs", 4);
         progress.tell(4);
         assert!(!progress.drawn);
+    }
+}
+
+impl Drop for ProgressLine {
+    /// Leaves the line of the bar.
+    fn drop(&mut self) {
+        if self.drawn {
+            messages::tell("");
+        }
     }
 }

@@ -12,11 +12,11 @@ use super::reading::Watched;
 use super::{messages, print_json, print_line, signals, workspace_for};
 use crate::engine::PreparedStore;
 use crate::engine::look;
-use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
+use crate::engine::ranking::{Findings, Manner, RankingJob, RankingProgress, RankingSummary, rank};
 use crate::error::{Error, Result};
 use crate::plot::number::{four_digits, percent};
 use crate::privacy::accountant::{delta_words, round_up};
-use crate::privacy::{Guarantee, Target, Watch};
+use crate::privacy::{Target, Watch};
 use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, Selector, released};
@@ -130,23 +130,17 @@ impl Rank {
             allow_large_delta,
             prepared,
         };
-        let mut progress = None;
-        let summary = rank(&job, &mut |moment| match moment {
-            RankingMoment::Begun { total, remarks } => {
-                for remark in remarks {
-                    messages::tell(format_args!("note: {remark}"));
-                }
+        let mut progress: Option<ProgressLine> = None;
+        let summary = rank(&job, &mut |event| match event {
+            RankingProgress::Begun { total, remarks } => {
+                remarks.iter().for_each(|remark| messages::tell(format_args!("note: {remark}")));
                 progress = Some(ProgressLine::new("ranking", total));
             }
-            RankingMoment::Stepped { step, .. } => {
-                if let Some(progress) = &mut progress {
-                    progress.tell(step.index);
-                }
+            RankingProgress::Stepped { step, .. } => {
+                progress.iter_mut().for_each(|progress| progress.tell(step.index));
             }
         });
-        if let Some(progress) = progress {
-            progress.end();
-        }
+        drop(progress);
         let mut summary = summary?;
         if let Some(error) = &summary.unkept {
             messages::tell(format_args!("note: it will be missing in reports: {error}"));
@@ -188,10 +182,9 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
     let mut lines = Vec::new();
     match &summary.findings {
         Findings::Curator(comparison) => {
-            match comparison.as_ref().and_then(|comparison| comparison.reveal(watch)) {
-                Some(comparison) => lines.push(table(comparison)),
-                None => lines.push("stopped before two repeats were done: no table".to_owned()),
-            }
+            let exact = comparison.as_ref().and_then(|comparison| comparison.reveal(watch));
+            let none = || "stopped before two repeats were done: no table".to_owned();
+            lines.push(exact.map_or_else(none, table));
         }
         Findings::Nothing => lines.push("stopped before anything was drawn".to_owned()),
         Findings::Private { disclosed, guarantee, run } => {
@@ -206,7 +199,14 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
                     lines.push(released_table(table.get(), "; shares of one direction"));
                 }
             }
-            lines.push(format!("  {}, as {}", guaranteed(guarantee), run.0));
+            lines.push(format!(
+                "  ε = {}, δ = {} ({}, {}), as {}",
+                round_up(guarantee.epsilon, 4),
+                delta_words(guarantee.delta),
+                guarantee.adjacency.words(),
+                guarantee.bound,
+                run.0
+            ));
         }
     }
     for (name, error) in &summary.left_out {
@@ -215,16 +215,6 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
         lines.extend(error.cure_text().map(|cure| format!("    what to do: {cure}")));
     }
     lines.join("\n")
-}
-
-fn guaranteed(guarantee: &Guarantee) -> String {
-    format!(
-        "ε = {}, δ = {} ({}, {})",
-        round_up(guarantee.epsilon, 4),
-        delta_words(guarantee.delta),
-        guarantee.adjacency.words(),
-        guarantee.bound
-    )
 }
 
 /// The table in columns. All of its numbers are exact.
@@ -251,12 +241,8 @@ pub fn table(comparison: &Comparison) -> String {
         ),
     ];
     let reference = |name: &str, summary: &MeanScores| {
-        format!(
-            "  {:>4} {name:<22} {} {}",
-            "",
-            with_deviation(&summary.energy),
-            with_deviation(&summary.distance)
-        )
+        let (energy, distance) = (summary.energy.told(), summary.distance.told());
+        format!("  {:>4} {name:<22} {energy:>15} {distance:>15}", "")
     };
     lines.push(reference("· more private data", &comparison.floor));
     for (index, line) in comparison.lines.iter().enumerate() {
@@ -271,29 +257,20 @@ pub fn table(comparison: &Comparison) -> String {
 }
 
 fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
-    let number = |number: Option<f64>| {
-        number
-            .map_or_else(|| format!("{:>13}", "–"), |number| format!("{:>13}", four_digits(number)))
-    };
+    let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), four_digits);
     let alongside = line.alongside.clone().unwrap_or_default();
-    let (energy, distance) = match &line.summary {
-        Some(summary) => (with_deviation(&summary.energy), with_deviation(&summary.distance)),
-        None => (format!("{:>15}", "–"), format!("{:>15}", "–")),
-    };
+    let energy = told(line.summary.as_ref().map(|summary| summary.energy));
+    let distance = told(line.summary.as_ref().map(|summary| summary.distance));
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
-            if order == CandidateOrder::Error {
-                format!("{:.1} ± {:.1} %", 100.0 * behind.mean, 100.0 * behind.half_width)
-            } else {
-                format!("{:.3} ± {:.3}", behind.mean, behind.half_width)
-            }
+            Mean { mean: behind.mean, deviation: behind.half_width }.told_by(order)
         }
         _ => String::new(),
     };
     let rank =
         if line.place == CandidatePlace::Broken { "–".to_owned() } else { rank.to_string() };
     format!(
-        "  {rank:>4} {:<22} {energy} {distance} {behind:>16} {} {} {:>13}  {}",
+        "  {rank:>4} {:<22} {energy:>15} {distance:>15} {behind:>16} {:>13} {:>13} {:>13}  {}",
         line.name,
         number(alongside.unlabelled),
         number(alongside.labelled),
@@ -304,9 +281,9 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     .to_owned()
 }
 
-/// A mean with its deviation, for a column.
-fn with_deviation(mean: &Mean) -> String {
-    format!("{:>15}", mean.told())
+/// A mean with its deviation, if there is one.
+fn told(mean: Option<Mean>) -> String {
+    mean.map_or_else(|| "–".to_owned(), |mean| mean.told())
 }
 
 fn released_table(lines: &[ReleasedLine], of: &str) -> String {
@@ -315,12 +292,9 @@ fn released_table(lines: &[ReleasedLine], of: &str) -> String {
         "rank", "dataset", "energy", "distance"
     )];
     for (index, line) in lines.iter().enumerate() {
-        let numbers = match (&line.energy, &line.distance) {
-            (Some(energy), Some(distance)) => {
-                format!("{} {}", with_deviation(energy), with_deviation(distance))
-            }
-            (Some(energy), None) => format!("{} {:>15}", with_deviation(energy), "–"),
-            _ => "left out".to_owned(),
+        let numbers = match line.energy {
+            Some(energy) => format!("{:>15} {:>15}", energy.told(), told(line.distance)),
+            None => "left out".to_owned(),
         };
         text.push(format!("  {:>4} {:<22} {numbers}", index + 1, line.name));
     }
@@ -339,10 +313,10 @@ fn released_errors(lines: &[ReleasedError]) -> String {
         };
         let elsewhere = line.elsewhere.map_or_else(|| "–".to_owned(), percent);
         text.push(format!(
-            "  {:>4} {:<22} {} {elsewhere:>16}  {}",
+            "  {:>4} {:<22} {:>15} {elsewhere:>16}  {}",
             index + 1,
             line.name,
-            format_args!("{:>15}", error.percent()),
+            error.percent(),
             line.words()
         ));
     }
@@ -357,19 +331,6 @@ fn released_errors(lines: &[ReleasedError]) -> String {
     );
     text.push(format!("  {}", released::OF_ERRORS));
     text.join("\n")
-}
-
-fn errors_json(lines: &[ReleasedError]) -> Value {
-    let line = |line: &ReleasedError| {
-        json!({
-            "name": line.name,
-            "error": line.error.map(mean_json),
-            "behind": line.behind.map(mean_json),
-            "likely_best": line.first,
-            "on_other_public_data": line.elsewhere,
-        })
-    };
-    lines.iter().map(line).collect()
 }
 
 /// With a watch, the JSON includes exact numbers.
@@ -397,36 +358,14 @@ fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
                 Disclosed::Winner(winner) => value["winner"] = json!(winner.get()),
                 Disclosed::Errors(table) => {
                     value["winner"] = json!(table.get().first().map(|line| &line.name));
-                    value["errors"] = errors_json(table.get());
+                    value["errors"] = json!(table.get());
                 }
-                Disclosed::Table(table) => value["released"] = released_json(table.get()),
-                Disclosed::Direction(table) => value["direction"] = released_json(table.get()),
+                Disclosed::Table(table) => value["released"] = json!(table.get()),
+                Disclosed::Direction(table) => value["direction"] = json!(table.get()),
             }
         }
     }
     value
-}
-
-fn released_json(lines: &[ReleasedLine]) -> Value {
-    let line = |line: &ReleasedLine| {
-        json!({
-            "name": line.name,
-            "energy": line.energy.map(mean_json),
-            "distance": line.distance.map(mean_json),
-        })
-    };
-    lines.iter().map(line).collect()
-}
-
-fn mean_json(mean: Mean) -> Value {
-    json!({ "mean": mean.mean, "deviation": mean.deviation })
-}
-
-fn summary_json(summary: &MeanScores) -> Value {
-    json!({
-        "energy": mean_json(summary.energy), "distance": mean_json(summary.distance),
-        "angles": summary.angles,
-    })
 }
 
 fn comparison_json(comparison: &Comparison) -> Value {
@@ -434,21 +373,21 @@ fn comparison_json(comparison: &Comparison) -> Value {
         let alongside = line.alongside.clone().unwrap_or_default();
         json!({
             "name": line.name, "records": line.records,
-            "scores": line.summary.as_ref().map(summary_json),
+            "scores": line.summary,
             "behind": line.behind.map(|it| json!({ "mean": it.mean, "half_width": it.half_width })),
             "tied": matches!(line.place, CandidatePlace::Tied(_)),
             "more_repeats": match line.place { CandidatePlace::Tied(more) => more, _ => None },
             "no_better_than_noise": line.as_noise,
             "unlabelled_discrepancy": alongside.unlabelled,
             "labelled_discrepancy": alongside.labelled,
-            "error": alongside.error().map(mean_json),
+            "error": alongside.error(),
             "verdict": line.verdict,
         })
     });
     json!({
         "order": comparison.order, "repeats": comparison.repeats, "batch": comparison.batch,
         "directions": comparison.directions, "datasets": lines.collect::<Vec<_>>(),
-        "floor": summary_json(&comparison.floor), "ceiling": summary_json(&comparison.ceiling),
+        "floor": comparison.floor, "ceiling": comparison.ceiling,
         "verdict": comparison.verdict,
     })
 }

@@ -19,7 +19,7 @@ impl read::ReadingProgress for Watched {
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()> {
         let other = self.shown.as_ref().is_some_and(|(size, _)| *size != of);
         if other || read >= of {
-            self.end();
+            self.shown = None;
         }
         if of >= WORTH_A_BAR && read < of {
             let (_, progress) = self.shown.get_or_insert_with(|| {
@@ -28,19 +28,5 @@ impl read::ReadingProgress for Watched {
             progress.tell((read / MEBIBYTE) as usize);
         }
         ControlFlow::Continue(())
-    }
-}
-
-impl Watched {
-    fn end(&mut self) {
-        if let Some((_, progress)) = self.shown.take() {
-            progress.end();
-        }
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        self.end();
     }
 }

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{messages, print_json, print_line, signals};
-use crate::engine::look;
+use super::{messages, print_line, print_result, signals};
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
+use crate::engine::{Job, look};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::rehearsal::Player;
@@ -110,27 +110,21 @@ impl Rehearse {
         if self.on != On::Here {
             return self.share_out(&plan, &workspace);
         }
+        let plays = |name: &String| *name == plan.private || plan.public.contains(name);
         let mut datasets = Vec::new();
-        for definition in &session.datasets {
-            if definition.name == plan.private || plan.public.contains(&definition.name) {
-                let loaded =
-                    dataset::load_watched(definition, &workspace, &mut Watched::default())?;
-                datasets.push(Arc::new(loaded));
-            }
+        for definition in session.datasets.iter().filter(|it| plays(&it.name)) {
+            let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+            datasets.push(Arc::new(loaded));
         }
         let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
         let (control, interrupted) = signals::control()?;
         let job = RehearsalJob {
-            session,
-            plan,
-            datasets,
-            workspace,
             epsilons,
             methods: self.methods.clone(),
             repetitions: self.repetitions,
-            part: self.part.unwrap_or(rehearse::WHOLE),
+            part: self.part.unwrap_or(rehearse::ALL_TRIALS),
             exact: self.include_curator.then(|| look::view(false)),
-            control,
+            run: Job { control, ..Job::new(session, plan, datasets, workspace) },
         };
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {
@@ -138,20 +132,15 @@ impl Rehearse {
             bar.grow_to(state.total);
             bar.tell(state.done);
         });
-        if let Some(progress) = progress {
-            progress.end();
-        }
+        drop(progress);
         let found = found?;
-        if self.json {
-            print_json(&as_json(&found.advice, &job.plan))?;
-        } else {
-            if self.include_curator {
-                print_line(
-                    "◆ For the curator alone: exact numbers were used, and the ledger notes it.",
-                )?;
-            }
-            print_line(&as_text(&found, &job.plan))?;
+        if self.include_curator && !self.json {
+            print_line(
+                "◆ For the curator alone: exact numbers were used, and the ledger notes it.",
+            )?;
         }
+        let (plan, advice) = (&job.run.plan, &found.advice);
+        print_result(self.json, || as_json(advice, plan), || as_text(&found, plan))?;
         if let Some(path) = &self.out {
             let session = match self.best {
                 Some(count) => job.candidates(&found.advice, count.into())?,
@@ -178,11 +167,8 @@ impl Rehearse {
                 .cure("leave it out here, and give it to the command that gathers the results"));
         }
         if self.on == On::List {
-            let all = (1..=self.parts).map(|part| self.command(plan, &part.to_string()));
-            for command in all {
-                print_line(&command?)?;
-            }
-            return Ok(());
+            let mut parts = 1..=self.parts;
+            return parts.try_for_each(|part| print_line(&self.command(plan, &part.to_string())?));
         }
         let folder = workspace.folder().join("rehearsals").join("slurm");
         let array = JobArray {
@@ -258,19 +244,17 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
     let rows: Vec<&PlayerLine> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
     let head = advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e))));
-    let head = head.collect::<Vec<_>>().concat();
+    let head = head.collect::<String>();
     lines.push(format!("  {}{head}   best in", " ".repeat(width)));
     for line in rows {
         let title = line.player.title();
         let pad = " ".repeat(width - title.chars().count());
-        let cells = (0..advice.epsilons.len())
-            .map(|k| {
-                let ratio = line.standings.get(k).copied().flatten().map(|found| found.ratio);
-                let mark = if advice.is_choice(line, k) { "*" } else { " " };
-                format!("{:>9}{mark}", ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")))
-            })
-            .collect::<Vec<_>>()
-            .concat();
+        let cell = |k: usize| {
+            let ratio = line.standings.get(k).copied().flatten().map(|found| found.ratio);
+            let mark = if advice.is_choice(line, k) { "*" } else { " " };
+            format!("{:>9}{mark}", ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")))
+        };
+        let cells = (0..advice.epsilons.len()).map(cell).collect::<String>();
         let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
             (_, Some(_)) if line.player == Player::NoPrivacy => String::new(),
             (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.scenes),
@@ -299,19 +283,18 @@ fn round(x: f64) -> f64 {
 }
 
 fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
-    let standing = |found: &Option<PlayerStanding>| {
-        found.map(|found| {
-            json!({
-                "ratio": found.ratio, "least": found.least, "most": found.most,
-                "best_in": found.best_in, "rehearsals": found.scenes, "spread": found.spread,
-            })
+    let standing = |found: PlayerStanding| {
+        json!({
+            "ratio": found.ratio, "least": found.least, "most": found.most,
+            "best_in": found.best_in, "rehearsals": found.scenes, "spread": found.spread,
         })
     };
     let line = |line: &PlayerLine| {
+        let standings = line.standings.iter().map(|found| found.map(standing));
         json!({
             "method": line.player.id(),
             "title": line.player.title(),
-            "against_public_alone": line.standings.iter().map(standing).collect::<Vec<_>>(),
+            "against_public_alone": standings.collect::<Vec<_>>(),
             "does_not_fit": line.failed,
         })
     };

@@ -1,13 +1,13 @@
 //! `halflight report RUN...`: one HTML file to be passed on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{further_json, messages, print_json, print_line, print_text};
+use super::{further_json, messages, print_json, print_line, print_text, refuse_existing};
 use crate::engine::look;
 use crate::error::{Error, Result};
 use crate::files::{self, words::harmless};
@@ -61,27 +61,16 @@ impl ReportCommand {
                 .cure("write the report to a file: -o FILE"));
         }
         let outputs = (!printed).then_some(&self.output).into_iter().chain(&self.csv);
-        if let Some(there) = outputs.into_iter().find(|path| path.exists() && !self.force) {
-            return Err(Error::usage("it is there already")
-                .at(there.display().to_string())
-                .cure("choose another name, or overwrite it with --force"));
-        }
-        let mut runs: Vec<PathBuf> = Vec::new();
-        for named in &self.runs {
-            for directory in directories(named)? {
-                if !runs.contains(&directory) {
-                    runs.push(directory);
-                }
-            }
-        }
+        outputs.into_iter().try_for_each(|path| refuse_existing(path, self.force))?;
+        let runs = self.runs.iter().map(|named| directories(named)).collect::<Result<Vec<_>>>()?;
+        let mut known = HashSet::new();
+        let runs: Vec<PathBuf> =
+            runs.into_iter().flatten().filter(|run| known.insert(run.clone())).collect();
         let watch = look::view(!self.include_curator);
         let report = Report::read(&runs, watch)?;
         for reported in &report.runs {
-            messages::detail(format_args!(
-                "{} {}",
-                reported.letter,
-                reported.run.directory.display()
-            ));
+            let directory = reported.run.directory.display();
+            messages::detail(format_args!("{} {directory}", reported.letter));
             if let Some(trouble) = &reported.run.trouble {
                 messages::tell(format_args!("note: {trouble}"));
             }
@@ -118,15 +107,15 @@ impl ReportCommand {
         let together = together.map(|sum| json!({ "runs": sum.runs, "guarantee": sum.guarantee }));
         let runs = report.runs.iter().map(|reported| as_json(reported, report));
         let rankings = report.rankings.iter().map(|ranking| {
-            let released = match &ranking.findings {
+            let guarantee = match &ranking.findings {
                 ArchivedFindings::Exact(_) => None,
-                ArchivedFindings::Released(released) => Some(released),
+                ArchivedFindings::Released(released) => Some(&released.guarantee),
             };
             json!({
                 "ranking": ranking.id,
                 "private": ranking.private,
-                "curator_only": released.is_none(),
-                "guarantee": released.map(|released| &released.guarantee),
+                "curator_only": guarantee.is_none(),
+                "guarantee": guarantee,
             })
         });
         Ok(json!({
@@ -144,9 +133,7 @@ impl ReportCommand {
 fn steps_as_csv(runs: &[Reported]) -> String {
     let known: BTreeSet<Series> =
         runs.iter().flat_map(|it| it.run.curves.keys().copied()).collect();
-    let name = |series: &Series| {
-        serde_json::to_value(series).ok().and_then(|it| it.as_str().map(str::to_owned))
-    };
+    let name = |series: &Series| json!(series).as_str().map(str::to_owned);
     let names: Vec<String> = known.iter().filter_map(name).collect();
     let mut text = format!("run,plan,step,epsilon,{}\n", names.join(","));
     for Reported { run, .. } in runs {

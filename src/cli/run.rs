@@ -17,21 +17,21 @@ use crate::engine::look;
 use crate::engine::preview::{Preview, preview, timed_preview};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::timing::RunTime;
-use crate::engine::{Job, Moment, PreparedStore, Summary, launch};
+use crate::engine::{Job, PreparedStore, RunProgress, Summary, launch};
 use crate::error::{Error, Result};
 use crate::evaluation::{FurtherScores, Measured, Scored};
 use crate::methods::source_words;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
-use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
+use crate::session::{PlanDefinition, Session, Workspace, dataset};
 use crate::verdict::{Standing, error_cell};
 
 /// Run the plans of a session without the interface.
 ///
 /// Each run leaves a directory in .halflight/runs beside the session, with what is needed to repeat
 /// it, its model, its certificate and a report.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "Examples:
   halflight run session.ron
   halflight run session.ron --plan 'winter from the other seasons' --sealed --json
@@ -63,7 +63,7 @@ pub struct RunCommand {
 
     /// Print the results as JSON; exact numbers only with --include-curator.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 
     /// Put exact numbers about private data into the JSON.
     #[arg(long, requires = "json", conflicts_with = "sealed")]
@@ -80,7 +80,7 @@ pub struct RunCommand {
 
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
-    pace: Option<f64>,
+    pub pace: Option<f64>,
 
     /// Taken for the sake of `demo --plain`: this command prints plain lines anyway.
     #[arg(long = "plain", hide = true)]
@@ -119,73 +119,67 @@ impl RunCommand {
             }
             (None, None) => return Err(Error::usage("no session is named")),
         };
-        let options = RunOptions {
-            plan: self.plan.clone(),
-            sealed: self.sealed || stays_sealed,
-            json: self.json,
-            include_curator: self.include_curator,
-            pace: self.pace,
-            note: None,
-            resume,
-            insecure_noise_seed: self.insecure_noise_seed,
-            progress: self.progress,
-        };
+        let command = Self { sealed: self.sealed || stays_sealed, ..self.clone() };
         if self.dry_run {
-            return forecast(&session, &workspace, &options);
+            return command.forecast(&session, &workspace);
         }
-        run_plans(&session, &workspace, &options)
-    }
-}
-
-#[derive(Debug, Default)]
-pub struct RunOptions {
-    pub plan: Option<String>,
-    pub sealed: bool,
-    pub json: bool,
-    pub include_curator: bool,
-    pub pace: Option<f64>,
-    /// A note printed under the results.
-    pub note: Option<String>,
-    /// Resume this run of the only plan.
-    pub resume: Option<RunId>,
-    pub insecure_noise_seed: Option<u64>,
-    pub progress: Option<StepsForm>,
-}
-
-/// Runs the plans one after another and stops at the first failure.
-pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
-    let plans = plans_of(session, options)?;
-    if let Some(pace) = options.pace
-        && (pace.is_nan() || pace <= 0.0)
-    {
-        return Err(Error::usage(format!("the pace is {pace}"))
-            .cure("give a number of steps per second above 0"));
-    }
-    let datasets = read_for(&plans, session, workspace)?;
-    let prepared = PreparedStore::default();
-    if let (None, [_, _, ..]) = (&options.resume, &plans[..]) {
-        // No plan is charged while another one cannot be run.
-        for plan in &plans {
-            let used = used_by(plan, &datasets);
-            preview(session, (*plan).clone(), &used, workspace, &prepared)
-                .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
+        command.run_plans(&session, &workspace, resume.as_ref())?;
+        if !self.json {
+            say_where(&workspace);
         }
+        Ok(())
     }
-    // The run ends between two steps.
-    let (control, interrupted) = signals::control()?;
-    control.set_pace(options.pace);
-    let mut results = Vec::new();
-    for plan in plans {
-        let watch = look::view(options.sealed);
-        let job = Job {
-            session: session.clone(),
-            plan: plan.clone(),
-            datasets: datasets.clone(),
-            workspace: workspace.clone(),
-            watch: watch.clone(),
-            control: control.of_one(),
-            prepared: prepared.clone(),
-        };
+
+    /// Runs the plans one after another and stops at the first failure. Resumes the run of the only
+    /// plan if it is named.
+    pub fn run_plans(
+        &self,
+        session: &Session,
+        workspace: &Workspace,
+        resume: Option<&RunId>,
+    ) -> Result<()> {
+        if let Some(pace) = self.pace
+            && (pace.is_nan() || pace <= 0.0)
+        {
+            self.plans_of(session)?;
+            return Err(Error::usage(format!("the pace is {pace}"))
+                .cure("give a number of steps per second above 0"));
+        }
+        let jobs = self.jobs(session, workspace)?;
+        if let (None, [_, _, ..]) = (resume, jobs.as_slice()) {
+            // No plan is charged while another one cannot be run.
+            for job in &jobs {
+                preview(job).map_err(|error| within(&job.plan, error))?;
+            }
+        }
+        // The run ends between two steps.
+        let (control, interrupted) = signals::control()?;
+        control.set_pace(self.pace);
+        let mut results = Vec::new();
+        let ran = jobs.into_iter().try_for_each(|job| {
+            let job = Job { control: control.of_one(), ..job };
+            let outcome = self.run(&job, resume, &mut results)?;
+            if outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
+                let what = "stopped by a signal; what was drawn is in the ledger";
+                return Err(Error::interrupted(what));
+            }
+            Ok(())
+        });
+        // The runs before a failure are charged, and have results.
+        if self.json {
+            print_json(&json!({ "runs": results }))?;
+        }
+        ran
+    }
+
+    /// Runs a plan, and prints its result or adds it to the others.
+    fn run(
+        &self,
+        job: &Job,
+        resume: Option<&RunId>,
+        results: &mut Vec<Value>,
+    ) -> Result<RunOutcome> {
+        let Job { plan, watch, workspace, .. } = job;
         messages::tell(format_args!("plan '{}'", plan.name));
         messages::detail(format_args!(
             "  {} with seed {}; the ledger is in {}",
@@ -193,136 +187,116 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &RunOptions)
             plan.seed,
             workspace.folder().display()
         ));
-        if options.resume.is_none() && !job.is_rehearsed() {
+        if resume.is_none() && !job.is_rehearsed() {
             messages::tell(
                 "  not rehearsed: `halflight rehearse` shows on public data, for free, what to \
                  expect",
             );
         }
-        let mut steps = StepPrinter::new(&watch, options.progress.is_some());
-        let mut tell = |moment: Moment| steps.hear(&moment);
-        let summary = match (&options.resume, options.insecure_noise_seed) {
-            (Some(run), _) => resume::resume(&job, run, &mut tell),
-            (None, Some(seed)) => launch::execute_insecurely(&job, seed, &mut tell),
-            (None, None) => launch::execute(&job, &mut tell),
+        let mut steps = StepPrinter::new(watch, self.progress.is_some());
+        let mut tell = |event: RunProgress| steps.print(&event);
+        let summary = match (resume, self.insecure_noise_seed) {
+            (Some(run), _) => resume::resume(job, run, &mut tell),
+            (None, Some(seed)) => launch::execute_insecurely(job, seed, &mut tell),
+            (None, None) => launch::execute(job, &mut tell),
         };
-        steps.end();
-        let summary = match summary {
-            Ok(summary) => summary,
-            Err(error) => {
-                // The runs before it are charged, and have results.
-                finish(options, &results)?;
-                return Err(error);
-            }
-        };
-        if options.json {
-            let mut result = as_json(&summary, options.include_curator.then_some(&watch));
-            if let Some(seed) = options.insecure_noise_seed {
+        drop(steps);
+        let summary = summary?;
+        if self.json {
+            let mut result = as_json(&summary, self.include_curator.then_some(watch));
+            if let Some(seed) = self.insecure_noise_seed {
                 (result["insecure_noise_seed"], result["guarantee"]) = (json!(seed), Value::Null);
             }
             results.push(result);
         } else {
-            print_line(&as_text(&summary, &watch))?;
-            if plan.evaluation.is_some() && summary.told.is_none() && summary.trouble.is_none() {
-                let why = match options.insecure_noise_seed {
+            print_line(&as_text(&summary, watch))?;
+            if plan.evaluation.is_some() && summary.score.is_none() && summary.trouble.is_none() {
+                let why = match self.insecure_noise_seed {
                     Some(_) => "the noise was not secret",
                     None => "the run ended early; `halflight score` releases one for some ε",
                 };
                 print_line(&format!("  no released score: {why}"))?;
             }
-            if let Some(seed) = options.insecure_noise_seed {
+            if let Some(seed) = self.insecure_noise_seed {
                 print_line(&format!(
                     "  NO GUARANTEE: the noise came from the seed {seed} and is not secret; the ε \
                      above is what the ledger charges"
                 ))?;
             }
         }
-        let outcome = summary.outcome;
-        if let Some(trouble) = summary.trouble {
-            finish(options, &results)?;
-            return Err(trouble);
-        }
-        if outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
-            finish(options, &results)?;
-            return Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"));
-        }
+        summary.trouble.map_or(Ok(summary.outcome), Err)
     }
-    finish(options, &results)?;
-    if !options.json {
-        if let Some(note) = &options.note {
-            print_line(note)?;
-        }
-        messages::tell(format_args!("ledger and runs: {}", workspace.folder().display()));
-    }
-    Ok(())
-}
 
-/// The plans that are asked for.
-fn plans_of<'a>(session: &'a Session, options: &RunOptions) -> Result<Vec<&'a PlanDefinition>> {
-    let plans = match &options.plan {
-        Some(name) => vec![session.plan(name)?],
-        None => session.plans.iter().collect(),
-    };
-    if plans.is_empty() {
-        return Err(Error::usage("the session has no plan")
-            .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
-    }
-    for plan in &plans {
-        plan.target
-            .checked()
-            .map_err(|error| Error::from(error).within(&format!("plan '{}'", plan.name)))?;
-    }
-    Ok(plans)
-}
-
-/// The datasets of these plans.
-fn read_for(
-    plans: &[&PlanDefinition],
-    session: &Session,
-    workspace: &Workspace,
-) -> Result<Vec<Arc<Loaded>>> {
-    let needed = |name: &String| plans.iter().any(|plan| plan.uses(name));
-    let mut datasets = Vec::new();
-    for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
-        let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
-        let role = if definition.role == Role::Private { "private" } else { "public" };
-        messages::tell(format_args!("read {} ({role}): {}", definition.name, loaded.size()));
-        for warning in &loaded.warnings {
-            messages::tell(format_args!("note: {warning}"));
+    /// The plans that are asked for.
+    fn plans_of<'a>(&self, session: &'a Session) -> Result<Vec<&'a PlanDefinition>> {
+        let plans = match &self.plan {
+            Some(name) => vec![session.plan(name)?],
+            None => session.plans.iter().collect(),
+        };
+        if plans.is_empty() {
+            return Err(Error::usage("the session has no plan")
+                .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
         }
-        datasets.push(Arc::new(loaded));
+        for plan in &plans {
+            plan.target.checked().map_err(|error| within(plan, error.into()))?;
+        }
+        Ok(plans)
     }
-    Ok(datasets)
-}
 
-fn used_by(plan: &PlanDefinition, datasets: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
-    datasets.iter().filter(|it| plan.uses(&it.definition.name)).cloned().collect()
-}
-
-/// What is known of the plans before anything is spent.
-fn forecast(session: &Session, workspace: &Workspace, options: &RunOptions) -> Result<()> {
-    let plans = plans_of(session, options)?;
-    let datasets = read_for(&plans, session, workspace)?;
-    let mut refused = None;
-    for plan in plans {
-        let of_plan = |error: Error| error.within(&format!("plan '{}'", plan.name));
-        let used = used_by(plan, &datasets);
-        // Each as if it were alone: training on public records is kept for the next plan otherwise.
+    /// A job for each plan, with its datasets.
+    fn jobs(&self, session: &Session, workspace: &Workspace) -> Result<Vec<Job>> {
+        let plans = self.plans_of(session)?;
+        let needed = |name: &String| plans.iter().any(|plan| plan.uses(name));
+        let mut datasets = Vec::new();
+        for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
+            let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
+            let role = if definition.role == Role::Private { "private" } else { "public" };
+            messages::tell(format_args!("read {} ({role}): {}", definition.name, loaded.size()));
+            for warning in &loaded.warnings {
+                messages::tell(format_args!("note: {warning}"));
+            }
+            datasets.push(Arc::new(loaded));
+        }
         let prepared = PreparedStore::default();
-        match timed_preview(session, plan.clone(), &used, workspace, &prepared) {
-            Ok((preview, time)) => {
-                print_line(&forecast_words(plan, &preview, (time, options.sealed)))?;
-                refused = refused.or(preview.refusal.map(of_plan));
-            }
-            // It does not keep the others from being told.
-            Err(error) => {
-                print_line(&format!("plan '{}': it cannot run: {}", plan.name, error.what()))?;
-                refused = refused.or(Some(of_plan(error)));
+        let job = |plan: &PlanDefinition| Job {
+            prepared: prepared.clone(),
+            watch: look::view(self.sealed),
+            ..Job::new(session.clone(), plan.clone(), datasets.clone(), workspace.clone())
+        };
+        Ok(plans.into_iter().map(job).collect())
+    }
+
+    /// What is known of the plans before anything is spent.
+    fn forecast(&self, session: &Session, workspace: &Workspace) -> Result<()> {
+        let mut refused = None;
+        for job in self.jobs(session, workspace)? {
+            // Each as if it were alone: training on public records is kept for the next plan
+            // otherwise.
+            let job = Job { prepared: PreparedStore::default(), ..job };
+            match timed_preview(&job) {
+                Ok((preview, time)) => {
+                    print_line(&forecast_words(&job.plan, &preview, (time, self.sealed)))?;
+                    refused = refused.or(preview.refusal.map(|error| within(&job.plan, error)));
+                }
+                // The other plans are still previewed.
+                Err(error) => {
+                    let (plan, what) = (&job.plan.name, error.what());
+                    print_line(&format!("plan '{plan}': it cannot run: {what}"))?;
+                    refused = refused.or(Some(within(&job.plan, error)));
+                }
             }
         }
+        print_line("nothing was spent")?;
+        refused.map_or(Ok(()), Err)
     }
-    print_line("nothing was spent")?;
-    refused.map_or(Ok(()), Err)
+}
+
+pub fn say_where(workspace: &Workspace) {
+    messages::tell(format_args!("ledger and runs: {}", workspace.folder().display()));
+}
+
+fn within(plan: &PlanDefinition, error: Error) -> Error {
+    error.within(&format!("plan '{}'", plan.name))
 }
 
 fn forecast_words(
@@ -366,10 +340,6 @@ fn time_words(time: &RunTime, sealed: bool) -> String {
     format!("{}, {other}without reading the data, timed on public records", time.words(sealed))
 }
 
-fn finish(options: &RunOptions, results: &[Value]) -> Result<()> {
-    if options.json { print_json(&json!({ "runs": results })) } else { Ok(()) }
-}
-
 fn as_text(summary: &Summary, watch: &Watch) -> String {
     let mut lines = vec![format!(
         "{} · {} · {} private {} and {} public records, {} steps in {:.2} s",
@@ -381,8 +351,8 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         summary.steps,
         summary.worked.as_secs_f64()
     )];
-    if let Some(told) = &summary.told {
-        lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
+    if let Some(score) = &summary.score {
+        lines.extend(score.lines().into_iter().map(|line| format!("  {line}")));
     }
     let weights = source_words(&summary.source_weights);
     lines.extend(weights.map(|words| format!("  released, may be shared: {words}")));
@@ -406,25 +376,19 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
             ("private data, no privacy", errors.no_privacy, further.and_then(|it| it.no_privacy)),
             (model.as_str(), Some(errors.model), Some(own)),
         ] {
-            match score {
+            lines.push(match score {
                 Some(score) => {
-                    lines.push(measured_line(
-                        name,
-                        &cell(score),
-                        &further.unwrap_or_default(),
-                        " ◆",
-                    ));
+                    measured_line(name, &cell(score), &further.unwrap_or_default(), " ◆")
                 }
-                None => lines.push(format!("    {name:<34} {:>12}", "–")),
-            }
+                None => format!("    {name:<34} {:>12}", "–"),
+            });
         }
     }
     if let Some(score) = scores.model_on_public {
         let words = measured_words(scores.error_words(), &score.further);
-        let mut line = format!("  {words} on public records held out");
+        let line = format!("  {words} on public records held out");
         if let Some(source) = scores.source_only_on_public {
-            line += "; the error may rise as the model adapts to private ones";
-            lines.push(line);
+            lines.push(line + "; the error may rise as the model adapts to private ones");
             lines.push(measured_line("public data only", &cell(source.error), &source.further, ""));
         } else {
             lines.push(line);
@@ -449,7 +413,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         ));
     }
     lines.push(format!("  written to {}", summary.directory.display()));
-    lines.splice(0..0, summary.told.as_ref().and_then(Scored::alarm));
+    lines.splice(0..0, summary.score.as_ref().and_then(Scored::alarm));
     lines.join("\n")
 }
 
@@ -504,8 +468,8 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
             "source_only": summary.scores.source_only_on_public.map(measured),
         },
     });
-    if let Some(told) = &summary.told {
-        value["score"] = json!(told);
+    if let Some(score) = &summary.score {
+        value["score"] = json!(score);
     }
     if !summary.source_weights.is_empty() {
         value["source_weights"] = json!(summary.source_weights);

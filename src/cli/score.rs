@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{messages, print_json, print_line};
-use crate::engine::score::{self, ScoredRecords, Told};
+use crate::engine::score::{self, ScoreRelease, ScoredRecords};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::files;
@@ -103,14 +103,14 @@ impl ScoreCommand {
             loss: if self.squared { Loss::Squared } else { Loss::Absolute },
             largest_error: self.largest_error,
         };
-        let told = score::score(&self.model, &records, self.epsilon, asked)?;
-        let value = self.as_json(&told)?;
+        let released = score::score(&self.model, &records, asked)?;
+        let value = self.as_json(&released)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
         // The score has been paid for, so it is always saved as well.
         let folder = workspace.folder().join("scores");
         files::create_private_folder(&folder)
             .map_err(|error| Error::io("create the folder", &folder, &error))?;
-        let kept = folder.join(format!("{}.json", told.run.0));
+        let kept = folder.join(format!("{}.json", released.paid.run.0));
         for file in std::iter::once(&kept).chain(&self.output) {
             files::write_private(file, text.as_bytes())?;
             messages::tell(format_args!("written to {}", file.display()));
@@ -118,16 +118,16 @@ impl ScoreCommand {
         if self.json {
             return print_json(&value);
         }
-        let mut lines = told.score.get().lines();
+        let mut lines = released.paid.value.get().lines();
         lines.push(format!(
             "charged to {} as {}: ε = {}, {}",
-            told.account.0,
-            told.run.0,
-            round_up(told.guarantee.epsilon, 4),
-            told.guarantee.adjacency.words()
+            released.paid.account.0,
+            released.paid.run.0,
+            round_up(released.paid.guarantee.epsilon, 4),
+            released.paid.guarantee.adjacency.words()
         ));
-        lines.extend(all_spending(&workspace.book()?, &told.account));
-        lines.extend(told.caveat.iter().cloned());
+        lines.extend(all_spending(&workspace.book()?, &released.paid.account));
+        lines.extend(released.caveat.iter().cloned());
         lines.iter().try_for_each(|line| print_line(line))
     }
 
@@ -161,20 +161,20 @@ impl ScoreCommand {
 
     /// The released result and its guarantees, for programs and for passing on. It does not name the
     /// account: that would tell which data have rows in common.
-    fn as_json(&self, told: &Told) -> Result<Value> {
+    fn as_json(&self, released: &ScoreRelease) -> Result<Value> {
         let file =
             if self.model.is_dir() { self.model.join("model.ron") } else { self.model.clone() };
         let bytes = std::fs::read(&file).map_err(|error| Error::io("read", &file, &error))?;
         let mut value = json!({
             "kind": "score",
             "model": sha256(&bytes),
-            "dataset": told.dataset,
-            "run": told.run,
-            "score": told.score.get(),
-            "guarantee": told.guarantee,
-            "mechanisms": told.mechanisms,
+            "dataset": released.dataset,
+            "run": released.paid.run,
+            "score": released.paid.value.get(),
+            "guarantee": released.paid.guarantee,
+            "mechanisms": released.paid.drawn,
         });
-        if let Some(caveat) = &told.caveat {
+        if let Some(caveat) = &released.caveat {
             value["caveat"] = json!(caveat);
         }
         Ok(value)

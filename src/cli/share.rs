@@ -51,12 +51,10 @@ impl ShareCommand {
                 let files = fill(&directory, &into)?;
                 if !self.json {
                     print_line(&format!("{run} in {}", into.display()))?;
-                    for (name, what) in MAY_LEAVE
-                        .iter()
-                        .filter(|(name, _)| files.iter().any(|file| file.ends_with(name)))
-                    {
-                        print_line(&format!("  {name:<22} {what}"))?;
-                    }
+                    let is_there = |name: &str| files.iter().any(|file| file.ends_with(name));
+                    let mut shared = MAY_LEAVE.iter().filter(|(name, _)| is_there(name));
+                    shared
+                        .try_for_each(|(name, what)| print_line(&format!("  {name:<22} {what}")))?;
                 }
                 shared.push(json!({"run": run, "folder": into, "files": files}));
             }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::messages;
 use super::progress::ProgressLine;
-use crate::engine::Moment;
+use crate::engine::RunProgress;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
@@ -28,28 +28,25 @@ impl StepPrinter {
         Self { watch: watch.clone(), bar: None, told: 0, as_json, run: None }
     }
 
-    pub fn hear(&mut self, moment: &Moment) {
-        match moment {
-            Moment::Granted { run, steps, warnings, cautions } => {
+    pub fn print(&mut self, event: &RunProgress) {
+        match event {
+            RunProgress::Granted { run, steps, warnings, cautions } => {
                 if self.as_json {
-                    let line = json!({"kind": "granted", "run": run, "of": steps});
-                    messages::complain(line);
+                    messages::complain(json!({"kind": "granted", "run": run, "of": steps}));
                     self.run = Some(run.clone());
                 } else {
                     messages::tell(format_args!("  granted as {}, {steps} steps", run.0));
                 }
-                for warning in warnings {
-                    messages::tell(format_args!("  note: {warning}"));
-                }
                 let cautions = cautions.as_ref().and_then(|cautions| cautions.reveal(&self.watch));
-                for caution in cautions.into_iter().flatten() {
-                    messages::tell(format_args!("  note: ◆ {caution}"));
+                let cautions = cautions.into_iter().flatten().map(|caution| format!("◆ {caution}"));
+                for note in warnings.iter().cloned().chain(cautions) {
+                    messages::tell(format_args!("  note: {note}"));
                 }
                 if !self.as_json && stderr().is_terminal() && !messages::is_verbose() {
                     self.bar = Some(ProgressLine::new("  steps", *steps as usize));
                 }
             }
-            Moment::Stepped(progress) => {
+            RunProgress::Stepped(progress) => {
                 let step = &progress.step;
                 let epsilon = round_up(progress.epsilon, 4);
                 if self.as_json {
@@ -73,12 +70,6 @@ impl StepPrinter {
                     ));
                 }
             }
-        }
-    }
-
-    pub fn end(self) {
-        if let Some(bar) = self.bar {
-            bar.end();
         }
     }
 }

@@ -1,19 +1,20 @@
 //! `halflight sweep`: one plan for many values, here, on a cluster, or as a list.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::job_array::{JobArray, On, check_sbatch, program, quoted};
 use super::progress::ProgressLine;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::look;
 use crate::engine::sweep::axes::{self, SweepAxis};
-use crate::engine::sweep::{self, Planned, SweepOrder};
-use crate::engine::{PreparedStore, Summary};
+use crate::engine::sweep::{self, Planned, TaskTally};
+use crate::engine::{Job, PreparedStore, Summary};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::methods::Series;
@@ -115,42 +116,34 @@ impl Sweep {
             return Err(Error::usage("no session is named"));
         };
         let session = Session::open(path)?;
-        let base = self.base(&session)?;
+        let plan = self.base(&session)?.clone();
         let axes =
             self.over.iter().map(|axis| SweepAxis::parse(axis)).collect::<Result<Vec<_>>>()?;
-        let variants = axes::variants(&session, base, &axes)?;
+        let variants = axes::variants(&session, &plan, &axes)?;
         if self.on == On::Slurm && !self.dry_run {
             check_sbatch()?;
         }
         let workspace = Workspace::of_session(path)?;
-        let mut datasets = Vec::new();
-        for definition in &session.datasets {
-            if base.uses(&definition.name) {
-                datasets.push(Arc::new(dataset::load(definition, &workspace)?));
-            }
-        }
-        let order = SweepOrder {
-            session: &session,
-            base,
-            workspace: &workspace,
-            datasets: &datasets,
-            sealed: self.sealed,
-        };
-        let planned = order.plan(variants)?;
+        let used = session.datasets.iter().filter(|definition| plan.uses(&definition.name));
+        let datasets = used.map(|definition| dataset::load(definition, &workspace).map(Arc::new));
+        let datasets = datasets.collect::<Result<Vec<_>>>()?;
+        let base = Job::new(session, plan, datasets, workspace);
+        let base = Job { watch: look::view(self.sealed), ..base };
+        let planned = sweep::plan(&base, variants)?;
         tell_planned(&planned);
-        let into = self.into.clone().unwrap_or_else(|| default_directory(&workspace));
+        let into = self.into.clone().unwrap_or_else(|| default_directory(&base.workspace));
         if self.dry_run {
-            order.admit(&planned)?;
+            sweep::admit(&base, &planned)?;
             return self.rehearse(&planned, &into);
         }
-        let sweep = order.reserve(&planned, &into)?;
+        let sweep = sweep::reserve(&base, &planned, &into)?;
         messages::tell(format_args!(
             "{} tasks are reserved in {}",
             planned.len(),
             sweep.path().display()
         ));
         match self.on {
-            On::Here => self.run_here(&sweep, &datasets),
+            On::Here => self.run_here(&sweep, &base.datasets),
             On::List => self.print_list(sweep.path(), planned.len()),
             On::Slurm => self.submit(&sweep),
         }
@@ -180,7 +173,7 @@ impl Sweep {
                 print_line(&format!(
                     "{}: {} steps, ε = {}",
                     it.variant.plan.name,
-                    it.plan.steps,
+                    it.steps,
                     round_up(it.calibrated.guarantee().epsilon, 4)
                 ))
             }),
@@ -191,21 +184,17 @@ impl Sweep {
         let (control, interrupted) = signals::control()?;
         let cores = parallel::threads();
         let progress = Mutex::new((ProgressLine::new("tasks", sweep.manifest.tasks.len()), 0));
-        let told = |index: usize, done: &Result<Summary>| {
+        let report = |index: usize, done: &Result<Summary>| {
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            let trouble = match done {
-                Ok(summary) => summary.trouble.as_ref(),
-                Err(error) => Some(error),
-            };
-            if let Some(trouble) = trouble {
+            let (line, count) = &mut *progress;
+            if let Err(trouble) | Ok(Summary { trouble: Some(trouble), .. }) = done {
                 messages::complain(format_args!("task {index}: {trouble}"));
             }
-            progress.1 += 1;
-            let count = progress.1;
-            progress.0.tell(count);
+            *count += 1;
+            line.tell(*count);
         };
-        sweep::run_here(sweep, datasets, self.jobs.unwrap_or(cores), &control, &told)?;
-        progress.into_inner().unwrap_or_else(PoisonError::into_inner).0.end();
+        sweep::run_here(sweep, datasets, self.jobs.unwrap_or(cores), &control, &report)?;
+        drop(progress);
         let collected = self.tell_collected(sweep);
         if interrupted.load(Ordering::Relaxed) {
             return Err(Error::interrupted("stopped by a signal").cure(format!(
@@ -229,10 +218,7 @@ impl Sweep {
             return print_json(&json!({ "sweep": sweep, "commands": commands }));
         }
         commands.iter().try_for_each(|command| print_line(command))?;
-        messages::tell(format_args!(
-            "when they are done: halflight sweep --collect {}",
-            quoted(sweep)
-        ));
+        say_how_to_collect(sweep);
         Ok(())
     }
 
@@ -258,51 +244,46 @@ impl Sweep {
             return print_json(&json!({ "sweep": sweep.path(), "slurm_job": job }));
         }
         print_line(&format!("Slurm job {job}: {} tasks", sweep.manifest.tasks.len()))?;
-        messages::tell(format_args!(
-            "when they are done: halflight sweep --collect {}",
-            quoted(sweep.path())
-        ));
+        say_how_to_collect(sweep.path());
         Ok(())
     }
 
     fn tell_collected(&self, sweep: &SweepDirectory) -> Result<()> {
         let states = sweep::collect(sweep, self.give_up)?;
         let tally = TaskTally::of(&states);
+        let runs = sweep.manifest.workspace.join("runs");
+        let tasks = sweep.manifest.tasks.iter().zip(&states).enumerate();
         if self.json {
-            let each = states.iter().enumerate().map(|(index, state)| {
-                let entry = &sweep.manifest.tasks[index];
-                let values: serde_json::Map<String, Value> =
-                    entry.values.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+            let each = tasks.map(|(index, (entry, state))| {
+                let values: BTreeMap<_, _> = entry.values.iter().cloned().collect();
                 json!({
                     "task": index, "run": entry.run, "values": values, "state": word(state),
-                    "directory": sweep.manifest.workspace.join("runs").join(&entry.run.0),
+                    "directory": runs.join(&entry.run.0),
                 })
             });
             print_json(&json!({
                 "sweep": sweep.path(), "tasks": states.len(), "done": tally.done,
                 "failed": tally.failed, "missing": tally.missing, "running": tally.running,
-                "not_begun": tally.not_begun, "given_up": tally.given_up, "each": each.collect::<Vec<_>>(),
+                "not_begun": tally.not_begun, "given_up": tally.given_up,
+                "each": each.collect::<Vec<_>>(),
             }))?;
         } else {
             print_line(&format!("{} of {} tasks are done", tally.done, states.len()))?;
             let watch = look::view(self.sealed);
-            for (index, state) in states.iter().enumerate() {
+            for (index, (entry, state)) in tasks {
                 let why = match state {
                     TaskState::Ended(result)
                         if matches!(result.outcome, RunOutcome::Finished | RunOutcome::Stopped) =>
                     {
-                        let run = &sweep.manifest.tasks[index].run.0;
-                        result_of(&sweep.manifest.workspace.join("runs").join(run), &watch)
+                        result_of(&runs.join(&entry.run.0), &watch)
                     }
                     TaskState::Ended(result) => result.trouble.clone().unwrap_or_default(),
                     TaskState::Missing { claim } => format!("taken by {claim}, without a result"),
                     TaskState::Running | TaskState::NotBegun => String::new(),
                 };
-                let values = &sweep.manifest.tasks[index].values;
-                let values: Vec<String> =
-                    values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                let values = entry.values.iter().map(|(key, value)| format!("{key}={value}"));
+                let values = values.collect::<Vec<_>>().join(" ");
                 let colon = if why.is_empty() { "" } else { ": " };
-                let values = values.join(" ");
                 print_line(&format!("  {index:04} {values} {}{colon}{why}", word(state)))?;
             }
             messages::tell(format_args!("ledger and runs: {}", sweep.manifest.workspace.display()));
@@ -316,13 +297,14 @@ impl Sweep {
             "collect again when the rest has ended; --give-up settles tasks that never will: dead \
              ones are charged in full, those that were not begun cost nothing"
         };
-        Err(Error::failed(format!(
-            "{} of {} tasks are not done: {tally}",
-            states.len() - tally.done,
-            states.len()
-        ))
-        .cure(cure))
+        let (undone, all, words) = (states.len() - tally.done, states.len(), tally.undone());
+        Err(Error::failed(format!("{undone} of {all} tasks are not done: {words}")).cure(cure))
     }
+}
+
+/// Says how the results are gathered.
+fn say_how_to_collect(sweep: &Path) {
+    messages::tell(format_args!("when they are done: halflight sweep --collect {}", quoted(sweep)));
 }
 
 /// The result of a run: `ε 0.4998, score 31.2 (27–36), public error 118.2, private error 91.30 ◆`.
@@ -342,59 +324,12 @@ fn result_of(directory: &Path, watch: &Watch) -> String {
 }
 
 fn tell_planned(planned: &[Planned]) {
-    let steps: u64 = planned.iter().map(|it| it.plan.steps).sum();
+    let steps: u64 = planned.iter().map(|it| it.steps).sum();
     messages::tell(format_args!("{} tasks, {steps} steps in all", planned.len()));
-    let mut told = Vec::new();
-    for warning in planned.iter().flat_map(|it| &it.warnings) {
-        if !told.contains(&warning) {
-            messages::tell(format_args!("note: {warning}"));
-            told.push(warning);
-        }
-    }
-}
-
-/// The number of tasks in each state.
-#[derive(Default)]
-struct TaskTally {
-    done: usize,
-    failed: usize,
-    missing: usize,
-    running: usize,
-    not_begun: usize,
-    given_up: usize,
-}
-
-impl TaskTally {
-    fn of(states: &[TaskState]) -> Self {
-        let mut tally = Self::default();
-        for state in states {
-            *match state {
-                TaskState::Ended(result) => match result.outcome {
-                    RunOutcome::Finished | RunOutcome::Stopped => &mut tally.done,
-                    RunOutcome::Failed => &mut tally.failed,
-                    RunOutcome::Abandoned => &mut tally.given_up,
-                },
-                TaskState::Missing { .. } => &mut tally.missing,
-                TaskState::Running => &mut tally.running,
-                TaskState::NotBegun => &mut tally.not_begun,
-            } += 1;
-        }
-        tally
-    }
-}
-
-impl std::fmt::Display for TaskTally {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts = [
-            (self.missing, "missing"),
-            (self.failed, "failed"),
-            (self.running, "running"),
-            (self.not_begun, "not begun"),
-            (self.given_up, "given up"),
-        ];
-        let parts = parts.iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-        f.write_str(&parts.join(", "))
+    let mut known = HashSet::new();
+    let warnings = planned.iter().flat_map(|it| &it.warnings);
+    for warning in warnings.filter(|warning| known.insert(*warning)) {
+        messages::tell(format_args!("note: {warning}"));
     }
 }
 
@@ -450,6 +385,6 @@ mod tests {
             TaskState::Missing { claim: String::new() },
             TaskState::Missing { claim: String::new() },
         ];
-        assert_eq!(TaskTally::of(&states).to_string(), "2 missing, 1 not begun");
+        assert_eq!(TaskTally::of(&states).undone(), "2 missing, 1 not begun");
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{print_json, print_line, workspace_named};
+use super::{print_json, print_line, print_result, workspace_named};
 use crate::error::Result;
 use crate::session::leftovers;
 
@@ -38,11 +38,8 @@ impl Tidy {
     pub fn execute(&self) -> Result<()> {
         let workspace = workspace_named(&self.workspace)?;
         if !workspace.folder().exists() {
-            return if self.json {
-                print_json(&json!({ "found": [] }))
-            } else {
-                print_line(&format!("no workspace in {}", self.workspace.display()))
-            };
+            let words = || format!("no workspace in {}", self.workspace.display());
+            return print_result(self.json, || json!({ "found": [] }), words);
         }
         let mut ledger = workspace.existing_ledger()?;
         let found = leftovers::find(&workspace, &mut ledger)?;
@@ -64,13 +61,14 @@ impl Tidy {
                 .iter()
                 .try_for_each(|advice| print_line(&format!("  what to do: {advice}")))?;
         }
-        match (found.len(), removable) {
-            (0, _) => print_line("nothing was left behind"),
-            (_, 0) => Ok(()),
-            (_, count) if !self.yes => print_line(&format!(
-                "nothing has been removed yet; this removes {count} of them: halflight tidy --yes"
-            )),
-            _ => Ok(()),
+        if found.is_empty() {
+            return print_line("nothing was left behind");
         }
+        if removable == 0 || self.yes {
+            return Ok(());
+        }
+        print_line(&format!(
+            "nothing has been removed yet; this removes {removable} of them: halflight tidy --yes"
+        ))
     }
 }

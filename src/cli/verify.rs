@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{print_json, print_line};
+use super::print_result;
 use crate::error::{Error, Result};
 use crate::verify;
 
@@ -32,11 +32,7 @@ pub struct Verify {
 impl Verify {
     pub fn execute(&self) -> Result<()> {
         let report = verify::verify(&self.file)?;
-        if self.json {
-            print_json(&report.json())?;
-        } else {
-            print_line(&report.text())?;
-        }
+        print_result(self.json, || report.json(), || report.text())?;
         if report.holds() {
             return Ok(());
         }

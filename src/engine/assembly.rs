@@ -3,9 +3,7 @@
 
 use super::job::named;
 use super::overlap;
-use super::prepared::{
-    MethodNeeds, PlanSource, PreparedRecords, PreparedStore, PrivateRecords, PrivateRows,
-};
+use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRecords, PrivateRows};
 use super::public_alone::is_comparable;
 use super::score::Test;
 use crate::data::declared::declared_classes;
@@ -18,8 +16,8 @@ use crate::data::preparation::{
 use crate::data::selection::{resolved, used_columns};
 use crate::data::table::{seeded, shuffled};
 use crate::data::{
-    Bounded, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation, PublicData,
-    RowChoice, SecretOrder, Table, Task, Unit,
+    Bounded, Column, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation,
+    PublicData, PublicRecords, RowChoice, SecretOrder, Table, Task, Unit,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -36,7 +34,7 @@ use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A plan with its noise: everything that is known before private records are prepared.
 pub struct Proposal {
@@ -54,16 +52,9 @@ pub struct Proposal {
     pub warnings: Vec<String>,
     /// For the private records.
     pub preparation: Preparation,
-    /// The public records that judge models.
+    /// The public records that evaluate models.
     pub public_holdout: Arc<PublicData>,
     records: Arc<PreparedRecords>,
-}
-
-impl Proposal {
-    /// Whether the private records are prepared already.
-    pub(super) fn has_private_records(&self) -> bool {
-        self.records.has_private()
-    }
 }
 
 /// Everything a run needs before the ledger is asked.
@@ -87,27 +78,22 @@ impl std::fmt::Debug for Assembly {
 /// A warning if it is unknown whether the same persons are on both sides.
 fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> {
     let Some(unit) = &private.definition.unit else { return Ok(None) };
-    let mut found = None;
     for public in publics {
         let table = public.public()?;
-        let numeric = |name: &str| {
-            private.columns.iter().find(|column| column.name == name).map(|column| column.numeric)
+        let differs = |name: &&String| {
+            let own = private.columns.iter().find(|column| column.name == **name);
+            let theirs = table.column(name).ok().map(Column::is_mostly_numbers);
+            theirs.is_some() && theirs != own.map(|column| column.numeric)
         };
-        let differs = unit.columns().iter().find(|name| {
-            let theirs = table.column(name).ok().map(crate::data::Column::is_mostly_numbers);
-            theirs.is_some() && theirs != numeric(name)
-        });
-        found = found.or_else(|| {
-            differs.map(|column| {
-                format!(
-                    "'{column}' is mostly numbers in one of '{}' and '{}' and mostly text in the \
-                     other, so it cannot be checked whether a person has records in both",
-                    private.definition.name, public.definition.name
-                )
-            })
-        });
+        if let Some(column) = unit.columns().iter().find(differs) {
+            return Ok(Some(format!(
+                "'{column}' is mostly numbers in one of '{}' and '{}' and mostly text in the other, \
+                 so it cannot be checked whether a person has records in both",
+                private.definition.name, public.definition.name
+            )));
+        }
     }
-    Ok(found)
+    Ok(None)
 }
 
 const NOTHING_HELD_OUT: &str = "no private record is held out, so the run cannot show how good the \
@@ -136,35 +122,45 @@ pub fn assemble(
     loaded: &[&Loaded],
     store: &PreparedStore,
 ) -> Result<Assembly> {
-    let proposal = propose(session, plan, loaded, store)?;
-    let private = *named(loaded, &plan.private)?;
-    let (method, shape) = (proposal.method, &proposal.problem.shape);
-    let with_label = shape.private_labels && method.spec().needs_private_labels;
-    let order = order_of(private)?;
-    let rows = || {
-        let known = planted(Fault::SplitByPlace).then_some(SecretOrder::KNOWN);
-        let split = known.unwrap_or(order).generator(RowChoice::HeldOut, plan.seed);
-        let (train, holdout) = Table::split_rows(private.rows, plan.holdout, split)
-            .map_err(|error| error.at(private.definition.name.clone()))?;
-        let part = order.generator(RowChoice::Training, plan.seed);
-        let train = match plan.private_records {
-            Some(count) => Table::some_of(&train, count, part),
-            None => train,
+    propose(session, plan, loaded, store)?.assemble(plan, named(loaded, &plan.private)?)
+}
+
+impl Proposal {
+    /// Whether the private records are prepared already.
+    pub(super) fn has_private_records(&self) -> bool {
+        self.records.has_private()
+    }
+
+    /// Prepares the private records of the plan.
+    pub(super) fn assemble(self, plan: &PlanDefinition, private: &Loaded) -> Result<Assembly> {
+        let (method, shape) = (self.method, &self.problem.shape);
+        let with_label = shape.private_labels && method.spec().needs_private_labels;
+        let order = order_of(private)?;
+        let rows = || {
+            let known = planted(Fault::SplitByPlace).then_some(SecretOrder::KNOWN);
+            let split = known.unwrap_or(order).generator(RowChoice::HeldOut, plan.seed);
+            let (train, holdout) = Table::split_rows(private.rows, plan.holdout, split)
+                .map_err(|error| error.at(private.definition.name.clone()))?;
+            let mut train = train;
+            if let Some(count) = plan.private_records {
+                let part = order.generator(RowChoice::Training, plan.seed);
+                train = Table::some_of(&train, count, part);
+            }
+            if method.spec().releases_each_record {
+                let mut places = order.generator(RowChoice::Places, plan.seed);
+                train =
+                    shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect();
+            }
+            let tests = shape.private_labels && !holdout.is_empty();
+            let holdout = tests.then_some(holdout);
+            let by_person = private.definition.unit.is_some();
+            Ok(PrivateRows { train, holdout, with_label, by_person })
         };
-        let train = if method.spec().releases_each_record {
-            let mut places = order.generator(RowChoice::Places, plan.seed);
-            shuffled(train.len(), &mut places).into_iter().map(|at| train[at]).collect()
-        } else {
-            train
-        };
-        let tests = shape.private_labels && !holdout.is_empty();
-        let holdout = tests.then_some(holdout);
-        let by_person = private.definition.unit.is_some();
-        Ok(PrivateRows { train, holdout, with_label, by_person })
-    };
-    let own = proposal.records.private(private.private()?, &proposal.preparation, rows)?;
-    let PrivateRecords { train: private, holdout: private_holdout, scored: private_scored } = own;
-    Ok(Assembly { proposal, private, private_holdout, private_scored })
+        let own = self.records.private(private.private()?, &self.preparation, rows)?;
+        let PrivateRecords { train: private, holdout: private_holdout, scored: private_scored } =
+            own;
+        Ok(Assembly { proposal: self, private, private_holdout, private_scored })
+    }
 }
 
 /// What a plan would release, and with which noise. It looks at the private rows only to see
@@ -178,7 +174,16 @@ pub fn propose(
     let settings = session.check_plan(plan)?;
     let parts = Parts::of(plan, loaded)?;
     let Parts { private, publics, method, foreign } = &parts;
-    check_delta(plan, private.rows)?;
+    // δ ≥ 1/n would be satisfied by publishing a random record.
+    if !plan.allow_large_delta {
+        let allow = "set allow_large_delta: true (the certificate will say so)";
+        delta::check(
+            plan.target.delta,
+            private.rows as u64,
+            &format!("'{}'", plan.private),
+            allow,
+        )?;
+    }
     let start = plan.start.as_deref().map(Path::new);
     let earlier = predictor_model(plan)?;
     let model = start.or(earlier.as_ref().map(|saved| saved.path.as_path()));
@@ -189,11 +194,7 @@ pub fn propose(
     let (start, theirs) = start.map(starting_model).transpose()?.unzip();
     let labelled = private.definition.label.is_some();
     let source = PlanSource {
-        datasets: [*private]
-            .into_iter()
-            .chain(publics.iter().copied())
-            .map(|it| it.reading)
-            .collect(),
+        datasets: [private].into_iter().chain(publics).map(|it| it.reading).collect(),
         order: order_of(private)?,
         preparation: plan.preparation.clone(),
         holdout: plan.holdout,
@@ -202,7 +203,11 @@ pub fn propose(
         start: theirs.clone(),
         predictor: plan.public_predictor.clone(),
         earlier: earlier.clone(),
-        needs: MethodNeeds::of(*method),
+        needs: (
+            method.spec().takes_wide_features,
+            method.spec().releases_each_record,
+            method.spec().needs_private_labels,
+        ),
         foreign: *foreign,
     };
     let records =
@@ -365,8 +370,11 @@ impl<'a> Parts<'a> {
         {
             columns.reverse();
         }
-        if *foreign {
-            forget_own_label(&mut definition, own);
+        // Labels of another kind are not features.
+        if let (true, Columns::Only(columns), Some(label)) =
+            (*foreign, &mut definition.columns, &own.label)
+        {
+            columns.retain(|name| name != label);
         }
         let unlike = private.stolen(Fault::PublicModelByPrivate) > 0;
         let wanted = if unlike { &PublicPredictor::Linear } else { &plan.public_predictor };
@@ -392,12 +400,11 @@ impl<'a> Parts<'a> {
         })?;
         definition.missing = missing_of(publics);
         let at = |error: Error| of_what_is_left(error, publics, &pooled);
-        if *foreign {
-            definition.classes = private_classes(&private.definition)?;
+        definition.classes = if *foreign {
+            private_classes(&private.definition)?
         } else {
-            let classes = classes_of_pool(&definition, &pooled, private, publics);
-            definition.classes = classes.map_err(at)?;
-        }
+            classes_of_pool(&definition, &pooled, private, publics).map_err(at)?
+        };
         // Public records measure the progress of training even if no private record is held out.
         let share = plan.holdout.max(LEAST_PUBLIC);
         let seed = plan.seed + private.stolen(Fault::PublicSplitByPrivate) as u64;
@@ -453,10 +460,18 @@ impl<'a> Parts<'a> {
         self.try_one_row(&preparation)?;
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
-        let records = PreparedRecords::new(preparation, used, public, holdout);
-        let owners = train.owners(&tables);
-        let records = records.with_leaking(leaking).of_datasets(owners, tables.len());
-        Ok(records.by_person(train.persons))
+        let (mut public, owners) = (PublicRecords::from(public), train.owners(&tables));
+        if !owners.is_empty() {
+            public = public.of_datasets(owners, tables.len());
+        }
+        Ok(PreparedRecords {
+            preparation,
+            used,
+            public: public.by_person(train.persons),
+            public_holdout: Arc::new(holdout),
+            leaking,
+            private: Mutex::default(),
+        })
     }
 
     /// Finds faults of the private file as a whole by preparing one row of it.
@@ -465,14 +480,12 @@ impl<'a> Parts<'a> {
         let preparation = preparation.under(definition);
         let row: Vec<usize> = (0..self.private.rows.min(1)).collect();
         self.private.private()?.try_map(|table| {
-            if definition.label.is_some() {
-                preparation.apply_to_private_rows_for_evaluation(
-                    table,
-                    &row,
-                    "private hold-out",
-                )?;
+            let labelled = definition.label.is_some();
+            if labelled {
+                let name = "private hold-out";
+                preparation.apply_to_private_rows_for_evaluation(table, &row, name)?;
             }
-            let with_label = definition.label.is_some() && self.method.spec().needs_private_labels;
+            let with_label = labelled && self.method.spec().needs_private_labels;
             preparation.apply_private(&table.excerpt(&row)?, "private", with_label).map(|_| ())
         })?;
         Ok(())
@@ -498,19 +511,10 @@ fn of_what_is_left(error: Error, publics: &[&Loaded], pooled: &Table) -> Error {
 /// Whether public records have no label, or one with another meaning than the private label.
 fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> bool {
     let declared = |definition: &DatasetDefinition| declared_classes(&definition.classes).ok();
-    let differ = match (declared(public), declared(private)) {
-        (Some(public), Some(private)) => public != private,
-        _ => false,
-    };
+    let both = declared(public).zip(declared(private));
+    let differ = both.is_some_and(|(public, private)| public != private);
     let other = public.label != private.label || public.task != private.task;
     private.label.is_some() && (other || differ)
-}
-
-/// The public records' own labels are not features.
-fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition) {
-    if let (Columns::Only(columns), Some(label)) = (&mut definition.columns, &own.label) {
-        columns.retain(|name| name != label);
-    }
 }
 
 /// A remark if all columns of the private records were requested but public ones lack some.
@@ -621,9 +625,9 @@ pub(super) fn missing_of(publics: &[&Loaded]) -> Missing {
 /// private labels nothing may be said.
 fn spelled_in_public(classes: &[String], private: &Loaded, publics: &[&Loaded]) -> Option<String> {
     const LISTED: usize = 6;
-    let declares = |it: &&Loaded| !it.definition.classes.is_empty();
     let are_words = classes.iter().any(|name| name.parse::<f64>().is_err());
-    if !are_words || publics.iter().copied().chain([private]).any(|it| declares(&it)) {
+    let mut all = publics.iter().copied().chain([private]);
+    if !are_words || all.any(|it| !it.definition.classes.is_empty()) {
         return None;
     }
     let names = classes.iter().take(LISTED).map(|name| format!("'{}'", shortened(name)));
@@ -686,15 +690,6 @@ fn clipping(public: &PublicData, settings: &PreparationSettings) -> Option<Strin
     })
 }
 
-/// δ ≥ 1/n would be satisfied by publishing a random record.
-fn check_delta(plan: &PlanDefinition, rows: usize) -> Result<()> {
-    if plan.allow_large_delta {
-        return Ok(());
-    }
-    let allow = "set allow_large_delta: true (the certificate will say so)";
-    delta::check(plan.target.delta, rows as u64, &format!("'{}'", plan.private), allow)
-}
-
 /// The key of all random choices among the private rows.
 fn order_of(private: &Loaded) -> Result<SecretOrder> {
     let order = private.order.as_ref().map(|order| order.choices);
@@ -706,343 +701,4 @@ fn stream(seed: u64, purpose: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::privacy::openings::OpenWatch;
-    use crate::session::{Workspace, dataset};
-
-    /// Thirty records each, the public ones with `more` words in their definition.
-    fn assembled(method: &str, settings: &str, classes: &str, more: &str) -> Result<Assembly> {
-        let directory = tempfile::tempdir().unwrap();
-        let table = |label: &str, kinds: &[&str], shift: usize| {
-            let rows = (0..40).map(|i| {
-                let x = ((i * 7 + shift) % 11) as f64 / 10.0;
-                format!("{x},{},{}\n", (i + shift) % 5, kinds[i % kinds.len()])
-            });
-            format!("a,b,{label}\n{}", rows.collect::<String>())
-        };
-        let write = |name: &str, text: String| {
-            std::fs::write(directory.path().join(name), text).unwrap();
-        };
-        write("private.csv", table("kind", &["cat", "dog"], 1));
-        write("public.csv", table("colour", &["red", "green", "blue"], 3));
-        let text = format!(
-            "(version: 1, datasets: [
-              (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"kind\",
-               task: classification{classes}),
-              (name: \"theirs\", role: public, source: file(\"public.csv\"){more}),
-            ], plans: [(name: \"first\", method: \"{method}\", private: \"ours\",
-              public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), settings: {{{settings}}})])"
-        );
-        first_plan(&text, directory.path())
-    }
-
-    /// The first plan of a session in this directory.
-    fn first_plan(session: &str, directory: &Path) -> Result<Assembly> {
-        let session = Session::parse(session, "s.ron")?;
-        let workspace = Workspace::of(directory)?;
-        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
-        let loaded = loaded.collect::<Result<Vec<_>>>()?;
-        let loaded: Vec<_> = loaded.iter().collect();
-        assemble(&session, &session.plans[0], &loaded, &PreparedStore::default())
-    }
-
-    /// The warnings of a plan on these public rows, or the error; the private ones have no gaps.
-    fn told(public: impl Fn(usize) -> String) -> String {
-        let directory = tempfile::tempdir().unwrap();
-        let write = |name: &str, row: &dyn Fn(usize) -> String| {
-            let rows: Vec<String> = (0..60).map(row).collect();
-            let text = format!("a,b,kind\n{}\n", rows.join("\n"));
-            std::fs::write(directory.path().join(name), text).unwrap();
-        };
-        write("private.csv", &|i| format!("0.{i}1,{},{}", i % 7, ["cat", "dog"][i % 2]));
-        write("public.csv", &public);
-        let dataset = |name: &str, role: &str, more: &str| {
-            format!(
-                "(name: \"{name}\", role: {role}, source: file(\"{role}.csv\"), label: \"kind\",
-                  task: classification{more})"
-            )
-        };
-        let text = format!(
-            "(version: 1, datasets: [{}, {}], plans: [(name: \"first\",
-              method: \"public_shape_classes\", private: \"ours\", public: [\"theirs\"],
-              target: (epsilon: 1.0, delta: 1e-5))])",
-            dataset("ours", "private", ""),
-            dataset("theirs", "public", ", missing: drop")
-        );
-        let session = Session::parse(&text, "s.ron").unwrap();
-        let workspace = Workspace::of(directory.path()).unwrap();
-        let loaded: Vec<Loaded> =
-            session.datasets.iter().map(|it| dataset::load(it, &workspace).unwrap()).collect();
-        let loaded: Vec<_> = loaded.iter().collect();
-        match assemble(&session, &session.plans[0], &loaded, &PreparedStore::default()) {
-            Ok(assembly) => assembly.proposal.warnings.join("; "),
-            Err(error) => error.to_string(),
-        }
-    }
-
-    #[test]
-    fn rows_left_out_for_their_gaps_are_named_where_the_others_will_not_do() {
-        let kind = |i: usize| ["cat", "dog"][i % 2];
-        let gaps = |i: usize| if i.is_multiple_of(2) { String::new() } else { format!("0.{i}3") };
-        let error = told(|i| format!("{},{},{}", gaps(i), i % 5, kind(i)));
-        for wanted in ["`missing: drop`", "of the 30 public rows", "label 'kind' is the same"] {
-            assert!(error.contains(wanted), "{wanted}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_column_that_tells_the_public_label_is_warned_of_before_a_run() {
-        let kind = |i: usize| ["cat", "dog"][i % 2];
-        let warned = told(|i| format!("0.{i}3,{},{}", 4 + i % 2, kind(i)));
-        assert!(warned.contains("column 'b' alone tells the label 'kind'"), "{warned}");
-        let calm = told(|i| format!("0.{i}3,{},{}", i % 5, kind(i)));
-        assert!(!calm.contains("alone tells"), "{calm}");
-    }
-
-    const DECLARED: &str = ", classes: [\"cat\", \"dog\", \"fish\"]";
-    const COLOURS: &str = ", label: \"colour\", task: classification";
-
-    #[test]
-    fn public_records_with_classes_of_their_own_keep_them_and_tell_nothing_of_the_private_ones() {
-        let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
-        assert_eq!(found.proposal.problem.shape.classes, ["cat", "dog", "fish"]);
-        let own = found.proposal.problem.public.classes.as_ref().unwrap();
-        assert_eq!(own.names, ["blue", "green", "red"]);
-        assert_eq!(own.of.len(), found.proposal.problem.public.len());
-        assert_eq!(found.proposal.problem.public.feature_names, ["a", "b", "(intercept)"]);
-        assert_eq!(found.proposal.preparation.class_names(), ["cat", "dog", "fish"]);
-        assert!(found.proposal.public_holdout.classes.is_none());
-        assert!(found.private_holdout.is_some());
-        // Two units of each of three classes, and their biases.
-        let settings = "\"units\": 2";
-        let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
-        assert_eq!(
-            found.proposal.calibrated.events()[0].mechanism.query.size_words().split(' ').next(),
-            Some("9")
-        );
-    }
-
-    #[test]
-    fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stays() {
-        use crate::judge::Judge;
-        use crate::privacy::Watch;
-        let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
-        let watch = Watch::open();
-        let judge = Judge {
-            preparation: &found.proposal.preparation,
-            public: &found.proposal.public_holdout,
-            private: found.private_holdout.as_ref(),
-            watch: &watch,
-        };
-        let alone = crate::public_alone::public_alone(&found.proposal.problem, "pretraining");
-        let baselines =
-            judge.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
-        let scores = judge.scores(None, &baselines);
-        assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
-        let wrong = scores.target_only.unwrap();
-        assert!((0.0..=1.0).contains(&wrong.reveal(&watch).unwrap().error));
-    }
-
-    #[test]
-    fn an_incomplete_private_record_stays_as_one_of_zeros() {
-        let directory = tempfile::tempdir().unwrap();
-        let rows = |count: usize, gaps: bool| {
-            let row = |i: usize| match i % 7 {
-                3 if gaps => format!(",{},1\n", i % 5),
-                _ => format!("{},{},{}\n", (i * 7 % 11) as f64 / 10.0, i % 5, i % 3),
-            };
-            format!("a,b,y\n{}", (0..count).map(row).collect::<String>())
-        };
-        std::fs::write(directory.path().join("ours.csv"), rows(210, true)).unwrap();
-        std::fs::write(directory.path().join("theirs.csv"), rows(150, false)).unwrap();
-        let text = "(version: 1, datasets: [
-          (name: \"ours\", role: private, source: file(\"ours.csv\"), label: \"y\", missing: drop),
-          (name: \"theirs\", role: public, source: file(\"theirs.csv\"), label: \"y\"),
-        ], plans: [(name: \"first\", method: \"moment_release\", private: \"ours\",
-          public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])";
-        let session = Session::parse(text, "s.ron").unwrap();
-        let workspace = Workspace::of(directory.path()).unwrap();
-        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
-        let loaded = loaded.collect::<Result<Vec<_>>>().unwrap();
-        let loaded: Vec<_> = loaded.iter().collect();
-        let found = assemble(&session, &session.plans[0], &loaded, &PreparedStore::default());
-        let found = found.unwrap();
-        assert_eq!(found.proposal.problem.shape.private_records, 168);
-        let watch = crate::privacy::Watch::open();
-        let zeros = found.private.curator(&watch, |private| {
-            let features = private.doubles().features;
-            (private.len(), features.column_iter().filter(|x| x.norm() == 0.0).count())
-        });
-        // Of 210 records 30 have a gap; 168 of them are trained on.
-        let (all, empty) = *zeros.unwrap().reveal(&watch).unwrap();
-        assert!(all == 168 && (12..=30).contains(&empty), "{all} {empty}");
-    }
-
-    /// A plan on two built-in datasets, with everything that it is assembled from.
-    fn bikes() -> (Session, Vec<Loaded>) {
-        let text = "(version: 1, datasets: [
-          (name: \"ours\", role: private, source: builtin(\"bikeshare\"), label: \"bikers\",
-           columns: only([\"temp\", \"hum\"]), filter: \"season == 1\"),
-          (name: \"theirs\", role: public, source: builtin(\"bikeshare\"), label: \"bikers\",
-           columns: only([\"temp\", \"hum\"]), filter: \"season != 1\"),
-        ], plans: [(name: \"first\", method: \"moment_release\", private: \"ours\",
-          public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])";
-        let session = Session::parse(text, "s.ron").unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let workspace = Workspace::fresh(directory.path());
-        let load = |data| dataset::load(data, &workspace).unwrap();
-        let loaded = session.datasets.iter().map(load).collect();
-        (session, loaded)
-    }
-
-    #[test]
-    fn records_are_prepared_again_only_where_another_plan_or_other_data_make_others() {
-        let (session, loaded) = bikes();
-        let store = PreparedStore::default();
-        let proposed = |edit: &dyn Fn(&mut PlanDefinition), loaded: &[Loaded]| {
-            let mut plan = session.plans[0].clone();
-            edit(&mut plan);
-            let loaded: Vec<_> = loaded.iter().collect();
-            propose(&session, &plan, &loaded, &store).unwrap().records
-        };
-        let first = proposed(&|_| {}, &loaded);
-        let same: [&dyn Fn(&mut PlanDefinition); 3] = [
-            &|plan| plan.target.epsilon = 3.0,
-            &|plan| plan.settings = [("lambda".to_owned(), methods::Value::Number(0.3))].into(),
-            &|plan| plan.name = "second".to_owned(),
-        ];
-        for edit in same {
-            assert!(Arc::ptr_eq(&first, &proposed(edit, &loaded)));
-        }
-        let others: [&dyn Fn(&mut PlanDefinition); 4] = [
-            &|plan| plan.holdout = 0.3,
-            &|plan| plan.seed = 5,
-            &|plan| plan.public_predictor = PublicPredictor::Trees,
-            &|plan| plan.method = "profiled_cnvx_adap".to_owned(),
-        ];
-        for edit in others {
-            let before = proposed(&|_| {}, &loaded);
-            assert!(!Arc::ptr_eq(&before, &proposed(edit, &loaded)));
-        }
-        // The same file, read again.
-        let (_, again) = bikes();
-        let before = proposed(&|_| {}, &loaded);
-        assert!(!Arc::ptr_eq(&before, &proposed(&|_| {}, &again)));
-        let before = proposed(&|_| {}, &again);
-        store.clear();
-        assert!(!Arc::ptr_eq(&before, &proposed(&|_| {}, &again)));
-    }
-
-    /// The preparation of a plan with public trees, and what its public records are, with these
-    /// private rows.
-    fn predicted(private: impl Fn(usize) -> String, more: &str) -> Result<Assembly> {
-        let directory = tempfile::tempdir().unwrap();
-        let write = |name: &str, row: &dyn Fn(usize) -> String| {
-            let rows: Vec<String> = (0..200).map(row).collect();
-            let text = format!("a,b,y\n{}\n", rows.join("\n"));
-            std::fs::write(directory.path().join(name), text).unwrap();
-        };
-        let wave = |i: usize| (i as f64 * 0.7).sin();
-        write("private.csv", &private);
-        write("public.csv", &|i| format!("{},{},{}", wave(i), i % 5, (3.0 * wave(i)).cos()));
-        let text = format!(
-            "(version: 1, datasets: [
-              (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"y\"),
-              (name: \"theirs\", role: public, source: file(\"public.csv\"), label: \"y\"),
-            ], plans: [(name: \"first\", method: \"target_only\", private: \"ours\",
-              public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), {more})])"
-        );
-        first_plan(&text, directory.path())
-    }
-
-    #[test]
-    fn private_rows_cannot_change_the_public_predictor() {
-        let trees = "public_predictor: trees";
-        let one = predicted(|i| format!("0.1,{},{}", i % 3, i % 2), trees).unwrap();
-        let other = predicted(|i| format!("{},9,{}", i * 7, i * i), trees).unwrap();
-        assert!(one.proposal.preparation.has_score());
-        assert_eq!(one.proposal.preparation, other.proposal.preparation);
-        assert_eq!(one.proposal.problem.public.shared(), other.proposal.problem.public.shared());
-        // Records that it was not trained on have its score, those of training do not.
-        let names = ["a", "b", "(public score)", "(intercept)"];
-        assert_eq!(one.proposal.public_holdout.feature_names, names);
-        let words = one.proposal.taken_as_public.predictor.unwrap();
-        assert!(words.contains("boosted trees trained on 'theirs' alone"), "{words}");
-    }
-
-    #[test]
-    fn a_column_that_is_the_score_is_no_other_feature_and_must_be_there() {
-        let private = |i: usize| format!("{i},{},{}", i % 3, i % 2);
-        let found = predicted(private, "public_predictor: column(\"b\")").unwrap();
-        let names = ["a", "(public score)", "(intercept)"];
-        assert_eq!(found.proposal.problem.public.feature_names, names);
-        let error = predicted(private, "public_predictor: column(\"c\")").unwrap_err().to_string();
-        assert!(error.contains("no column 'c'") && error.contains("public.csv"), "{error}");
-    }
-
-    #[test]
-    fn runs_share_the_records_and_what_is_not_asked_for_any_more_is_dropped() {
-        let (session, loaded) = bikes();
-        let loaded: Vec<_> = loaded.iter().collect();
-        let store = PreparedStore::default();
-        let mut plan = session.plans[0].clone();
-        let assemble = |plan: &PlanDefinition| assemble(&session, plan, &loaded, &store).unwrap();
-        let place = |found: &Assembly| {
-            let watch = crate::privacy::Watch::open();
-            let place =
-                found.private.curator(&watch, |data| std::ptr::from_ref(&data.features) as usize);
-            *place.unwrap().reveal(&watch).unwrap()
-        };
-        let first = assemble(&plan);
-        plan.target.epsilon = 2.0;
-        let second = assemble(&plan);
-        assert_eq!(place(&first), place(&second));
-        assert!(first.proposal.calibrated != second.proposal.calibrated);
-        drop((first, second));
-        let records = Arc::downgrade(&propose(&session, &plan, &loaded, &store).unwrap().records);
-        assert!(records.upgrade().is_some(), "nothing is kept");
-        plan.seed += 1;
-        assemble(&plan);
-        assert!(records.upgrade().is_none(), "two sets are kept");
-    }
-
-    #[test]
-    fn features_that_only_the_private_records_have_are_left_out_and_named() {
-        let more = ", columns: only([\"a\"])";
-        let found = assembled("pillar", "\"components\": 2", DECLARED, more).unwrap();
-        assert_eq!(found.proposal.problem.public.feature_names, ["a", "(intercept)"]);
-        let note = found.proposal.warnings.iter().find(|note| note.contains("not used")).unwrap();
-        assert!(note.contains("'ours'") && note.contains("'b'"), "{note}");
-        let more = ", columns: only([\"a\", \"b\"])";
-        let found = assembled("pillar", "\"components\": 2", DECLARED, more).unwrap();
-        assert!(!found.proposal.warnings.iter().any(|note| note.contains("not used")));
-    }
-
-    #[test]
-    fn public_records_need_no_label_where_their_features_are_all_that_is_used() {
-        for more in ["", ", columns: except([\"colour\"])", ", label: \"b\""] {
-            let columns = "\"components\": 2";
-            let more = if more.is_empty() { ", columns: only([\"a\", \"b\"])" } else { more };
-            let found = assembled("pillar", columns, DECLARED, more);
-            let found = match (found, more.contains("label")) {
-                (Ok(found), false) => found,
-                // A colour that is a word is a feature that the private records lack.
-                (Err(error), true) => {
-                    assert!(error.to_string().contains("colour"), "{error}");
-                    continue;
-                }
-                (other, _) => panic!("{more}: {other:?}"),
-            };
-            assert!(found.proposal.problem.public.classes.is_none());
-            assert_eq!(found.proposal.problem.public.feature_names, ["a", "b", "(intercept)"]);
-        }
-        let error = assembled("dp_sgd", "", "", COLOURS).unwrap_err().to_string();
-        assert!(error.contains("classes are not public") && error.contains("'ours'"), "{error}");
-        let error = assembled("profiled_logistic", "", DECLARED, COLOURS).unwrap_err().to_string();
-        assert!(error.contains("'kind' and the public one 'colour'"), "{error}");
-        let own = "\"anchor_labels\": \"own\", \"basis\": 3";
-        let error = assembled("gep", own, DECLARED, COLOURS).unwrap_err().to_string();
-        assert!(error.contains("3 classes of its own"), "{error}");
-    }
-}
+mod tests;

@@ -8,12 +8,12 @@ use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Share of clipped records that is worth a warning: bounds from public data clip a twentieth by
 /// definition.
-const MANY: f64 = 0.15;
+const MANY_CLIPPED: f64 = 0.15;
 /// More records of one person than this are reported if they are a third of all.
-const MUCH_OF_ALL: usize = 2;
+const MANY_OF_A_PERSON: usize = 2;
 /// The most cells of a table that is searched for copies of rows; larger ones are left to `data
 /// inspect`.
-const LARGE: usize = 20_000_000;
+const MOST_CELLS_SEARCHED: usize = 20_000_000;
 
 /// Sentences, perhaps none; `None` under a sealed watch. Where `records` hides the number of
 /// records, empty ones fill the data up, so they are not mentioned.
@@ -28,10 +28,9 @@ pub fn of(
     let training = training.map(|found| [known, &found].concat());
     let copies = table.and_then(|table| table.curator(watch, copies));
     Some(match copies {
-        Some(copies) => training.zip(copies).map(|(mut all, copies)| {
-            all.extend(copies);
-            all
-        }),
+        Some(copies) => training
+            .zip(copies)
+            .map(|(all, copies)| all.into_iter().chain(copies).collect::<Vec<_>>()),
         None => training,
     })
 }
@@ -40,17 +39,15 @@ fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<Str
     let mut found = Vec::new();
     let empty = data.features.map_each(|record| record.iter().all(|x| *x == 0.0));
     let empty = empty.into_iter().filter(|empty| *empty).count();
-    match empty {
-        0 => {}
-        _ if hides_number => {}
-        _ => found.push(format!(
+    if empty > 0 && !hides_number {
+        found.push(format!(
             "{empty} of {} private training records are empty: a value is missing or cannot be \
              used, or the label is no known class, so the model learns nothing from them",
             data.len()
-        )),
+        ));
     }
     let share = data.clipped as f64 / data.len().max(1) as f64;
-    if share > MANY {
+    if share > MANY_CLIPPED {
         found.push(format!(
             "{} of {} private training records ({:.1} %) are clipped to the bounds: their \
              features or labels lie outside of what was declared or seen in public",
@@ -86,7 +83,7 @@ fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<Str
             ));
         }
         let largest = persons.iter().map(|own| own.len()).max().unwrap_or(0);
-        if largest > MUCH_OF_ALL && 3 * largest > persons.records() {
+        if largest > MANY_OF_A_PERSON && 3 * largest > persons.records() {
             found.push(format!(
                 "one person has {largest} of the {} private records that train; the person still \
                  counts as one",
@@ -110,7 +107,7 @@ fn same<T: PartialEq>(labels: &[T]) -> bool {
 }
 
 fn copies(table: &Table) -> Option<String> {
-    let small = table.rows().saturating_mul(table.columns.len()) <= LARGE;
+    let small = table.rows().saturating_mul(table.columns.len()) <= MOST_CELLS_SEARCHED;
     let copies = if small { table.duplicated_rows() } else { 0 };
     (copies > 0).then(|| {
         format!(

@@ -98,7 +98,7 @@ pub fn charge(
         file: ReadSoFar::of(&lines),
     };
     let (run, name) = (claim.run.clone(), claim.trainer.clone());
-    let draws = claim.events.iter().fold(0, |sum: u64, event| sum.saturating_add(event.count));
+    let draws = claim.events.iter().map(|event| event.count).fold(0, u64::saturating_add);
     let is_new = match version {
         Version::Same => ledger.claim(claim, &lines),
         Version::Mended => ledger.raise(claim),
@@ -106,11 +106,11 @@ pub fn charge(
     }?;
     let book = ledger.book()?;
     let gone = || Error::failed(format!("account {} is gone", account.0));
-    let wish = match whose {
+    let budget = match whose {
         Whose::Account(_) => None,
         Whose::Dataset(session, name) => session.budgets.get(name),
     };
-    let account = book.account(&account).ok_or_else(gone)?.clone().held_to(wish);
+    let account = book.account(&account).ok_or_else(gone)?.clone().held_to(budget);
     let at = account.budget.map_or(DELTA, |budget| budget.delta);
     Ok(Charged {
         counts: book.run(&run).map_or(Ok(None), |record| record.spent(at))?,
@@ -148,6 +148,6 @@ fn account_of(
         ))
         .cure("the first line names the column under `unit`, where persons are protected"));
     }
-    let opened = OpenAccount::open(&private, workspace, session.budgets.get(name))?;
+    let opened = OpenAccount::open(&private, workspace, session)?;
     Ok((opened.ledger, opened.id))
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::control::Control;
-use super::judge::{Baselines, Judge};
+use super::evaluator::{Baselines, Evaluator};
 use super::public_alone::public_alone;
 use crate::data::Bounded;
 use crate::methods::Problem;
@@ -20,7 +20,7 @@ use crate::numeric::parallel;
 use crate::privacy::Private;
 
 /// How often the run checks meanwhile whether its process has to end.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Both, under way on a thread of their own.
 pub(super) struct Comparisons {
@@ -30,14 +30,14 @@ pub(super) struct Comparisons {
 
 impl Comparisons {
     pub fn begin(
-        judge: &Judge<'_>,
+        evaluator: &Evaluator<'_>,
         problem: &Problem,
         method: &str,
         private: &Private<Bounded>,
     ) -> Self {
         let ((tell_public, public), (tell_private, found)) = (channel(), channel());
         let (problem, method) = (problem.clone(), method.to_owned());
-        let of_private = judge.comparing(&problem.shape, private);
+        let of_private = evaluator.comparing(&problem.shape, private);
         let work = move || make(&problem, &method, of_private, &tell_public, &tell_private);
         let shares = parallel::threads() > 1;
         thread::spawn(move || if shares { work() } else { parallel::alone(work) });
@@ -70,7 +70,7 @@ fn make(
 /// `None` if the process has to end, or if the work failed.
 fn wait<T>(found: &Receiver<T>, control: &Control) -> Option<T> {
     while !control.is_hurried() {
-        match found.recv_timeout(LOOK) {
+        match found.recv_timeout(CHECK_INTERVAL) {
             Ok(found) => return Some(found),
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {}

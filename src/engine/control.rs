@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum ControlWish {
+enum ControlMode {
     #[default]
-    Go,
+    Run,
     Pause,
     Stop,
     Leave,
@@ -16,7 +16,7 @@ enum ControlWish {
 
 #[derive(Debug, Default)]
 struct ControlState {
-    wish: ControlWish,
+    mode: ControlMode,
     /// The most steps per second; `None` for full speed.
     pace: Option<f64>,
     last_step: Option<Instant>,
@@ -34,8 +34,8 @@ impl Control {
     /// For one of several runs: it stops with all of them, and is otherwise steered by itself.
     pub fn of_one(&self) -> Self {
         let mut all = self.lock();
-        let ControlState { wish, pace, hurried, .. } = *all;
-        let state = ControlState { wish, pace, hurried, ..ControlState::default() };
+        let ControlState { mode, pace, hurried, .. } = *all;
+        let state = ControlState { mode, pace, hurried, ..ControlState::default() };
         let one = Self(Arc::new((Mutex::new(state), Condvar::new())));
         all.each.retain(|each| each.strong_count() > 0);
         all.each.push(Arc::downgrade(&one.0));
@@ -43,17 +43,17 @@ impl Control {
     }
 
     pub fn pause(&self) {
-        self.set(|state| {
-            if state.wish == ControlWish::Go {
-                state.wish = ControlWish::Pause;
-            }
-        });
+        self.change(ControlMode::Run, ControlMode::Pause);
     }
 
     pub fn resume(&self) {
+        self.change(ControlMode::Pause, ControlMode::Run);
+    }
+
+    fn change(&self, from: ControlMode, to: ControlMode) {
         self.set(|state| {
-            if state.wish == ControlWish::Pause {
-                state.wish = ControlWish::Go;
+            if state.mode == from {
+                state.mode = to;
             }
         });
     }
@@ -61,14 +61,14 @@ impl Control {
     /// Final: the run ends here without being settled, so that another process can continue it.
     pub fn leave(&self) {
         self.set(|state| {
-            if state.wish != ControlWish::Stop {
-                state.wish = ControlWish::Leave;
+            if state.mode != ControlMode::Stop {
+                state.mode = ControlMode::Leave;
             }
         });
     }
 
     pub fn is_left(&self) -> bool {
-        self.lock().wish == ControlWish::Leave
+        self.lock().mode == ControlMode::Leave
     }
 
     /// Final: a stopped run does not resume.
@@ -84,7 +84,7 @@ impl Control {
     fn stop_all(&self, hurried: bool) {
         let mut each = Vec::new();
         self.set(|state| {
-            state.wish = ControlWish::Stop;
+            state.mode = ControlMode::Stop;
             state.hurried |= hurried;
             each.clone_from(&state.each);
         });
@@ -96,7 +96,7 @@ impl Control {
     }
 
     pub fn is_stopped(&self) -> bool {
-        self.lock().wish == ControlWish::Stop
+        self.lock().mode == ControlMode::Stop
     }
 
     /// An error if somebody has stopped it; checked before anything is granted.
@@ -110,7 +110,7 @@ impl Control {
     }
 
     pub fn is_paused(&self) -> bool {
-        self.lock().wish == ControlWish::Pause
+        self.lock().mode == ControlMode::Pause
     }
 
     /// Sets the most steps per second, to watch a short run or to spare the machine; `None` for
@@ -127,17 +127,17 @@ impl Control {
     pub fn proceed(&self) -> bool {
         let mut state = self.lock();
         loop {
-            let wait = match (state.wish, state.pace, state.last_step) {
-                (ControlWish::Stop | ControlWish::Leave, ..) => return false,
-                (ControlWish::Pause, ..) => None,
-                (ControlWish::Go, Some(pace), Some(last)) => {
+            let wait = match (state.mode, state.pace, state.last_step) {
+                (ControlMode::Stop | ControlMode::Leave, ..) => return false,
+                (ControlMode::Pause, ..) => None,
+                (ControlMode::Run, Some(pace), Some(last)) => {
                     let due = last + Duration::from_secs_f64((1.0 / pace).min(60.0));
                     match due.checked_duration_since(Instant::now()) {
                         Some(wait) if !wait.is_zero() => Some(wait),
                         _ => break,
                     }
                 }
-                (ControlWish::Go, ..) => break,
+                (ControlMode::Run, ..) => break,
             };
             let changed = &self.0.1;
             state = match wait {

@@ -37,7 +37,7 @@ const RELEASE: Release<Laplace> = Release::new("count", Laplace { sensitivity: 1
 pub const TOO_SMALL: f64 = 1e-10;
 
 /// No file has more records.
-const MOST: f64 = 1e12;
+const MOST_RECORDS: f64 = 1e12;
 
 /// The guarantee is pure; this is only a number for the ledger.
 const DELTA: f64 = 1e-12;
@@ -92,8 +92,8 @@ pub fn count(
     let mut private = dataset::load(&definition, workspace)?;
     // The ledger gets the number when it is released.
     private.set_rows_on_record(0);
-    let (purpose, budget) = (Purpose::new(METHOD, &calibrated), session.budgets.get(name));
-    let paid = purpose.pay((&private, workspace), budget, |spender| noisy(&private, spender))?;
+    let purpose = Purpose::new(METHOD, &calibrated);
+    let paid = purpose.pay(&private, (session, workspace), |spender| noisy(&private, spender))?;
     let (about, scale) = paid.value;
     let proposal = proposal(*about.get(), scale);
     private.set_rows_on_record(proposal as u64);
@@ -115,7 +115,7 @@ fn noisy(private: &Loaded, spender: &mut Spender) -> Result<(Released<f64>, f64)
 }
 
 fn release(rows: &Private<f64>, spender: &mut Spender) -> Result<Released<f64>> {
-    let reach = Reach::between(0.0, MOST, 1);
+    let reach = Reach::between(0.0, MOST_RECORDS, 1);
     let noisy = rows.release_laplace(spender, RELEASE, &reach, |rows| vec![*rows])?;
     Ok(noisy.map(|noisy| noisy.first().copied().unwrap_or_default().round()))
 }

@@ -11,7 +11,7 @@ use crate::privacy::spender::{self, Settled};
 pub const PATIENCE: Duration = Duration::from_millis(1600);
 
 /// How long settling its runs from outside may take: others may hold the ledger.
-const FOR_THE_LEDGER: Duration = Duration::from_millis(300);
+const SETTLING_TIME: Duration = Duration::from_millis(300);
 
 /// What happened to the runs that did not end by themselves.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub fn settle(left: &[RunId]) -> Ending {
     let (sender, done) = channel();
     let left = left.to_vec();
     thread::spawn(move || sender.send(spender::settle_all(&left)));
-    done.recv_timeout(FOR_THE_LEDGER).map_or(Ending::OutOfTime, Ending::Settled)
+    done.recv_timeout(SETTLING_TIME).map_or(Ending::OutOfTime, Ending::Settled)
 }
 
 impl Ending {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::assembly::{Assembly, assemble};
+use super::assembly::{Assembly, Proposal, propose};
 use super::control::Control;
-use super::judge::Scores;
+use super::evaluator::Scores;
 use super::prepared::PreparedStore;
-use super::{overlap, rehearse};
+use super::rehearse;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::methods::{SourceWeight, Step};
@@ -36,7 +36,7 @@ pub struct Job {
 
 /// The events of a run while it works.
 #[derive(Debug, Clone)]
-pub enum Moment {
+pub enum RunProgress {
     /// Granted: the whole plan is reserved in the ledger.
     Granted {
         run: RunId,
@@ -45,11 +45,11 @@ pub enum Moment {
         /// Warnings about the private records, for the curator.
         cautions: Option<CuratorOnly<Vec<String>>>,
     },
-    Stepped(Progress),
+    Stepped(StepProgress),
 }
 
 #[derive(Debug, Clone)]
-pub struct Progress {
+pub struct StepProgress {
     pub step: Step,
     /// ε of everything drawn so far, at the target's δ.
     pub epsilon: f64,
@@ -77,7 +77,7 @@ pub struct Summary {
     pub with_start: Option<Guarantee>,
     pub scores: Scores,
     /// The released score of the model on held-out private records.
-    pub told: Option<Scored>,
+    pub score: Option<Scored>,
     /// What the records of several public datasets weigh in the model, released.
     pub source_weights: Vec<SourceWeight>,
     pub steps: u64,
@@ -88,6 +88,17 @@ pub struct Summary {
 }
 
 impl Job {
+    /// A run that nobody watches, with records of its own.
+    pub fn new(
+        session: Session,
+        plan: PlanDefinition,
+        datasets: Vec<Arc<Loaded>>,
+        workspace: Workspace,
+    ) -> Self {
+        let (watch, control, prepared) = (Watch::sealed(), Control::default(), <_>::default());
+        Self { session, plan, datasets, workspace, watch, control, prepared }
+    }
+
     /// The job of a run whose noise is known: everybody can compute who trains and who is held out.
     /// A sample, the kept rows of persons and a hidden number were drawn when the rows were read, and
     /// stay secret.
@@ -95,14 +106,24 @@ impl Job {
         Self { datasets: in_known_order(&self.datasets), ..self.clone() }
     }
 
-    /// Everything that its run needs.
-    pub(super) fn assemble(&self) -> Result<Assembly> {
+    /// What the run would release, and with which noise.
+    pub(super) fn propose(&self) -> Result<Proposal> {
         let plan = self.plan.resolved(&self.workspace);
-        let mut assembly = assemble(&self.session, &plan, &self.loaded(), &self.prepared)?;
-        if let Some(lineage) = &mut assembly.proposal.lineage {
-            assembly.proposal.warnings.extend(lineage.take_names(&self.workspace)?);
+        let mut proposal = propose(&self.session, &plan, &self.loaded(), &self.prepared)?;
+        if let Some(lineage) = &mut proposal.lineage {
+            proposal.warnings.extend(lineage.take_names(&self.workspace)?);
         }
-        Ok(assembly)
+        Ok(proposal)
+    }
+
+    /// Everything that the run needs.
+    pub(super) fn assemble(&self) -> Result<Assembly> {
+        self.propose()?.assemble(&self.plan, self.private()?)
+    }
+
+    /// The private dataset of the plan.
+    pub(super) fn private(&self) -> Result<&Loaded> {
+        named(&self.datasets, &self.plan.private).map(Arc::as_ref)
     }
 
     /// The datasets of its plan.
@@ -111,11 +132,9 @@ impl Job {
         loaded.filter(|loaded: &&Loaded| self.plan.uses(&loaded.definition.name)).collect()
     }
 
-    /// Refuses public data that hold private rows; returns remarks about them for the curator.
-    pub(super) fn check_rows(&self, private: &Loaded) -> Result<Vec<String>> {
-        let publics: Vec<&Loaded> =
-            self.loaded().into_iter().filter(|loaded| loaded.record.is_none()).collect();
-        overlap::refuse_private_rows(private, &publics, &self.workspace, &self.watch)
+    /// The public datasets of the plan.
+    pub(super) fn publics(&self) -> Vec<&Loaded> {
+        self.loaded().into_iter().filter(|loaded| loaded.record.is_none()).collect()
     }
 
     /// Whether its plan was rehearsed.

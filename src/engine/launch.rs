@@ -1,9 +1,9 @@
 //! The start of a run: everything before its first draw.
 
 use super::assembly::Assembly;
-use super::course::{Opening, perform};
-use super::job::{Job, Moment, Summary, named};
-use super::score::Examinee;
+use super::execution::{RunContext, perform};
+use super::job::{Job, RunProgress, Summary};
+use super::overlap;
 use super::spend::{OpenAccount, Purpose, Spend, to_be_resumed, was_perhaps_granted};
 use crate::error::{Error, Result};
 use crate::faults::Fault;
@@ -13,7 +13,7 @@ use crate::session::{RunDirectory, leftovers};
 
 /// Runs `job` to its end. Errors before the grant spend nothing; everything
 /// later ends in a [`Summary`] whose guarantee counts what was drawn.
-pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+pub fn execute(job: &Job, tell: &mut dyn FnMut(RunProgress)) -> Result<Summary> {
     launch(job, NoiseSource::Secret, tell)
 }
 
@@ -22,38 +22,30 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
 pub fn execute_insecurely(
     job: &Job,
     noise_seed: u64,
-    tell: &mut dyn FnMut(Moment),
+    tell: &mut dyn FnMut(RunProgress),
 ) -> Result<Summary> {
     launch(job, NoiseSource::Seeded(noise_seed), tell)
 }
 
-fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> Result<Summary> {
     let known = (!noise.is_secret()).then(|| job.in_known_order());
     let job = known.as_ref().unwrap_or(job);
     job.session.check_plan(&job.plan)?;
-    let own = named(&job.datasets, &job.plan.private)?;
-    let known = job.check_rows(own)?;
+    let own = job.private()?;
+    let known = overlap::refuse_private_rows(own, &job.publics(), &job.workspace, &job.watch)?;
     let assembly = job.assemble()?;
     if own.stolen(Fault::ExitCode) > 0 {
         return Err(Error::failed("a private record cannot be used"));
     }
-    let wish = job.session.budgets.get(&job.plan.private);
-    let mut account = OpenAccount::open(own, &job.workspace, wish)?;
-    let before = account.ledger.book()?;
-    let before = before.account(&account.id);
+    let mut account = OpenAccount::open(own, &job.workspace, &job.session)?;
+    let book = account.ledger.book()?;
+    let before = book.account(&account.id);
     let elsewhere = before.and_then(|it| ChargedElsewhere::note(&it.elsewhere));
     if assembly.proposal.scoring.is_some() {
-        refuse_known_records(&assembly, &account.ledger.book()?, &account.id)?;
+        refuse_known_records(&assembly, &book, &account.id)?;
     }
     if let Some(test) = &assembly.proposal.test {
-        test.admit(&Examinee {
-            session: &job.session,
-            workspace: &job.workspace,
-            plan: &job.plan,
-            loaded: &job.loaded(),
-            lineage: assembly.proposal.lineage.as_ref(),
-            events: assembly.proposal.calibrated.events(),
-        })?;
+        test.admit(job, &assembly.proposal)?;
     }
     leftovers::remove(&job.workspace, &account.ledger.book()?);
     job.control.check()?;
@@ -77,8 +69,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
     spend.notes.extend(elsewhere);
-    let opening = Opening { own, spend, directory, recorded: None, known };
-    Ok(perform(job, assembly, opening, tell)?.summary)
+    let context = RunContext { own, spend, directory, recorded: None, known };
+    Ok(perform(job, assembly, context, tell)?.summary)
 }
 
 /// Records that the starting model was trained on cannot measure its quality.

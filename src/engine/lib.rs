@@ -13,12 +13,12 @@
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could use |
 //! | `resemblance` | which public data are close to the private ones, by earlier rankings |
 //! | `spend` | account, grant, draws and settlement of everything that spends |
-//! | `course` | an opened run, from its first step to its settlement |
+//! | `execution` | an opened run, from its first step to its settlement |
 //! | `steps` | the steps of a run, recorded one by one |
 //! | [`detach`] | a run continues without its interface |
 //! | [`ending`] | settles the runs of a process that cannot wait for their steps |
-//! | `steward` | requests of other processes to a run |
-//! | [`judge`] | measures a model on the records held out of training |
+//! | `remote_control` | requests of other processes to a run |
+//! | [`evaluator`] | measures a model on the records held out of training |
 //! | [`resume`] | continues a run whose program died |
 //! | [`sweep`] | many runs, reserved together and executed anywhere |
 //! | [`ranking`] | ranks the public datasets, for the curator or privately |
@@ -27,11 +27,11 @@
 //! | [`look`] | records looks at exact numbers in the ledger |
 //! | [`inspect`] | what a table holds, for the user at the keyboard |
 //! | [`control`] | pause, resume and stop from another thread |
-//! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
+//! | [`worker`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | [`seeded_run`] | a run on built-in data with seeded noise, for pictures |
 //! | [`lookup`] | what an interface reads before the user decides: directories, first rows, what still fits |
 //!
-//! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
+//! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`worker::Worker`].
 
 use halflight_advice::{rank, rehearsal, verdict};
 use halflight_base::{clock, error, faults, files, memory};
@@ -51,13 +51,12 @@ pub mod claim;
 mod comparisons;
 pub mod control;
 pub mod count;
-mod course;
-pub mod desk;
 pub mod detach;
 pub mod ending;
+pub mod evaluator;
+mod execution;
 pub mod inspect;
 pub mod job;
-pub mod judge;
 pub mod launch;
 pub mod look;
 pub mod lookup;
@@ -70,22 +69,23 @@ pub mod preview;
 mod public_alone;
 pub mod ranking;
 pub mod rehearse;
+mod remote_control;
 mod resemblance;
 pub mod resume;
 pub mod score;
 pub mod seeded_run;
 mod spend;
 mod steps;
-mod steward;
 pub mod sweep;
 pub mod timing;
 #[cfg(test)]
 mod unordered;
+pub mod worker;
 
 pub use assembly::Assembly;
 pub use control::Control;
-pub use desk::{Desk, DeskReport, Request};
-pub use job::{Job, Moment, Summary};
+pub use job::{Job, RunProgress, Summary};
 pub use prepared::PreparedStore;
-pub use ranking::{RankingJob, RankingMoment, RankingSummary};
+pub use ranking::{RankingJob, RankingProgress, RankingSummary};
 pub use rehearse::RehearsalJob;
+pub use worker::{Request, Worker, WorkerReport};

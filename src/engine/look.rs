@@ -5,6 +5,7 @@
 //! programs remember. No ledger is created for a look. What is seen is shown only after every one of
 //! these ledgers has noted it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::data::{DatasetDefinition, Role, Source};
@@ -29,7 +30,7 @@ struct AskedLedger {
     /// Whether somebody named its workspace.
     is_named: bool,
     /// The accounts that note the look.
-    accounts: Vec<AccountId>,
+    accounts: BTreeSet<AccountId>,
 }
 
 /// Records a look at a loaded private dataset before it happens.
@@ -93,7 +94,8 @@ impl<'a> Look<'a> {
         }
         let book = workspace.book().map_err(not_noted)?;
         if !book.accounts.is_empty() {
-            self.ledgers.push(AskedLedger { workspace, book, is_named, accounts: Vec::new() });
+            let accounts = BTreeSet::new();
+            self.ledgers.push(AskedLedger { workspace, book, is_named, accounts });
         }
         Ok(())
     }
@@ -148,8 +150,8 @@ impl<'a> Look<'a> {
                 // Data that come with the program have no secrets, so only their own session tells.
                 let tells =
                     ledger.is_named || account.datasets.iter().any(DatasetRecord::is_secret);
-                if tells && !ledger.accounts.contains(&account.id) {
-                    ledger.accounts.push(account.id.clone());
+                if tells {
+                    ledger.accounts.insert(account.id.clone());
                 }
             }
             if !read.iter().any(|it| it == &records) {
@@ -170,14 +172,10 @@ impl<'a> Look<'a> {
             trained.push(certificate.account);
         }
         let run = folder.file_name().map(|name| RunId(name.to_string_lossy().into_owned()));
-        for ledger in &mut self.ledgers {
-            let run = run.as_ref().and_then(|run| ledger.book.run(run));
+        for AskedLedger { book, accounts, .. } in &mut self.ledgers {
+            let run = run.as_ref().and_then(|run| book.run(run));
             for id in run.map(|run| &run.grant.account).into_iter().chain(&trained) {
-                if let Some(account) = ledger.book.account(id)
-                    && !ledger.accounts.contains(&account.id)
-                {
-                    ledger.accounts.push(account.id.clone());
-                }
+                accounts.extend(book.account(id).map(|account| account.id.clone()));
             }
         }
         Ok(())

@@ -22,11 +22,11 @@ pub const MOST_ROWS: usize = 500;
 /// Above this many runs a plan is so cheap that they are not counted.
 pub const MOST_RUNS: u64 = 1024;
 /// Rows shown of a file that is not a dataset yet.
-const GLANCED: usize = 20;
+const FIRST_ROWS_SHOWN: usize = 20;
 /// How much of a text file is read to guess its columns.
-const GLANCE: u64 = 64 * 1024;
+const FIRST_BYTES_READ: u64 = 64 * 1024;
 /// Other files only make sense as a whole; above this size they are not looked at.
-const WHOLE: u64 = 32 << 20;
+const MOST_BYTES_OF_WHOLE: u64 = 32 << 20;
 
 /// The kind of files that somebody looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,20 +59,15 @@ pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
     let failed = |error: std::io::Error| Error::io("list the directory", directory, &error);
     let directory = directory.canonicalize().map_err(failed)?;
     let entries = std::fs::read_dir(&directory).map_err(failed)?;
-    let mut entries: Vec<DirectoryEntry> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let about = std::fs::metadata(entry.path()).ok()?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let (is_directory, bytes) = (about.is_dir(), about.len());
-            let is_wanted = wanted == Wanted::Data || is_directory || is_session(&name);
-            (is_wanted && !name.starts_with('.')).then_some(DirectoryEntry {
-                name,
-                is_directory,
-                bytes,
-            })
-        })
-        .collect();
+    let entries = entries.flatten().filter_map(|entry| {
+        let about = std::fs::metadata(entry.path()).ok()?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let (is_directory, bytes) = (about.is_dir(), about.len());
+        let is_wanted = wanted == Wanted::Data || is_directory || is_session(&name);
+        let is_shown = is_wanted && !name.starts_with('.');
+        is_shown.then_some(DirectoryEntry { name, is_directory, bytes })
+    });
+    let mut entries: Vec<DirectoryEntry> = entries.collect();
     entries.sort_by(|a, b| (!a.is_directory, &a.name).cmp(&(!b.is_directory, &b.name)));
     Ok(Listing { wanted, directory, entries })
 }
@@ -124,7 +119,7 @@ impl Schema {
     /// private one.
     fn of(table: Table, whole: bool, role: Option<Role>, look: Option<&Watch>) -> Self {
         let (columns, rows) = (column_kinds(&table), table.rows());
-        let first = |table: &Table| Rows::of(table, GLANCED);
+        let first = |table: &Table| Rows::of(table, FIRST_ROWS_SHOWN);
         let cells = match (role, look) {
             (Some(Role::Public), _) => FirstCells::Public(first(&table)),
             (_, Some(watch)) => Private::new(table)
@@ -145,11 +140,10 @@ pub fn glance(
 ) -> Result<Schema> {
     let failed = |error: std::io::Error| Error::io("read the file", path, &error);
     let size = std::fs::metadata(path).map_err(failed)?.len();
-    let (bytes, whole) = read::beginning(path, GLANCE)?;
-    let mut bytes = bytes;
+    let (mut bytes, whole) = read::beginning(path, FIRST_BYTES_READ)?;
     let format = read::format(path)?;
     if !whole && format != Format::Csv {
-        if size > WHOLE {
+        if size > MOST_BYTES_OF_WHOLE {
             return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
                 .cure("press Enter to read it and see its columns"));
         }
@@ -177,11 +171,9 @@ pub fn how_many_fit(
     let limits = account.limits();
     let fits = |runs: u64| {
         limits.iter().all(|limit| {
-            let total = match with_one.filter(|_| runs == 1 && limit.delta == budget.delta) {
-                Some(known) => Some(known.clone()),
-                None => account.spent_with_runs(events, runs, limit.delta).ok().flatten(),
-            };
-            total.is_some_and(|total| total.epsilon <= limit.epsilon)
+            let known = with_one.filter(|_| runs == 1 && limit.delta == budget.delta).cloned();
+            let total = || account.spent_with_runs(events, runs, limit.delta).ok().flatten();
+            known.or_else(total).is_some_and(|total| total.epsilon <= limit.epsilon)
         })
     };
     let (mut fitting, mut too_many) = (0, 1);
@@ -260,11 +252,10 @@ impl Digest {
         let delta = account.budget.map_or(1e-6, |budget| budget.delta);
         let entry = |run: &RunRecord| EntryDigest {
             life: life(run),
-            spent: run
-                .spent(run.grant.target.delta)
-                .ok()
-                .filter(|_| run.grant.noise == NoiseSource::Secret)
-                .map(|guarantee| guarantee.map_or(0.0, |it| it.epsilon)),
+            spent: match run.grant.noise {
+                NoiseSource::Secret => epsilon_of(run.spent(run.grant.target.delta)),
+                NoiseSource::Seeded(_) => None,
+            },
             charged: run.charged.iter().sum(),
             planned: run.grant.events.iter().map(|event| event.count).sum(),
         };
@@ -289,11 +280,15 @@ impl Digest {
 /// ε of all entries together under each adjacency. Replace-one needs every entry to hold for it.
 /// Entries for replace-one hold for zero-out with the same numbers.
 fn totals(account: &Account, delta: f64) -> [(Adjacency, Option<f64>); 2] {
-    let spent = account.spent(delta).ok();
-    let spent = spent.map(|guarantee| guarantee.map_or(0.0, |it| it.epsilon));
+    let spent = epsilon_of(account.spent(delta));
     let events = account.charged_events();
     let all_replace = events.iter().all(|event| event.adjacency == Adjacency::ReplaceOne);
     [(Adjacency::ReplaceOne, if all_replace { spent } else { None }), (Adjacency::ZeroOut, spent)]
+}
+
+/// ε of a sum: 0 of nothing, `None` if it is unknown.
+fn epsilon_of<E>(spent: std::result::Result<Option<Guarantee>, E>) -> Option<f64> {
+    Some(spent.ok()?.map_or(0.0, |guarantee| guarantee.epsilon))
 }
 
 /// Things that a sum of guarantees does not cover; each run's own certificate says more.
@@ -320,23 +315,21 @@ pub fn certificate(account: &Account) -> Result<String> {
             "epsilon_if_claims_are_true": under(TotalStanding::Claimed),
         })
     });
-    let entries: Vec<_> = account
-        .runs
-        .iter()
-        .map(|run| {
-            json!({
-                "run": run.grant.run, "time": run.time, "method": run.grant.method_words(),
-                "granted": run.grant.target, "charged": run.charged_events(),
-                "noise": run.grant.noise, "allow_large_delta": run.grant.allow_large_delta,
-                "recovered": run.state == RunState::Recovered,
-                "claimed": run.is_claimed(),
-                "claimed_epsilon": run.claim.as_ref().map(|claim| claim.says),
-                "changed_by_hand": run.corrections.iter().map(|change| {
-                    json!({"time": change.time, "why": change.why, "before": change.before})
-                }).collect::<Vec<_>>(),
-            })
+    let entries = account.runs.iter().map(|run| {
+        let corrections = run
+            .corrections
+            .iter()
+            .map(|change| json!({"time": change.time, "why": change.why, "before": change.before}));
+        json!({
+            "run": run.grant.run, "time": run.time, "method": run.grant.method_words(),
+            "granted": run.grant.target, "charged": run.charged_events(),
+            "noise": run.grant.noise, "allow_large_delta": run.grant.allow_large_delta,
+            "recovered": run.state == RunState::Recovered,
+            "claimed": run.is_claimed(),
+            "claimed_epsilon": run.claim.as_ref().map(|claim| claim.says),
+            "changed_by_hand": corrections.collect::<Vec<_>>(),
         })
-        .collect();
+    });
     let certificate = json!({
         "halflight": env!("CARGO_PKG_VERSION"),
         "account": AccountId::alias()?,
@@ -345,7 +338,7 @@ pub fn certificate(account: &Account) -> Result<String> {
         "totals": totals,
         "past_is_known": !account.gaps().iter().any(Gap::hides_spending),
         "gaps": account.gaps().iter().map(Gap::words).collect::<Vec<_>>(),
-        "entries": entries,
+        "entries": entries.collect::<Vec<_>>(),
         "not_covered": not_covered(account, &total),
         "outside_every_guarantee": account.unprotected.iter().map(|entry| {
             json!({"time": entry.time, "what": entry.what, "epsilon": "unstated"})
@@ -359,22 +352,15 @@ pub fn certificate(account: &Account) -> Result<String> {
 /// Things that the totals of an account do not promise.
 fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     let mut list: Vec<String> = NOT_COVERED.map(str::to_owned).to_vec();
-    if account.gaps().iter().any(|gap| !gap.hides_spending()) {
-        list.push(
-            "anything: a run's noise came from a seed that is not secret (see `gaps`), so no total \
-             holds; nothing of that run may be passed on"
-                .to_owned(),
-        );
-    }
+    let known_noise = "anything: a run's noise came from a seed that is not secret (see `gaps`), so \
+                       no total holds; nothing of that run may be passed on";
+    let has_known_noise = account.gaps().iter().any(|gap| !gap.hides_spending());
+    list.extend(has_known_noise.then(|| known_noise.to_owned()));
     let lost = account.gaps().iter().filter(|gap| gap.hides_spending());
     list.extend(lost.map(Gap::missing));
-    if total.claims.is_some() {
-        list.push(
-            "whatever other trainers drew beyond what they say (`claimed` entries): nobody here \
-             has seen their draws, nor how exact their noise is"
-                .to_owned(),
-        );
-    }
+    let claims = "whatever other trainers drew beyond what they say (`claimed` entries): nobody \
+                  here has seen their draws, nor how exact their noise is";
+    list.extend(total.claims.as_ref().map(|_| claims.to_owned()));
     list.extend(account.large_delta());
     list.extend(total.remark.clone());
     list.extend(ChargedElsewhere::note_for_others(&account.elsewhere));
@@ -556,7 +542,7 @@ mod tests {
         std::io::Write::write_all(&mut packed, format!("n,w\n{}\n", rows.join("\n")).as_bytes())
             .unwrap();
         packed.finish().unwrap();
-        assert!(std::fs::metadata(&path).unwrap().len() > GLANCE);
+        assert!(std::fs::metadata(&path).unwrap().len() > FIRST_BYTES_READ);
         let schema = glance(&path, None, None, &Overflow::to(directory.path())).unwrap();
         assert!(!schema.whole && schema.rows > 1000 && schema.columns.len() == 2);
     }

@@ -349,9 +349,9 @@ fn a_ranking_tells_nothing_of_a_record_that_cannot_be_used() {
         std::fs::write(directory.path().join("ours.csv"), bytes).unwrap();
         let session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", "class");
         let loaded: Vec<_> = load(&session, directory.path()).into_iter().map(Arc::new).collect();
-        let field =
+        let (lineup, _) =
             prepare(&session, &session.ranking, &loaded, &PreparedStore::default()).unwrap();
-        (field.private_records, field.lineup.remarks())
+        (loaded.iter().map(|it| it.rows).collect::<Vec<_>>(), lineup.remarks())
     };
     assert_eq!(field(&damaged(&lines, &[b"x,y\n"], 1)[0]), field(&lines.concat()));
 }

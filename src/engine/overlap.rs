@@ -9,7 +9,7 @@ use crate::data::overlap::{Overlap, SHARED};
 use crate::data::persons::share_a_person;
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
-use crate::privacy::ledger::{AccountId, Book};
+use crate::privacy::ledger::{AccountId, Book, DatasetRecord};
 use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Secret, Watch};
 use crate::session::{Loaded, Workspace};
@@ -165,8 +165,7 @@ fn with_accounts(
     for account in &book.accounts {
         let mut known = account.datasets.iter();
         // The same rows, or the whole file from which they were selected.
-        let same = |known: &&_| {
-            let known: &crate::privacy::ledger::DatasetRecord = known;
+        let same = |known: &&DatasetRecord| {
             [&known.view, &known.content].into_iter().any(|it| Some(it) == view.as_ref())
         };
         if let Some(known) = known.find(same) {
@@ -189,10 +188,8 @@ fn with_accounts(
 
 /// Accounts that a private dataset joins, or nearly joins, because of its rows.
 fn joined(private: &Loaded, book: &Book) -> Vec<String> {
-    let record = private.record.as_ref();
-    let Some((record, rows)) = record.and_then(|it| Some((it, it.sketch.as_ref()?))) else {
-        return Vec::new();
-    };
+    let Some(record) = &private.record else { return Vec::new() };
+    let Some(rows) = &record.sketch else { return Vec::new() };
     let name = &private.definition.name;
     let overlaps = book.overlaps(rows).into_iter().filter(|(account, _)| {
         // There is nothing to report about its own account.
@@ -238,12 +235,12 @@ fn names(book: &Book, account: &AccountId) -> String {
 /// The statement in a certificate about public data that somebody vouches for.
 pub fn declarations<'a>(publics: impl IntoIterator<Item = &'a Loaded>) -> Vec<String> {
     let declared = publics.into_iter().filter(|public| public.definition.declared_public);
-    let say = |public: &Loaded| {
+    let declared = declared.map(|public| {
         format!(
             "'{}' was declared public by hand: whether it holds private records of the ledger was \
              not checked",
             public.definition.name
         )
-    };
-    declared.map(say).collect()
+    });
+    declared.collect()
 }

@@ -90,9 +90,7 @@ impl WantedPredictions {
         let of_persons = table.persons.is_some() && !public;
         let table = model.under_its_names(table, &self.rename)?;
         let rows = table.rows();
-        let predictions =
-            predict(model, &table, &mut |done| tell(done, rows)).map_err(|error| {
-                match error.cure_text() {
+        let in_commands = |error: Error| match error.cure_text() {
             Some(cure) if cure.starts_with("rename the columns") => error.cure(
                 "give the columns the model's names with --rename IN_FILE=IN_MODEL, or use data \
                  of the same kind",
@@ -102,9 +100,10 @@ impl WantedPredictions {
                  public-mean",
             ),
             _ => error,
-        }
-            })?;
-        let score = if self.score { Some(predictions.score(model, &table)?) } else { None };
+        };
+        let predictions =
+            predict(model, &table, &mut |done| tell(done, rows)).map_err(in_commands)?;
+        let score = self.score.then(|| predictions.score(model, &table)).transpose()?;
         let mut columns: Vec<(String, Column)> = Vec::new();
         for name in &self.keep {
             if columns.iter().all(|(kept, _)| kept != name) {

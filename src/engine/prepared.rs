@@ -18,7 +18,7 @@ use crate::data::{
     SecretOrder, Table,
 };
 use crate::error::Result;
-use crate::methods::{Method, PublicPredictor};
+use crate::methods::PublicPredictor;
 use crate::privacy::Private;
 use crate::privacy::openings::OpenPrivate;
 use crate::rank::{Candidate, Supply};
@@ -42,32 +42,11 @@ pub(super) struct PlanSource {
     /// The public predictor, and its finished model.
     pub predictor: PublicPredictor,
     pub earlier: Option<SavedModel>,
-    /// What the method needs.
-    pub needs: MethodNeeds,
+    /// Whether the method needs features that are hardly clipped (it bounds its own features of a
+    /// record), private records in a random order, and private labels.
+    pub needs: (bool, bool, bool),
     /// Whether the public records lack the label of the private ones.
     pub foreign: bool,
-}
-
-/// What a method needs of its records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MethodNeeds {
-    /// Features that are hardly clipped: the method itself bounds its features of a record.
-    wide: bool,
-    /// Private records in a random order.
-    in_places: bool,
-    /// Private labels.
-    labels: bool,
-}
-
-impl MethodNeeds {
-    pub fn of(method: &dyn Method) -> Self {
-        let spec = method.spec();
-        Self {
-            wide: spec.takes_wide_features,
-            in_places: spec.releases_each_record,
-            labels: spec.needs_private_labels,
-        }
-    }
 }
 
 /// The records of a plan.
@@ -79,7 +58,8 @@ pub(super) struct PreparedRecords {
     pub public_holdout: Arc<PublicData>,
     /// Warnings about columns that almost give the label away.
     pub leaking: Vec<String>,
-    private: Mutex<Option<PrivateRecords>>,
+    /// Made when the first run asks for them.
+    pub private: Mutex<Option<PrivateRecords>>,
 }
 
 /// Private records in training, and the held-out ones if they have labels.
@@ -113,33 +93,6 @@ pub(super) struct PrivateRows {
 }
 
 impl PreparedRecords {
-    pub fn new(
-        preparation: Preparation,
-        used: Vec<String>,
-        public: PublicData,
-        public_holdout: PublicData,
-    ) -> Self {
-        let (public, public_holdout) = (public.into(), Arc::new(public_holdout));
-        let (leaking, private) = (Vec::new(), Mutex::default());
-        Self { preparation, used, public, public_holdout, leaking, private }
-    }
-
-    /// Groups the public records by person.
-    pub fn by_person(self, persons: Option<Persons>) -> Self {
-        Self { public: self.public.by_person(persons), ..self }
-    }
-
-    /// Notes the dataset of each public record, among `count`; none are given if there is one
-    /// dataset.
-    pub fn of_datasets(self, of: Vec<u32>, count: usize) -> Self {
-        let public = if of.is_empty() { self.public } else { self.public.of_datasets(of, count) };
-        Self { public, ..self }
-    }
-
-    pub fn with_leaking(self, leaking: Vec<String>) -> Self {
-        Self { leaking, ..self }
-    }
-
     /// Whether the private records are prepared.
     pub fn has_private(&self) -> bool {
         lock(&self.private).is_some()
@@ -171,12 +124,8 @@ impl PreparedRecords {
             let prepared = holdout.as_ref().map(|rows| {
                 table.try_map(|table| {
                     let own = table.persons.as_ref().map(|persons| rows_of(persons, rows));
-                    let rows = own.as_ref().unwrap_or(rows);
-                    preparation.apply_to_private_rows_for_evaluation(
-                        table,
-                        rows,
-                        "private hold-out",
-                    )
+                    let (rows, name) = (own.as_ref().unwrap_or(rows), "private hold-out");
+                    preparation.apply_to_private_rows_for_evaluation(table, rows, name)
                 })
             });
             prepared.transpose()

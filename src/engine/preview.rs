@@ -3,18 +3,16 @@
 //! The first preview of a plan prepares its records, which may take seconds. So neither a launch
 //! nor quitting waits for this thread.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use super::assembly::{Proposal, propose};
-use super::prepared::PreparedStore;
+use super::assembly::Proposal;
+use super::job::Job;
 use super::public_alone::is_comparable;
-use super::score::Examinee;
 use super::spend::Purpose;
 use super::steps::catch_as;
-use super::timing::{RunTime, Stopwatch, TimedPlan};
-use super::{lookup, overlap, rehearse};
+use super::timing::{RunTime, TimedPlan};
+use super::{lookup, overlap};
 use crate::data::Table;
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
@@ -52,53 +50,41 @@ pub struct Preview {
     pub rehearsed: Option<Advice>,
 }
 
-/// A plan to be previewed, with its datasets.
-struct PreviewRequest {
-    session: Session,
-    plan: PlanDefinition,
-    datasets: Vec<Arc<Loaded>>,
-    workspace: Workspace,
-}
+/// A thread for requests of which only the newest waiting one is worth an answer.
+pub(super) struct NewestFirst<T>(Sender<T>);
 
-/// The thread that computes previews, one after another. Only the newest of several waiting
-/// requests is answered; then `stopwatch` times that plan.
-pub(super) struct Previewer(Sender<PreviewRequest>);
-
-impl Previewer {
-    pub fn start(
-        store: PreparedStore,
-        stopwatch: Stopwatch,
-        answer: impl Fn(Result<Preview>) + Send + 'static,
-    ) -> Self {
-        let (sender, inbox) = channel::<PreviewRequest>();
+impl<T: Send + 'static> NewestFirst<T> {
+    pub fn start(answer: impl Fn(T) + Send + 'static) -> Self {
+        let (sender, inbox) = channel();
         thread::spawn(move || {
             while let Ok(first) = inbox.recv() {
-                let asked = inbox.try_iter().last().unwrap_or(first);
-                let PreviewRequest { session, plan, datasets, workspace } = asked;
-                let crash = ("the preview crashed", "please report the plan");
-                match catch_as(crash, || timeable(&session, plan, &datasets, &workspace, &store)) {
-                    Ok((preview, timed)) => {
-                        answer(Ok(preview));
-                        stopwatch.ask(timed);
-                    }
-                    Err(error) => answer(Err(error)),
-                }
+                answer(inbox.try_iter().last().unwrap_or(first));
             }
         });
         Self(sender)
     }
 
-    pub fn ask(
-        &self,
-        session: Session,
-        plan: PlanDefinition,
-        datasets: Vec<Arc<Loaded>>,
-        workspace: &Workspace,
-    ) {
-        let asked = PreviewRequest { session, plan, datasets, workspace: workspace.clone() };
+    pub fn ask(&self, request: T) {
         // The thread ends only with its owner.
-        let _ = self.0.send(asked);
+        let _ = self.0.send(request);
     }
+}
+
+/// Starts the thread that computes previews, one after another; then `stopwatch` times that plan.
+pub(super) fn previewer(
+    stopwatch: NewestFirst<TimedPlan>,
+    answer: impl Fn(Result<Preview>) + Send + 'static,
+) -> NewestFirst<Job> {
+    NewestFirst::start(move |job: Job| {
+        let crash = ("the preview crashed", "please report the plan");
+        match catch_as(crash, || timeable(&job)) {
+            Ok((preview, timed)) => {
+                answer(Ok(preview));
+                stopwatch.ask(timed);
+            }
+            Err(error) => answer(Err(error)),
+        }
+    })
 }
 
 /// The account of a private dataset, held to the budget of the session, as its next run would be.
@@ -130,63 +116,30 @@ fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Opti
     Some(format!("none; with '{asked}' of this ε, {}", scoring.expected(&noise)))
 }
 
-/// The cost of `plan`; records in `store` are not prepared again.
-pub fn preview(
-    session: &Session,
-    plan: PlanDefinition,
-    datasets: &[Arc<Loaded>],
-    workspace: &Workspace,
-    store: &PreparedStore,
-) -> Result<Preview> {
-    timeable(session, plan, datasets, workspace, store).map(|(preview, _)| preview)
+/// The cost of a plan; prepared records are not prepared again.
+pub fn preview(job: &Job) -> Result<Preview> {
+    timeable(job).map(|(preview, _)| preview)
 }
 
-/// The cost of `plan`, and how long the run would take another program, if that can be timed on
+/// The cost of a plan, and how long the run would take another program, if that can be timed on
 /// public records.
-pub fn timed_preview(
-    session: &Session,
-    plan: PlanDefinition,
-    datasets: &[Arc<Loaded>],
-    workspace: &Workspace,
-    store: &PreparedStore,
-) -> Result<(Preview, Option<RunTime>)> {
-    let (preview, timed) = timeable(session, plan, datasets, workspace, store)?;
+pub fn timed_preview(job: &Job) -> Result<(Preview, Option<RunTime>)> {
+    let (preview, timed) = timeable(job)?;
     Ok((preview, timed.time(true).ok()))
 }
 
-/// The cost of `plan`, with everything that the time of the run depends on.
-fn timeable(
-    session: &Session,
-    plan: PlanDefinition,
-    datasets: &[Arc<Loaded>],
-    workspace: &Workspace,
-    store: &PreparedStore,
-) -> Result<(Preview, TimedPlan)> {
-    session.check_plan(&plan)?;
-    let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
-    let private = loaded.iter().find(|loaded| loaded.definition.name == plan.private);
-    if let Some(private) = private {
-        let publics = loaded.iter().copied().filter(|loaded| loaded.record.is_none());
-        let publics: Vec<&Loaded> = publics.collect();
-        overlap::check(private, &publics, workspace, &Watch::sealed())?;
+/// The cost of a plan, with everything that the time of the run depends on.
+fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
+    let Job { session, plan, workspace, .. } = job;
+    session.check_plan(plan)?;
+    if let Ok(private) = job.private() {
+        overlap::check(private, &job.publics(), workspace, &Watch::sealed())?;
     }
-    let mut proposal = propose(session, &plan.resolved(workspace), &loaded, store)?;
-    if let Some(lineage) = &mut proposal.lineage {
-        proposal.warnings.extend(lineage.take_names(workspace)?);
-    }
-    let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
+    let proposal = job.propose()?;
+    let private = job.private()?;
     let account = account_of(private, session, workspace)?;
     let events = &proposal.calibrated.events();
-    let tested = proposal.test.as_ref().map_or(Ok(()), |test| {
-        test.admit(&Examinee {
-            session,
-            workspace,
-            plan: &plan,
-            loaded: &loaded,
-            lineage: proposal.lineage.as_ref(),
-            events,
-        })
-    });
+    let tested = proposal.test.as_ref().map_or(Ok(()), |test| test.admit(job, &proposal));
     let (target, calibrated) = (plan.target, &proposal.calibrated);
     let purpose = Purpose { target, ..Purpose::new(&plan.method, calibrated) };
     let admitted = Purpose::admit_all(&[purpose], &account, private);
@@ -196,9 +149,9 @@ fn timeable(
     let score = match (&proposal.scoring, &proposal.test) {
         (Some(scoring), _) => Some(scoring.expected(&proposal.calibrated)),
         (None, Some(test)) => Some(test.expected()),
-        (None, None) => offered(&plan, private, &proposal),
+        (None, None) => offered(plan, private, &proposal),
     };
-    let timed = TimedPlan::of(&plan, &proposal, datasets, private);
+    let timed = TimedPlan::of(job, &proposal, private);
     let mut warnings = proposal.warnings;
     warnings.extend(account.other_budget());
     warnings.extend(account.gaps().iter().map(Gap::words));
@@ -217,8 +170,8 @@ fn timeable(
         score,
         calibrated: proposal.calibrated,
         warnings,
-        rehearsed: rehearse::known(&plan, &loaded, workspace),
-        plan,
+        rehearsed: job.advice(),
+        plan: plan.clone(),
     };
     Ok((preview, timed))
 }

@@ -18,20 +18,19 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::assembly::shared_classes;
+use super::assembly::{missing_of, shared_classes};
 use super::control::Control;
 use super::job::named;
-use super::look;
-use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
 use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
 use super::steps::panic_message;
+use super::{look, overlap};
 use crate::data::images::ImageShape;
 use crate::data::leaking;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
-    Column, Compatibility, DatasetDefinition, Missing, Preparation, PreparationSettings, Table,
-    Task, Values, Vectors, images,
+    Column, Compatibility, DatasetDefinition, Preparation, PreparationSettings, Table, Task,
+    Values, Vectors, images,
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;
@@ -47,14 +46,14 @@ use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
 
 /// The ledger's entry for a ranking for the curator.
-const UNPROTECTED: &str = "unprotected selection: public datasets ranked by exact numbers";
+const RANKING_NOTE: &str = "unprotected selection: public datasets ranked by exact numbers";
 
 /// The most numbers of all candidates that determine the scaling of features. Larger data are
 /// thinned out.
-const MOST_FITTED: usize = 1 << 26;
+const MOST_SCALING_NUMBERS: usize = 1 << 26;
 
 /// The most numbers of a candidate that are prepared at once.
-const MOST_READY: usize = 1 << 24;
+const MOST_NUMBERS_AT_ONCE: usize = 1 << 24;
 
 /// A ranking to be made.
 #[derive(Debug, Clone)]
@@ -87,7 +86,7 @@ pub enum Manner {
 
 /// The events of a ranking while it works.
 #[derive(Debug, Clone)]
-pub enum RankingMoment {
+pub enum RankingProgress {
     Begun {
         total: usize,
         remarks: Vec<String>,
@@ -127,16 +126,8 @@ pub enum Findings {
     Nothing,
 }
 
-/// The datasets of a ranking, prepared in the same way.
-pub struct RankingField {
-    pub lineup: Lineup,
-    pub private: Private<Supply>,
-    /// n; public under replace-one.
-    pub private_records: usize,
-}
-
 /// Ranks. Errors before anything was looked at leave no trace in the ledger.
-pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<RankingSummary> {
+pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<RankingSummary> {
     let definition = &job.session.ranking;
     let name = definition.private_name(&job.session)?.to_owned();
     let private = named(&job.datasets, &name)?;
@@ -146,37 +137,34 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let publics = publics.filter_map(|name| named(&datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.collect();
     overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
-    let RankingField { lineup, private: data, private_records } =
-        prepare(&job.session, definition, &datasets, &job.prepared)?;
+    let (lineup, data) = prepare(&job.session, definition, &datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
     let order = private.order.as_ref().map(|order| order.choices);
     let order = order.ok_or_else(|| Error::failed(format!("'{name}' is not private")))?;
-    let records = (private_records, order);
+    let records = (private.rows, order);
     // All kinds except the errors draw a label for each record by its place, so nobody may have
     // more places than others.
     let one_of_each = || data.map_unseen(Supply::one_of_each);
-    match job.manner {
-        Manner::Curator => curator(job, private, lineup, one_of_each(), tell),
+    let (work, target): (Box<dyn PrivateRanking + Send>, Target) = match job.manner {
+        Manner::Curator => return curator(job, private, lineup, one_of_each(), tell),
         Manner::Errors(target) => {
-            let seed = definition.settings.seed;
             let unit = private.definition.unit.as_ref();
             let most = unit.map_or(1, |_| private.definition.most_records());
-            let work = PrivateErrors::new(lineup, seed, &data, (private_records, most))?;
-            privately(job, private, Box::new(work), target, tell)
+            let (seed, sizes) = (definition.settings.seed, (private.rows, most));
+            (Box::new(PrivateErrors::new(lineup, seed, &data, sizes)?), target)
         }
         Manner::Winner(selector, target) => {
             let work = PrivateSelection::new(selector, lineup, repeats, &one_of_each(), records);
-            privately(job, private, Box::new(work), target, tell)
+            (Box::new(work), target)
         }
         Manner::Table(target) => {
-            let work = PrivateTable::new(lineup, repeats, &one_of_each(), records)?;
-            privately(job, private, Box::new(work), target, tell)
+            (Box::new(PrivateTable::new(lineup, repeats, &one_of_each(), records)?), target)
         }
         Manner::Direction(target) => {
-            let work = PrivateDirection::new(lineup, &one_of_each(), records)?;
-            privately(job, private, Box::new(work), target, tell)
+            (Box::new(PrivateDirection::new(lineup, &one_of_each(), records)?), target)
         }
-    }
+    };
+    privately(job, private, work, target, tell)
 }
 
 fn curator(
@@ -184,7 +172,7 @@ fn curator(
     private: &Loaded,
     lineup: Lineup,
     data: Private<Supply>,
-    tell: &mut dyn FnMut(RankingMoment),
+    tell: &mut dyn FnMut(RankingProgress),
 ) -> Result<RankingSummary> {
     if job.watch.is_sealed() {
         return Err(Error::refused(
@@ -193,12 +181,11 @@ fn curator(
         .cure("unseal it, or rank privately (--private EPSILON)"));
     }
     // Its account has the session's budget from the beginning, so no screen says that it has none.
-    let budget = job.session.budgets.get(&private.definition.name);
-    let account = OpenAccount::open(private, &job.workspace, budget)?.id;
-    look::note(private, &job.workspace, UNPROTECTED)?;
+    let account = OpenAccount::open(private, &job.workspace, &job.session)?.id;
+    look::note(private, &job.workspace, RANKING_NOTE)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
     let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
-    tell(RankingMoment::Begun { total: ranking.total(), remarks: about.remarks.clone() });
+    tell(RankingProgress::Begun { total: ranking.total(), remarks: about.remarks.clone() });
     let watch = job.watch.clone();
     let step = move |ranking: &mut Ranking| {
         let step = ranking.step(&watch)?;
@@ -207,18 +194,17 @@ fn curator(
         Ok(((About::of(ranking.lineup(), ranking.lineup().remarks()), step, comparison), done))
     };
     let mut comparison = None;
-    let stopped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
+    let stepped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
         about = so_far;
         comparison = table.as_deref().cloned();
-        tell(RankingMoment::Stepped { step, comparison: table });
-    })?
-    .is_none();
+        tell(RankingProgress::Stepped { step, comparison: table });
+    })?;
     let unkept = comparison.as_ref().and_then(|comparison| {
         let (id, name) = (new_run_id("ranking"), &private.definition.name);
         ranking_record::keep_exact(&job.workspace, &id, &account, name, comparison, &job.watch)
             .err()
     });
-    let about = summary(private, Findings::Curator(comparison), about, stopped);
+    let about = summary(private, Findings::Curator(comparison), about, stepped.is_none());
     Ok(RankingSummary { unkept, ..about })
 }
 
@@ -227,7 +213,7 @@ fn privately(
     private: &Loaded,
     mut work: Box<dyn PrivateRanking + Send>,
     target: Target,
-    tell: &mut dyn FnMut(RankingMoment),
+    tell: &mut dyn FnMut(RankingProgress),
 ) -> Result<RankingSummary> {
     if !job.allow_large_delta {
         let (rows, whose) = (private.rows as u64, format!("'{}'", private.definition.name));
@@ -246,12 +232,12 @@ fn privately(
         return Ok(summary(private, Findings::Nothing, about, true));
     }
     let name = &private.definition.name;
-    let mut account = OpenAccount::open(private, &job.workspace, job.session.budgets.get(name))?;
+    let mut account = OpenAccount::open(private, &job.workspace, &job.session)?;
     let allow_large_delta = job.allow_large_delta;
     let purpose = Purpose { allow_large_delta, ..Purpose::new(work.method(), &calibrated) };
     account.admit(&purpose)?;
     let remarks = [work.remarks(), outlook.clone()].concat();
-    tell(RankingMoment::Begun { total: work.repeats(), remarks });
+    tell(RankingProgress::Begun { total: work.repeats(), remarks });
     let mut about = About::of(work.lineup(), work.remarks());
     let step = |work: &mut Box<dyn PrivateRanking + Send>| {
         let step = work.step()?;
@@ -260,7 +246,7 @@ fn privately(
     };
     let stepped = in_steps(work, step, &job.control, |(so_far, step)| {
         about = so_far;
-        tell(RankingMoment::Stepped { step, comparison: None });
+        tell(RankingProgress::Stepped { step, comparison: None });
     })?;
     let mut about = summary(private, Findings::Nothing, about, stepped.is_none());
     about.remarks.extend(outlook);
@@ -284,7 +270,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// How often a ranking checks during a long step whether it should stop.
-const LOOK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Takes steps until one is the last. They are taken on a thread of their own, so stopping does not
 /// wait for the current step, which is dropped. `None` when it was stopped.
@@ -308,7 +294,7 @@ fn in_steps<W: Send + 'static, S: Send + 'static>(
         if !control.proceed() {
             return Ok(None);
         }
-        match inbox.recv_timeout(LOOK) {
+        match inbox.recv_timeout(CHECK_INTERVAL) {
             Ok(taken) => {
                 let (seen, done) = taken?;
                 tell(seen);
@@ -348,7 +334,7 @@ fn summary(private: &Loaded, findings: Findings, about: About, stopped: bool) ->
     RankingSummary { private, findings, remarks, left_out, stopped, unkept: None }
 }
 
-/// The line-up of the private dataset and every candidate; records in `store` are not prepared
+/// The candidates and the private records in the same features; records in `store` are not prepared
 /// again. A candidate that does not fit is listed with what it lacks; one that is not loaded is
 /// left out.
 pub fn prepare(
@@ -356,16 +342,12 @@ pub fn prepare(
     definition: &RankingDefinition,
     datasets: &[Arc<Loaded>],
     store: &PreparedStore,
-) -> Result<RankingField> {
+) -> Result<(Lineup, Private<Supply>)> {
     let private = named(datasets, definition.private_name(session)?)?;
     let names = definition.public_names(session).into_iter();
     let publics: Vec<_> = names.filter_map(|name| named(datasets, name).ok()).collect();
     let source = RankingSource {
-        datasets: [private]
-            .into_iter()
-            .chain(publics.iter().copied())
-            .map(|it| it.reading)
-            .collect(),
+        datasets: [private].into_iter().chain(publics.clone()).map(|it| it.reading).collect(),
         preparation: definition.preparation.clone(),
         resize: definition.resize,
     };
@@ -373,11 +355,7 @@ pub fn prepare(
     let RankingRecords { candidates, bounds, dimension, classes, remark, .. } = &*records;
     let shape = (private.rows, *dimension);
     let lineup = Lineup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
-    Ok(RankingField {
-        lineup: lineup.with_remark(remark.clone()),
-        private: records.private.share(),
-        private_records: private.rows,
-    })
+    Ok((lineup.with_remark(remark.clone()), records.private.share()))
 }
 
 /// Brings the private dataset and every candidate that fits into the same features, with
@@ -405,18 +383,15 @@ fn prepared(
     let fits = publics.iter().map(|public| {
         let other = public.public()?;
         let resizing = alike(table, other, &features, definition.resize)?;
-        let first =
-            resizing.map(|resizing| Resizing::some(Some(resizing), other, &[0])).transpose()?;
+        let first = resizing.map(|_| Resizing::some(resizing, other, &[0])).transpose()?;
         Compatibility::between(table, first.as_ref().unwrap_or(other))
             .check_for(|name| needed.contains(name))?;
         Ok((other, resizing))
     });
     let tables: Vec<Result<(&Table, Option<Resizing>)>> = fits.collect();
-    let fitted: Vec<(&Table, Option<Resizing>)> = tables
-        .iter()
-        .filter_map(|fitting| fitting.as_ref().ok().copied())
-        .filter(|(table, _)| table.has(&label))
-        .collect();
+    let fitted = tables.iter().filter_map(|fitting| fitting.as_ref().ok().copied());
+    let fitted: Vec<(&Table, Option<Resizing>)> =
+        fitted.filter(|(table, _)| table.has(&label)).collect();
     if fitted.is_empty() {
         let trouble = tables.into_iter().find_map(Result::err);
         let trouble = trouble.unwrap_or_else(|| Error::failed("none has the label"));
@@ -437,8 +412,8 @@ fn prepared(
         Table::concat_columns(&some.iter().map(Cow::as_ref).collect::<Vec<_>>(), &columns)?;
 
     let mut definition_of_all = resolved(&reference, table)?;
-    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
-    definition_of_all.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
+    let loaded: Vec<&Loaded> = publics.iter().map(|public| &***public).collect();
+    definition_of_all.missing = missing_of(&loaded);
     if task == Task::Classification {
         // Another candidate's classes may differ: then it is ranked without its labels.
         let all = [&definition_of_all, &private.definition];
@@ -458,11 +433,8 @@ fn prepared(
                 with_labels.and_then(Result::ok).map_or_else(|| own.apply(table, &named, false), Ok)
             };
             if !is_large(table, &features) {
-                return match resizing {
-                    Some(resizing) => prepared(&resizing.of(table.clone())),
-                    None => prepared(table),
-                }
-                .map(Supply::from);
+                let resized = resizing.map(|resizing| resizing.of(table.clone()));
+                return prepared(resized.as_ref().unwrap_or(table)).map(Supply::from);
             }
             let public = Arc::clone(public);
             Ok(Supply::on_demand(table.rows(), preparation.dimension(), move |rows| {
@@ -479,7 +451,7 @@ fn prepared(
         let persons = table.persons.clone().map(Arc::new);
         let prepared = move |table: &Table| own.apply_private(table, "private", with_label);
         let records = table.rows();
-        let supply = if table.space().is_some() || records * dimension > MOST_READY {
+        let supply = if table.space().is_some() || records * dimension > MOST_NUMBERS_AT_ONCE {
             Supply::on_demand(records, dimension, move |rows| prepared(&table.excerpt(rows)?))
         } else {
             prepared(&table)?.into()
@@ -528,22 +500,17 @@ fn alike(
     if ours.width() == theirs.width() {
         return Ok(None);
     }
-    let told = |error: Error| error.at(format!("{}, column '{name}'", other.origin));
     let (from, to) = (images::square(theirs.width()), images::square(ours.width()));
-    let what = format!("its vectors have {} numbers, and {}", theirs.width(), ours.width());
-    let (Some(from), Some(to)) = (from, to) else {
-        return Err(told(
-            Error::failed(format!("{what} are wanted"))
-                .cure("use features of the same extractor, or images of the same size"),
-        ));
+    let (more, cure) = match (from, to) {
+        (Some(from), Some(to)) if resize => return Ok(Some(Resizing { column, from, to })),
+        (Some(_), Some(_)) => {
+            (": images of another size", "set `resize: true` in the session's `ranking`")
+        }
+        _ => ("", "use features of the same extractor, or images of the same size"),
     };
-    if !resize {
-        return Err(told(
-            Error::failed(format!("{what} are wanted: images of another size"))
-                .cure("set `resize: true` in the session's `ranking`"),
-        ));
-    }
-    Ok(Some(Resizing { column, from, to }))
+    let (theirs, ours) = (theirs.width(), ours.width());
+    let what = format!("its vectors have {theirs} numbers, and {ours} are wanted{more}");
+    Err(Error::failed(what).at(format!("{}, column '{name}'", other.origin)).cure(cure))
 }
 
 impl Resizing {
@@ -582,14 +549,14 @@ fn stride(tables: &[&Table], features: &[String], task: Task) -> usize {
         let widths = features.iter().filter_map(|name| Some(table.column(name).ok()?.width()));
         table.rows() * widths.sum::<usize>()
     };
-    tables.iter().map(numbers).sum::<usize>().div_ceil(MOST_FITTED).max(1)
+    tables.iter().map(numbers).sum::<usize>().div_ceil(MOST_SCALING_NUMBERS).max(1)
 }
 
 /// Whether the records are better prepared on demand: those of a table on the disk, and many images
 /// or embeddings without gaps.
 fn is_large(table: &Table, features: &[String]) -> bool {
     let many = |vectors: &Vectors| {
-        vectors.len() * vectors.width() > MOST_READY && vectors.first_missing().is_none()
+        vectors.len() * vectors.width() > MOST_NUMBERS_AT_ONCE && vectors.first_missing().is_none()
     };
     let vectors = match features {
         [name] => matches!(table.column(name), Ok(Column::Vectors(vectors)) if many(vectors)),

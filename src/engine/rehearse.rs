@@ -4,27 +4,24 @@
 //! [`stage_of`] takes only the number of records and the definition of the private dataset. The
 //! contents of its rows cannot get in: a [`Stage`] is made of public tables and [`Declared`].
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
-
 use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
 use super::control::Control;
-use super::job::named;
+use super::job::{Job, named};
 use super::{overlap, resemblance};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
-use crate::evaluation::{Pay, Scoring};
+use crate::evaluation::{Evaluation, Pay, Scoring};
 use crate::methods::{self, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
+use crate::privacy::ledger::sha256;
 use crate::rehearsal::advice::{Advice, Results, TrialResult};
 use crate::rehearsal::scene::{FEWEST_ACTING, FEWEST_PERSONS};
 use crate::rehearsal::{Declared, Player, RunTerms, Stage, Trust, player};
@@ -36,21 +33,19 @@ use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 const VERSION: u32 = 1;
 
 /// How often signals are checked.
-const PATIENCE: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The grid of ε, as multiples of the plan's own.
-const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+const EPSILON_GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
 /// The share of a process that does everything.
-pub const WHOLE: (usize, usize) = (0, 1);
+pub const ALL_TRIALS: (usize, usize) = (0, 1);
 
 /// A request for rehearsals.
 #[derive(Debug)]
 pub struct RehearsalJob {
-    pub session: Session,
-    pub plan: PlanDefinition,
-    pub datasets: Vec<Arc<Loaded>>,
-    pub workspace: Workspace,
+    /// The run that is rehearsed.
+    pub run: Job,
     /// Empty for a grid around the plan's own.
     pub epsilons: Vec<f64>,
     /// Empty for all that fit.
@@ -61,47 +56,43 @@ pub struct RehearsalJob {
     pub part: (usize, usize),
     /// An open watch lets the last ranking by exact numbers weigh rehearsals; the ledger notes it.
     pub exact: Option<Watch>,
-    pub control: Control,
 }
 
 impl RehearsalJob {
+    /// Rehearsals of all methods that fit, around the plan's own ε.
+    pub fn new(run: Job) -> Self {
+        let (epsilons, methods) = (Vec::new(), Vec::new());
+        Self { run, epsilons, methods, repetitions: None, part: ALL_TRIALS, exact: None }
+    }
+
     /// The session with the advised method instead of the plan's.
     pub fn advised(&self, advice: &Advice) -> Result<Session> {
-        let mut session = self.session.clone();
-        let plan = session.plans.iter_mut().find(|plan| plan.name == self.plan.name);
-        match (advice.to_take(), plan) {
-            (Some(player), Some(plan)) => {
-                plan.take_player(player);
-                Ok(session)
-            }
-            _ => {
-                Err(Error::refused("no method could be rehearsed")
-                    .cure("the table says why none fits"))
-            }
-        }
+        let mut session = self.run.session.clone();
+        let plan = session.plans.iter_mut().find(|plan| plan.name == self.run.plan.name);
+        let (player, plan) = advice.to_take().zip(plan).ok_or_else(|| {
+            Error::refused("no method could be rehearsed").cure("the table says why none fits")
+        })?;
+        plan.take_player(player);
+        Ok(session)
     }
 
     /// The session with at most `most` methods that are worth choosing among, instead of the
     /// plan's.
     pub fn candidates(&self, advice: &Advice, most: usize) -> Result<Session> {
-        let players = advice.worth_choosing(most).into_iter();
-        let plans: Vec<PlanDefinition> = players
-            .filter_map(|player| match player {
-                Player::Method { ref id, .. } => {
-                    let name = format!("{}, {id}", self.plan.name);
-                    let mut plan = PlanDefinition { name, ..self.plan.clone() };
-                    plan.take_player(&player);
-                    Some(plan)
-                }
-                _ => None,
-            })
-            .collect();
+        let plans = advice.worth_choosing(most).into_iter().filter_map(|player| {
+            let Player::Method { id, .. } = &player else { return None };
+            let name = format!("{}, {id}", self.run.plan.name);
+            let mut plan = PlanDefinition { name, ..self.run.plan.clone() };
+            plan.take_player(&player);
+            Some(plan)
+        });
+        let plans: Vec<PlanDefinition> = plans.collect();
         if plans.is_empty() {
             return Err(Error::refused("no method could be rehearsed")
                 .cure("there is nothing to choose: use public data alone"));
         }
-        let mut session = self.session.clone();
-        let place = session.plans.iter().position(|plan| plan.name == self.plan.name);
+        let mut session = self.run.session.clone();
+        let place = session.plans.iter().position(|plan| plan.name == self.run.plan.name);
         let place = place.unwrap_or(session.plans.len());
         session.plans.splice(place..(place + 1).min(session.plans.len()), plans);
         Ok(session)
@@ -121,8 +112,8 @@ pub fn rehearse(
     job: &RehearsalJob,
     tell: &mut dyn FnMut(&RehearsalProgress),
 ) -> Result<RehearsalProgress> {
-    let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-    if job.plan.start.is_some() {
+    let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+    if job.run.plan.start.is_some() {
         return Err(Error::usage(
             "a plan that starts from an earlier model cannot be rehearsed: its \
              model has not seen the parts that would play the private records",
@@ -130,11 +121,13 @@ pub fn rehearse(
         .cure("rehearse the plan without `start`"));
     }
     // A private row among the public ones would play with them.
-    let (private, publics) = roles(&job.plan, &loaded)?;
-    overlap::refuse_private_rows(private, &publics, &job.workspace, &Watch::sealed())?;
-    let stage = Arc::new(stage_of(job, &loaded)?);
-    let players = players(job, &loaded)?;
-    let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
+    let (private, publics) = roles(&job.run.plan, &loaded)?;
+    overlap::refuse_private_rows(private, &publics, &job.run.workspace, &Watch::sealed())?;
+    let declared = declared(private, &job.run.plan)?;
+    let plan = job.run.plan.resolved(&job.run.workspace);
+    let stage = Arc::new(stage_of(&plan, &job.epsilons, declared, &publics)?);
+    let players = players(job, private.definition.task)?;
+    let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
     let trust = trust(job, private, &stage)?;
     let results = Results::new(&stage, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or_else(|| stage.repetitions());
@@ -142,13 +135,13 @@ pub fn rehearse(
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
-    if job.part == WHOLE && !job.control.is_stopped() {
-        let more = work.results.vary(job.plan.target.epsilon, repetitions);
+    if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
+        let more = work.results.vary(job.run.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
     // A rehearsal with only some methods or trials has no advice for others, and neither has one
     // that used exact numbers.
-    if job.methods.is_empty() && job.part == WHOLE && job.exact.is_none() {
+    if job.methods.is_empty() && job.part == ALL_TRIALS && job.exact.is_none() {
         let summary = serde_json::to_string(&progress.advice)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
         work.notebook.sum_up(&summary)?;
@@ -160,13 +153,13 @@ pub fn rehearse(
 fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
     let scenes = stage.scenes();
     let found = match &job.exact {
-        Some(watch) => Some(resemblance::exact(private, &job.workspace, watch)?),
-        None => resemblance::released(private, &job.workspace),
+        Some(watch) => Some(resemblance::exact(private, &job.run.workspace, watch)?),
+        None => resemblance::released(private, &job.run.workspace),
     };
-    Ok(found.map_or_else(
-        || Trust::equal(scenes.len()),
-        |(misses, words)| Trust::of_ranking(scenes, &misses, &words),
-    ))
+    Ok(match found {
+        Some((misses, words)) => Trust::of_ranking(scenes, &misses, &words),
+        None => Trust::equal(scenes.len()),
+    })
 }
 
 /// A rehearsal under way.
@@ -186,7 +179,7 @@ impl Work<'_> {
         entries: Vec<TrialResult>,
         tell: &mut dyn FnMut(&RehearsalProgress),
     ) -> Result<RehearsalProgress> {
-        let epsilon = self.job.plan.target.epsilon;
+        let epsilon = self.job.run.plan.target.epsilon;
         let players = self.results.players().to_vec();
         let mut waiting = Vec::new();
         let (part, parts) = self.job.part;
@@ -209,8 +202,8 @@ impl Work<'_> {
         let mut progress = state(self);
         tell(&progress);
         let receiver = self.begin(&players, waiting);
-        while !self.job.control.is_stopped() {
-            let (entry, found) = match receiver.recv_timeout(PATIENCE) {
+        while !self.job.run.control.is_stopped() {
+            let (entry, found) = match receiver.recv_timeout(CHECK_INTERVAL) {
                 Ok(found) => found,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -240,7 +233,7 @@ impl Work<'_> {
             stage: Arc::clone(&self.stage),
             players: players.to_vec(),
             queue: Mutex::new(TrialQueue { waiting, costs: BTreeMap::new() }),
-            control: self.job.control.clone(),
+            control: self.job.run.control.clone(),
         });
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
@@ -258,17 +251,15 @@ impl Work<'_> {
     }
 }
 
-/// The public records of a plan as a stage. How many records fall on each side of the hold-out
-/// depends on their number alone, which is public.
-fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
-    let (private, publics) = roles(&job.plan, loaded)?;
-    let records = training_records(private, &job.plan)?;
-    let declared = Declared { rows: private.rows, records, definition: private.definition.clone() };
-    stage_from(&job.plan.resolved(&job.workspace), &job.epsilons, declared, &publics)
+/// What is public about the private records. How many of them fall on each side of the hold-out
+/// depends on their number alone.
+fn declared(private: &Loaded, plan: &PlanDefinition) -> Result<Declared> {
+    let (rows, definition) = (private.rows, private.definition.clone());
+    Ok(Declared { rows, records: training_records(private, plan)?, definition })
 }
 
 /// The stage from public and declared values.
-fn stage_from(
+fn stage_of(
     plan: &PlanDefinition,
     epsilons: &[f64],
     declared: Declared,
@@ -304,10 +295,9 @@ fn stage_from(
     let owners: Vec<usize> =
         tables.iter().enumerate().flat_map(|(at, table)| vec![at; table.rows()]).collect();
     let shifted = shifted(publics.iter().map(|loaded| &loaded.definition).chain([private]))?;
-    let mut epsilons: Vec<f64> = if epsilons.is_empty() {
-        GRID.iter().map(|share| share * plan.target.epsilon).collect()
-    } else {
-        epsilons.iter().copied().chain([plan.target.epsilon]).collect()
+    let mut epsilons = match epsilons {
+        [] => EPSILON_GRID.map(|share| share * plan.target.epsilon).to_vec(),
+        epsilons => [epsilons, &[plan.target.epsilon]].concat(),
     };
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
@@ -326,8 +316,8 @@ fn stage_from(
     let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
     if stage.scenes().is_empty() {
         let by_person = protects_persons && !stage.lacks_persons();
-        let persons =
-            if by_person { format!(" of {FEWEST_PERSONS} persons") } else { String::new() };
+        let persons = by_person.then(|| format!(" of {FEWEST_PERSONS} persons"));
+        let persons = persons.unwrap_or_default();
         return Err(Error::refused(format!(
             "the public data of '{label}' cannot play the private role: no dataset, no column's \
              values and no direction of the features leave enough records of every class on both \
@@ -345,12 +335,14 @@ fn paid_score(
     private: &Declared,
     classes: usize,
 ) -> Result<Option<(Scoring, f64)>> {
-    let Some(asked) = plan.own_score().filter(|asked| asked.pay != Pay::Covered) else {
-        return Ok(None);
-    };
+    let Some(asked) = paid(plan) else { return Ok(None) };
     let rows = Table::holdout_rows(private.rows, plan.holdout);
     let scoring = Scoring::of(asked, &private.definition, rows, classes, true)?;
     Ok(Some((scoring, plan.target.epsilon)))
+}
+
+fn paid(plan: &PlanDefinition) -> Option<Evaluation> {
+    plan.own_score().filter(|asked| asked.pay != Pay::Covered)
 }
 
 /// The private dataset of a plan, and the public ones.
@@ -379,21 +371,18 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
     // Only if there is one, so that the results of earlier programs keep their name.
-    let paid = plan.own_score().filter(|asked| asked.pay != Pay::Covered);
+    let paid = paid(plan).map(|asked| (asked, plan.target.epsilon));
     if plan.private_records.is_some() || paid.is_some() {
-        let _ =
-            write!(facts, "{:?}", (plan.private_records, paid.map(|it| (it, plan.target.epsilon))));
+        facts += &format!("{:?}", (plan.private_records, paid));
     }
     if let Some(public) = plan.public_records {
-        let _ = write!(facts, "public {public}");
+        facts += &format!("public {public}");
     }
     // Earlier programs let one record of each person play.
     if private.definition.unit.is_some() {
         facts += "whole persons";
     }
-    let digest = Sha256::digest(facts);
-    let start = digest.iter().take(8).fold(0, |name: u64, byte| name << 8 | u64::from(*byte));
-    Ok(format!("{start:016x}"))
+    Ok(sha256(facts.as_bytes())[..16].to_owned())
 }
 
 /// The advice of the last rehearsal of a plan's data, if there was one.
@@ -416,29 +405,25 @@ fn same_kind(tables: &[&Table], name: &str) -> bool {
 
 /// The columns that filters name, under their names here.
 fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Result<Vec<String>> {
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     for definition in definitions {
         let Some(filter) = &definition.filter else { continue };
         let filter = Filter::parse(filter)?;
         let here = |name: &str| definition.rename.get(name).map_or(name, String::as_str).to_owned();
         names.extend(filter.columns().into_iter().map(here));
     }
-    names.sort();
-    names.dedup();
-    Ok(names)
+    Ok(names.into_iter().collect())
 }
 
 /// The methods to try: the requested ones, or all that fit, and the plan itself.
-fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
-    let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
-    let task = private.map_or(Task::Regression, |private| private.definition.task);
+fn players(job: &RehearsalJob, task: Task) -> Result<Vec<Player>> {
     let mut players = if job.methods.is_empty() {
         player::players(task)
     } else {
         player::chosen(&job.methods, task)?
     };
-    methods::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
-    let plan = job.plan.player();
+    methods::method(&job.run.plan.method)?.spec().check(&job.run.plan.settings)?;
+    let plan = job.run.plan.player();
     if job.methods.is_empty() && !players.contains(&plan) {
         players.push(plan);
     }
@@ -477,15 +462,11 @@ impl TrialQueue {
         let first = (0..self.waiting.len()).min_by_key(|at| (cost(&self.waiting[*at]), *at))?;
         Some(self.waiting.remove(first))
     }
-}
 
-impl TrialQueue {
     /// Takes out the other trials of the same player in the same scene.
     fn withdraw(&mut self, of: TrialResult) -> Vec<TrialResult> {
         let same = |other: &TrialResult| (other.scene, other.player) == (of.scene, of.player);
-        let (out, rest) = std::mem::take(&mut self.waiting).into_iter().partition(same);
-        self.waiting = rest;
-        out
+        self.waiting.extract_if(.., |other| same(other)).collect()
     }
 }
 
@@ -561,16 +542,10 @@ mod tests {
         let datasets = session.datasets.iter().map(load).collect();
         let plan = session.plans[0].clone();
         RehearsalJob {
-            session,
-            plan,
-            datasets,
-            workspace,
             epsilons: vec![0.5],
             methods: vec!["target_only".to_owned(), "profiled_cnvx_adap".to_owned()],
             repetitions: Some(1),
-            part: (0, 1),
-            exact: None,
-            control: Control::default(),
+            ..RehearsalJob::new(Job::new(session, plan, datasets, workspace))
         }
     }
 
@@ -615,7 +590,7 @@ mod tests {
     fn what_cannot_be_rehearsed_is_refused_in_words() {
         let directory = tempfile::tempdir().unwrap();
         let mut unlabelled = job(directory.path(), 1.0, "");
-        let theirs = Arc::get_mut(&mut unlabelled.datasets[1]).unwrap();
+        let theirs = Arc::get_mut(&mut unlabelled.run.datasets[1]).unwrap();
         theirs.definition.label = None;
         let refused = |job: &RehearsalJob| rehearse(job, &mut |_| {}).unwrap_err().to_string();
         assert!(refused(&unlabelled).contains("needs the label"));
@@ -650,7 +625,7 @@ mod tests {
     fn a_released_ranking_is_heard_and_an_exact_one_only_where_the_ledger_notes_it() {
         let directory = tempfile::tempdir().unwrap();
         let job = job(directory.path(), 1.0, "");
-        let (private, workspace) = (&job.datasets[0], &job.workspace);
+        let (private, workspace) = (&job.run.datasets[0], &job.run.workspace);
         assert_eq!(resemblance::released(private, workspace), None);
         let asked =
             RehearsalJob { exact: Some(Watch::open()), ..self::job(directory.path(), 1.0, "") };
@@ -693,8 +668,8 @@ mod tests {
         let public = std::fs::read_to_string(directory.path().join("public.csv")).unwrap();
         let some: Vec<&str> = public.lines().take(801).collect();
         std::fs::write(directory.path().join("private.csv"), some.join("\n")).unwrap();
-        let private = &copied.session.datasets[0];
-        copied.datasets[0] = Arc::new(dataset::load(private, &copied.workspace).unwrap());
+        let private = &copied.run.session.datasets[0];
+        copied.run.datasets[0] = Arc::new(dataset::load(private, &copied.run.workspace).unwrap());
         let refused = rehearse(&copied, &mut |_| {}).unwrap_err();
         assert!(refused.to_string().contains("rows that are private"), "{refused}");
         assert!(!directory.path().join(".halflight/rehearsals").exists());
@@ -705,8 +680,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let job = RehearsalJob { methods: Vec::new(), ..job(directory.path(), 1.0, "") };
         let advice = |job: &RehearsalJob| {
-            let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-            known(&job.plan, &loaded, &job.workspace)
+            let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+            known(&job.run.plan, &loaded, &job.run.workspace)
         };
         assert_eq!(advice(&job), None);
         let found = run(&job);
@@ -736,8 +711,8 @@ mod tests {
             std::fs::write(folder.join("advice.json"), whole.replacen(from, to, 1)).unwrap();
             assert_eq!(advice(&job), None, "{from}");
         }
-        let started = PlanDefinition { start: Some("run".to_owned()), ..job.plan.clone() };
-        let started = RehearsalJob { plan: started, ..job };
+        let started = PlanDefinition { start: Some("run".to_owned()), ..job.run.plan.clone() };
+        let started = RehearsalJob { run: Job { plan: started, ..job.run }, ..job };
         assert!(rehearse(&started, &mut |_| {}).unwrap_err().to_string().contains("starts from"));
     }
 
@@ -762,14 +737,16 @@ mod tests {
         };
         named("private.csv", "q");
         let unit = crate::data::Unit::Column("who".to_owned());
-        job.session.datasets[0].unit = Some(unit);
+        job.run.session.datasets[0].unit = Some(unit);
         let read = |job: &mut RehearsalJob| {
-            let load = |data| Arc::new(dataset::load(data, &job.workspace).unwrap());
-            job.datasets = job.session.datasets.iter().map(load).collect();
+            let load = |data| Arc::new(dataset::load(data, &job.run.workspace).unwrap());
+            job.run.datasets = job.run.session.datasets.iter().map(load).collect();
         };
         let stage = |job: &RehearsalJob| {
-            let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-            stage_of(job, &loaded).unwrap()
+            let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+            let (private, publics) = roles(&job.run.plan, &loaded).unwrap();
+            let declared = declared(private, &job.run.plan).unwrap();
+            stage_of(&job.run.plan.resolved(&job.run.workspace), &[], declared, &publics).unwrap()
         };
         read(&mut job);
         assert!(stage(&job).lacks_persons());
@@ -803,11 +780,11 @@ mod tests {
         let job = job(directory.path(), 1.0, "");
         let found = rehearse(&job, &mut |state| {
             if state.done == 3 {
-                job.control.stop();
+                job.run.control.stop();
             }
         });
         assert_eq!(found.unwrap().done, 3);
-        let job = RehearsalJob { control: Control::default(), ..job };
+        let job = RehearsalJob { run: Job { control: Control::default(), ..job.run }, ..job };
         assert_eq!(run(&job).done, 44);
     }
 }

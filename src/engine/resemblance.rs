@@ -8,16 +8,14 @@ use crate::rehearsal::Miss;
 use crate::session::ranking_record::{self, ArchivedFindings, ArchivedRanking, RecordedTable};
 use crate::session::{Loaded, Workspace};
 
-const UNPROTECTED: &str = "a rehearsal weighed by exact numbers: its advice";
+const ADVICE_NOTE: &str = "a rehearsal weighed by exact numbers: its advice";
 
 /// From the last released ranking with a table, which was already paid for.
 pub fn released(private: &Loaded, workspace: &Workspace) -> Option<(Vec<Miss>, String)> {
-    rankings(private, workspace).into_iter().find_map(|ranking| match &ranking.findings {
-        ArchivedFindings::Released(found) => {
-            let words = format!("the private ranking of {} UTC", ranking.time);
-            Some((misses(found.table.as_ref()?), words))
-        }
-        ArchivedFindings::Exact(_) => None,
+    rankings(private, workspace).into_iter().find_map(|ranking| {
+        let ArchivedFindings::Released(found) = &ranking.findings else { return None };
+        let words = format!("the private ranking of {} UTC", ranking.time);
+        Some((misses(found.table.as_ref()?), words))
     })
 }
 
@@ -46,7 +44,7 @@ pub fn exact(
         .cure("make one first (`halflight rank SESSION`), or leave --include-curator out")
     })?;
     private.register(&mut workspace.ledger()?)?;
-    look::note(private, workspace, UNPROTECTED)?;
+    look::note(private, workspace, ADVICE_NOTE)?;
     Ok(found)
 }
 
@@ -70,8 +68,8 @@ fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking> {
 fn misses(table: &RecordedTable) -> Vec<Miss> {
     let lines = table.lines.iter().filter_map(|line| {
         let missing = |energy: Mean| Mean { mean: 1.0 - energy.mean, ..energy };
-        let miss = line.error.or(line.energy.map(missing))?;
-        Some(Miss { dataset: line.name.clone(), share: miss.mean, deviation: miss.deviation })
+        let Mean { mean: share, deviation } = line.error.or(line.energy.map(missing))?;
+        Some(Miss { dataset: line.name.clone(), share, deviation })
     });
     lines.collect()
 }

@@ -7,9 +7,9 @@
 
 use std::path::Path;
 
-use super::course::{self, Opening};
-use super::job::{Job, Moment, Summary, named};
-use super::spend::{Spend, budget_in_copy};
+use super::execution::{self, RunContext};
+use super::job::{Job, RunProgress, Summary};
+use super::spend::{Spend, copied_session};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{RunId, RunOutcome, RunRecord, RunState};
@@ -33,38 +33,34 @@ impl Resumable {
     pub fn read(directory: &Path) -> Result<Self> {
         let directory = std::path::absolute(directory)
             .map_err(|error| Error::io("find the run", directory, &error))?;
-        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let here = |error: Error| Err(error.at(directory.display().to_string()));
         let workspace = Workspace::of(&directory)?;
-        let run = RunId(name);
+        let run = RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let book = workspace.book()?;
         if let Some(error) = task_of_a_sweep(&directory, &workspace, &run)? {
-            return Err(error.at(directory.display().to_string()));
+            return here(error);
         }
-        if let Some(known) = book.run(&run)
-            && let Some(what) = once_only(&known.grant.method)
-        {
-            return Err(once(what, known).at(directory.display().to_string()));
+        let known = book.run(&run);
+        if let Some((known, what)) = known.and_then(|it| Some((it, once_only(&it.grant.method)?))) {
+            return here(once(what, known));
         }
         let has = |file: &str| directory.join(file).exists();
-        if let Some(RunState::Open) = book.run(&run).map(|known| known.state)
-            && !(has("run.ron") && has(resumption::FILE))
-        {
+        let is_open = known.is_some_and(|known| known.state == RunState::Open);
+        if is_open && !(has("run.ron") && has(resumption::FILE)) {
             // Either it had ended and the ledger lost the line of its end, or a disk lost the file.
-            return Err(Error::refused("the files that the run began with are gone")
-                .at(directory.display().to_string())
-                .cure(format!(
+            return here(Error::refused("the files that the run began with are gone").cure(
+                format!(
                     "settle it with `halflight ledger settle {}`, which keeps what it announced \
-                     charged; then start it again",
+                 charged; then start it again",
                     run.0
-                )));
+                ),
+            ));
         }
         let session = Session::open(&directory.join("run.ron"))?;
         if workspace.run_directory(&run) != directory || session.plans.len() != 1 {
-            return Err(Error::usage("this is not a run's directory in a workspace")
-                .at(directory.display().to_string())
-                .cure(
-                    "name one below .halflight/runs; `halflight ledger` lists those that are open",
-                ));
+            return here(Error::usage("this is not a run's directory in a workspace").cure(
+                "name one below .halflight/runs; `halflight ledger` lists those that are open",
+            ));
         }
         if !has(resumption::FILE) {
             // The file is removed when the run ends, and the ledger says so.
@@ -133,7 +129,7 @@ fn once(what: &str, known: &RunRecord) -> Error {
 
 /// Resumes `run`; `job` is made from the session in its directory. A run that was started sealed
 /// stays sealed for every viewer now.
-pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Result<Summary> {
     let path = job.workspace.run_directory(run);
     let then = Origin::read(&path, &job.workspace.secret()?.secret)?;
     if then.insecure_noise_seed.is_some() {
@@ -157,13 +153,9 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
         account.admit_open_run()?;
     }
     // The score of its test dataset spends from another account.
-    let mut session = job.session.clone();
-    let budgets = job.loaded().into_iter().filter_map(|it| {
-        Some((it.definition.name.clone(), budget_in_copy(&job.session, it, &book)?))
-    });
-    session.budgets = budgets.collect();
+    let session = copied_session(&job.session, &job.loaded(), &book);
     let job = &Job { session, ..job.clone() };
-    let own = named(&job.datasets, &job.plan.private)?;
+    let own = job.private()?;
     let unfinished = ledger.resume(run)?;
     if unfinished.grant.events != assembly.proposal.calibrated.events() {
         return Err(Error::refused("the plan needs other noise than the run was granted")
@@ -184,8 +176,8 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
             "{lost} draws were lost and stay spent: the run may end as many steps earlier"
         )),
     }
-    let opening = Opening { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
-    Ok(course::perform(job, assembly, opening, tell)?.summary)
+    let context = RunContext { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
+    Ok(execution::perform(job, assembly, context, tell)?.summary)
 }
 
 #[cfg(test)]

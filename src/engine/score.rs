@@ -1,12 +1,13 @@
 //! `halflight score`: measures an archived model on private records, releases the score and charges
 //! it to their account.
 
-use super::assembly::assemble;
-use super::job::named;
+use super::assembly::{Proposal, assemble};
+use super::job::{Job, named};
+use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
-use super::spend::{Purpose, budget_in_copy};
+use super::spend::{Paid, Purpose, copied_session};
 use crate::data::persons::share_a_person;
 use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
 use crate::error::{Error, Result};
@@ -16,14 +17,14 @@ use crate::evaluation::{Evaluation, Pay, Scored};
 use crate::methods::Problem;
 use crate::model::Model;
 use crate::privacy::accountant::calibrate;
-use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::ledger::AccountId;
 use crate::privacy::openings::OpenPrivate;
-use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
+use crate::privacy::{Allotment, Calibrated, Event, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
 use crate::session::model_file::KNOWN_NOISE;
 use crate::session::outbox;
 use crate::session::rows_of_run::{self, SameRows};
-use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
+use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use std::path::Path;
 
 pub(super) const METHOD: &str = "score";
@@ -33,13 +34,9 @@ const DELTA: f64 = 1e-12;
 
 /// A score that was released.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct ScoreRelease {
     pub dataset: String,
-    pub score: Released<Scored>,
-    pub guarantee: Guarantee,
-    pub mechanisms: Vec<Event>,
-    pub account: AccountId,
-    pub run: RunId,
+    pub paid: Paid<Released<Scored>>,
     /// What nobody here can know of the model's training.
     pub caveat: Option<String>,
 }
@@ -104,60 +101,20 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
 }
 
 /// Releases the score of the model in `directory`, a run directory or its `model.ron`, with
-/// Laplace noise of ε.
-pub fn score(
-    directory: &Path,
-    records: &ScoredRecords,
-    epsilon: f64,
-    asked: Evaluation,
-) -> Result<Told> {
+/// Laplace noise of the ε that is asked for.
+pub fn score(directory: &Path, records: &ScoredRecords, asked: Evaluation) -> Result<ScoreRelease> {
     let model = SavedModel::open(directory)?;
     outbox::refuse_another_model(&model.path)?;
-    let folder = model.path.parent().unwrap_or(directory).to_path_buf();
-    let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
-    let told = if let Some(name) = records.dataset {
-        of_dataset(&model, &folder, records, name, asked)?
-    } else {
-        let caveat = refuse_early_training(&folder)?;
-        Told { caveat, ..of_holdout(&model, &folder, records, asked)? }
+    let folder = model.path.parent().unwrap_or(directory);
+    let scored = ScoredModel { model: &model, folder, records, asked };
+    let score = match records.dataset {
+        Some(name) => scored.by_dataset(name)?,
+        None => scored.by_holdout()?,
     };
     let known = model.noise_is_known.then(|| format!("Of the model itself: {KNOWN_NOISE}."));
-    let caveats: Vec<String> = told.caveat.into_iter().chain(known).collect();
+    let caveats: Vec<String> = score.caveat.into_iter().chain(known).collect();
     let caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
-    Ok(Told { caveat, ..told })
-}
-
-impl ScoredRecords<'_> {
-    fn release(
-        &self,
-        private: &Loaded,
-        scoring: &Scoring,
-        holdout: &Private<HeldOut>,
-        model: &SavedModel,
-        scene: &ScoringNeeds,
-    ) -> Result<Told> {
-        let calibrated = by_itself(scoring)?;
-        let name = private.definition.name.clone();
-        let budget = if self.is_copy {
-            budget_in_copy(self.session, private, &self.workspace.book()?)
-        } else {
-            self.session.budgets.get(&name).copied()
-        };
-        let paid = Purpose::new(METHOD, &calibrated).pay(
-            (private, self.workspace),
-            budget.as_ref(),
-            |spender| scoring.draw(holdout, &model.model, scene, spender),
-        )?;
-        Ok(Told {
-            dataset: name,
-            score: paid.value,
-            guarantee: paid.guarantee,
-            mechanisms: paid.drawn,
-            account: paid.account,
-            run: paid.run,
-            caveat: None,
-        })
-    }
+    Ok(ScoreRelease { caveat, ..score })
 }
 
 /// The noise of a score for which no run pays.
@@ -177,81 +134,101 @@ fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<HeldO
     })
 }
 
-/// By the records that the model's own run held out.
-fn of_holdout(
-    model: &SavedModel,
-    folder: &Path,
-    records: &ScoredRecords,
+/// A model to be scored, in its folder.
+struct ScoredModel<'a> {
+    model: &'a SavedModel,
+    folder: &'a Path,
+    records: &'a ScoredRecords<'a>,
     asked: Evaluation,
-) -> Result<Told> {
-    let [plan] = records.session.plans.as_slice() else {
-        return Err(Error::usage("it is not clear which records are meant")
-            .cure("name a run directory, or a session and a dataset of it"));
-    };
-    let plan = plan.resolved(records.workspace);
-    let loaded = records.session.datasets.iter();
-    let loaded: Vec<Loaded> =
-        loaded.map(|it| dataset::load(it, records.workspace)).collect::<Result<_>>()?;
-    let loaded: Vec<&Loaded> = loaded.iter().collect();
-    let store = PreparedStore::default();
-    // The score has its own release here.
-    let plain = PlanDefinition { evaluation: None, ..plan.clone() };
-    let private = loaded.iter().find(|it| it.definition.name == plan.private);
-    let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
-    refuse_another_split(private, folder)?;
-    let assembly = assemble(records.session, &plain, &loaded, &store)?;
-    if model.preparation != assembly.proposal.preparation {
-        return Err(Error::refused("the public data have changed since the model was trained")
-            .at(model.path.display().to_string())
-            .cure("bring them back, or score the model on a dataset: --dataset"));
-    }
-    let holdout = assembly.private_scored.as_ref().ok_or_else(|| {
-        let what = if plan.holdout == 0.0 {
-            "the run held no record out".to_owned()
-        } else {
-            format!("'{}' has no label column", plan.private)
-        };
-        Error::usage(what).cure("score the model on a dataset that has one: --dataset")
-    })?;
-    let classes = &assembly.proposal.problem.shape.classes;
-    let comparable = is_comparable(&assembly.proposal.problem);
-    let alone = public_alone(&assembly.proposal.problem, &plan.method);
-    let rows = Table::holdout_rows(private.rows, plan.holdout);
-    let scoring = Scoring::of(asked, &private.definition, rows, classes.len(), comparable)?;
-    let label = |raw: f64| model.preparation.label_from_prediction(raw);
-    let scene = ScoringNeeds {
-        public_alone: alone.as_ref(),
-        public_holdout: Some(&assembly.proposal.public_holdout),
-        classes,
-        label: &label,
-    };
-    records.release(private, &scoring, holdout, model, &scene)
 }
 
-/// By all records of another private dataset.
-fn of_dataset(
-    model: &SavedModel,
-    folder: &Path,
-    records: &ScoredRecords,
-    name: &str,
-    asked: Evaluation,
-) -> Result<Told> {
-    let definition = records.session.dataset(name)?;
-    if definition.role == Role::Public {
-        return Err(Error::usage(format!("'{name}' is public: a score on it needs no noise"))
-            .cure("use `halflight predict MODEL DATA --score --public`"));
+impl ScoredModel<'_> {
+    /// By the records that the model's own run held out.
+    fn by_holdout(&self) -> Result<ScoreRelease> {
+        let caveat = refuse_early_training(self.folder)?;
+        let ScoredRecords { session, workspace, .. } = self.records;
+        let [plan] = session.plans.as_slice() else {
+            return Err(Error::usage("it is not clear which records are meant")
+                .cure("name a run directory, or a session and a dataset of it"));
+        };
+        // The score has its own release here.
+        let plan = PlanDefinition { evaluation: None, ..plan.resolved(workspace) };
+        let loaded = session.datasets.iter().map(|it| dataset::load(it, workspace));
+        let loaded = loaded.collect::<Result<Vec<Loaded>>>()?;
+        let loaded: Vec<&Loaded> = loaded.iter().collect();
+        let private = *named(&loaded, &plan.private)?;
+        refuse_another_split(private, self.folder)?;
+        let assembly = assemble(session, &plan, &loaded, &PreparedStore::default())?;
+        if self.model.preparation != assembly.proposal.preparation {
+            return Err(Error::refused("the public data have changed since the model was trained")
+                .at(self.model.path.display().to_string())
+                .cure("bring them back, or score the model on a dataset: --dataset"));
+        }
+        let holdout = assembly.private_scored.as_ref().ok_or_else(|| {
+            let what = if plan.holdout == 0.0 {
+                "the run held no record out".to_owned()
+            } else {
+                format!("'{}' has no label column", plan.private)
+            };
+            Error::usage(what).cure("score the model on a dataset that has one: --dataset")
+        })?;
+        let problem = &assembly.proposal.problem;
+        let (classes, comparable) = (&problem.shape.classes, is_comparable(problem));
+        let alone = public_alone(problem, &plan.method);
+        let rows = Table::holdout_rows(private.rows, plan.holdout);
+        let scoring =
+            Scoring::of(self.asked, &private.definition, rows, classes.len(), comparable)?;
+        let label = |raw: f64| self.model.preparation.label_from_prediction(raw);
+        let needs = ScoringNeeds {
+            public_alone: alone.as_ref(),
+            public_holdout: Some(&assembly.proposal.public_holdout),
+            classes,
+            label: &label,
+        };
+        self.release(private, &scoring, holdout, &needs, caveat)
     }
-    let private = dataset::load(definition, records.workspace)?;
-    let caveat = refuse_training_records(&private, folder, records.workspace)?;
-    let preparation = model.preparation.under(definition);
-    let holdout = prepared(&private, &preparation)?;
-    let classes = preparation.class_names();
-    let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)
-        .map_err(|error| error.within(&format!("dataset '{name}'")))?;
-    let label = |raw: f64| preparation.label_from_prediction(raw);
-    let scene = ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
-    let told = records.release(&private, &scoring, &holdout, model, &scene)?;
-    Ok(Told { caveat, ..told })
+
+    /// By all records of another private dataset.
+    fn by_dataset(&self, name: &str) -> Result<ScoreRelease> {
+        let ScoredRecords { session, workspace, .. } = self.records;
+        let definition = session.dataset(name)?;
+        if definition.role == Role::Public {
+            return Err(Error::usage(format!("'{name}' is public: a score on it needs no noise"))
+                .cure("use `halflight predict MODEL DATA --score --public`"));
+        }
+        let private = dataset::load(definition, workspace)?;
+        let caveat = refuse_training_records(&private, self.folder, workspace)?;
+        let preparation = self.model.preparation.under(definition);
+        let holdout = prepared(&private, &preparation)?;
+        let classes = preparation.class_names();
+        let scoring = Scoring::of(self.asked, definition, private.rows, classes.len(), false)
+            .map_err(|error| error.within(&format!("dataset '{name}'")))?;
+        let label = |raw: f64| preparation.label_from_prediction(raw);
+        let needs =
+            ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
+        self.release(&private, &scoring, &holdout, &needs, caveat)
+    }
+
+    fn release(
+        &self,
+        private: &Loaded,
+        scoring: &Scoring,
+        holdout: &Private<HeldOut>,
+        needs: &ScoringNeeds,
+        caveat: Option<String>,
+    ) -> Result<ScoreRelease> {
+        let ScoredRecords { session, workspace, is_copy, .. } = *self.records;
+        let copy = is_copy
+            .then(|| workspace.book().map(|book| copied_session(session, &[private], &book)));
+        let copy = copy.transpose()?;
+        let session = copy.as_ref().unwrap_or(session);
+        let calibrated = by_itself(scoring)?;
+        let purpose = Purpose::new(METHOD, &calibrated);
+        let paid = purpose.pay(private, (session, workspace), |spender| {
+            scoring.draw(holdout, &self.model.model, needs, spender)
+        })?;
+        Ok(ScoreRelease { dataset: private.definition.name.clone(), paid, caveat })
+    }
 }
 
 /// Refuses rows of which nobody can say which were held out: other rows than the run had, or the
@@ -283,12 +260,9 @@ fn refuse_early_training(folder: &Path) -> Result<Option<String>> {
             "{UNKNOWN}: there is no certificate beside the model. {TOO_GOOD}"
         )));
     };
-    let own = certificate.of_this_run.is_some()
-        || certificate
-            .start
-            .iter()
-            .flat_map(|start| &start.runs)
-            .any(|run| run.account == certificate.account);
+    let mut earlier = certificate.start.iter().flat_map(|start| &start.runs);
+    let own =
+        certificate.of_this_run.is_some() || earlier.any(|run| run.account == certificate.account);
     if !own {
         return Ok(None);
     }
@@ -370,10 +344,7 @@ fn share_rows(one: &Loaded, other: &Loaded) -> Option<bool> {
         one.private()?.try_map(|rows| {
             let same = rows.shares_a_record(theirs)
                 || unit.is_some_and(|unit| share_a_person(rows, theirs, unit) == Some(true));
-            if same {
-                return Err(Error::refused("the two have rows in common"));
-            }
-            Ok(())
+            if same { Err(Error::refused("the two have rows in common")) } else { Ok(()) }
         })
     });
     Some(apart.is_err() || alike)
@@ -384,17 +355,6 @@ pub struct Test {
     dataset: String,
     scoring: Scoring,
     calibrated: Calibrated,
-}
-
-/// The run to be scored, before anything is spent.
-pub(super) struct Examinee<'a> {
-    pub session: &'a Session,
-    pub workspace: &'a Workspace,
-    pub plan: &'a PlanDefinition,
-    pub loaded: &'a [&'a Loaded],
-    pub lineage: Option<&'a Lineage>,
-    /// What it will draw.
-    pub events: &'a [Event],
 }
 
 impl Test {
@@ -424,10 +384,10 @@ impl Test {
 
     /// Refuses records on which the model will be trained, public records, and an account without
     /// room for the score.
-    pub(super) fn admit(&self, of: &Examinee) -> Result<()> {
-        let Examinee { session, workspace, plan, loaded, .. } = *of;
+    pub(super) fn admit(&self, run: &Job, proposal: &Proposal) -> Result<()> {
+        let Job { session, workspace, plan, .. } = run;
         let name = &self.dataset;
-        let (private, test) = (*named(loaded, &plan.private)?, *named(loaded, name)?);
+        let (private, test) = (run.private()?, named(&run.datasets, name)?);
         if share_rows(test, private) != Some(false) {
             return Err(Error::refused(format!(
                 "the test dataset '{name}' has records of '{}', which trains: the score would be \
@@ -436,11 +396,9 @@ impl Test {
             ))
             .cure("change the row filters so that no record is in both, or leave `test` out"));
         }
-        let publics: Vec<&Loaded> =
-            loaded.iter().copied().filter(|it| plan.public.contains(&it.definition.name)).collect();
-        super::overlap::refuse_private_rows(test, &publics, workspace, &Watch::sealed())?;
+        overlap::refuse_private_rows(test, &run.publics(), workspace, &Watch::sealed())?;
         let mut account = account_of(test, session, workspace)?;
-        let learned = of.lineage.iter().flat_map(|lineage| &lineage.runs);
+        let learned = proposal.lineage.iter().flat_map(|lineage| &lineage.runs);
         let mut learned = learned
             .filter(|run| run.account == account.id || account.former.contains(&run.account));
         if let Some(run) = learned.next() {
@@ -456,8 +414,8 @@ impl Test {
         if trains {
             account = account.held_to(session.budgets.get(&plan.private));
         }
-        let run = of.events.iter().filter(|_| trains);
-        let events: Vec<Event> = run.chain(self.calibrated.events()).cloned().collect();
+        let training = proposal.calibrated.events().iter().filter(|_| trains);
+        let events: Vec<Event> = training.chain(self.calibrated.events()).cloned().collect();
         let target = if trains { plan.target } else { self.calibrated.target() };
         account
             .admit(&events, target)
@@ -467,21 +425,20 @@ impl Test {
     /// Releases the score and settles it at once, whatever happens to the run.
     pub(super) fn draw(
         &self,
-        (session, workspace): (&Session, &Workspace),
-        loaded: &[&Loaded],
-        (model, preparation): (&Model, &Preparation),
-        scene: &ScoringNeeds,
+        run: &Job,
+        model: &Model,
+        preparation: &Preparation,
+        needs: &ScoringNeeds,
     ) -> Result<Scored> {
-        let private = named(loaded, &self.dataset)?;
+        let private = named(&run.datasets, &self.dataset)?;
         let preparation = preparation.under(&private.definition);
         let records = prepared(private, &preparation)?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
-        let scene = ScoringNeeds { label: &label, ..*scene };
-        let paid = Purpose::new(METHOD, &self.calibrated).pay(
-            (private, workspace),
-            session.budgets.get(&self.dataset),
-            |spender| self.scoring.draw(&records, model, &scene, spender),
-        )?;
+        let needs = ScoringNeeds { label: &label, ..*needs };
+        let purpose = Purpose::new(METHOD, &self.calibrated);
+        let paid = purpose.pay(private, (&run.session, &run.workspace), |spender| {
+            self.scoring.draw(&records, model, &needs, spender)
+        })?;
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),
             epsilon: paid.guarantee.epsilon,

@@ -5,123 +5,51 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::assembly::{Assembly, Proposal};
-use super::job::{Job, Moment, Progress, Summary};
-use super::judge::Judge;
-use super::public_alone::public_alone;
-use super::steps::epsilon_of;
+use super::execution::{RunContext, perform};
+use super::job::{Job, RunProgress, StepProgress, Summary};
+use super::spend::{Purpose, Spend};
 use crate::data::Source;
 use crate::error::{Error, Result};
-use crate::evaluation::scoring::ScoringNeeds;
-use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, RunId, RunOutcome};
-use crate::privacy::openings::OpenSpender;
-use crate::privacy::{NoiseSource, Released, Spender};
-use crate::session::certificate::{AccountStanding, Certificate, Facts, TakenAsPublic};
+use crate::privacy::ledger::RunId;
 use crate::session::{Loaded, RunDirectory};
 
 /// The stated duration of a step: a clock would differ every time.
-const EACH: Duration = Duration::from_millis(4);
+const STEP_TIME: Duration = Duration::from_millis(4);
 
 pub fn run_for_pictures(
     job: &Job,
     run: &RunId,
     seed: u64,
-    tell: &mut dyn FnMut(Moment),
+    tell: &mut dyn FnMut(RunProgress),
 ) -> Result<Summary> {
-    let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-    let built_in = |loaded: &&Loaded| {
+    let built_in = |loaded: &Arc<Loaded>| {
         matches!(loaded.definition.source, Source::Builtin(_) | Source::Synthetic { .. })
     };
-    if !loaded.iter().all(built_in) {
+    if !job.datasets.iter().all(built_in) {
         return Err(Error::refused("only built-in data may be shown in pictures")
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
     let job = &job.in_known_order();
-    let Assembly { proposal, private, private_holdout: holdout, .. } = job.assemble()?;
-    let Proposal { method, preparation, problem, prepared, calibrated, .. } = proposal;
-    let (warnings, cautions) = (Vec::new(), None);
-    tell(Moment::Granted { run: run.clone(), steps: prepared.plan().steps, warnings, cautions });
-    let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
-    let judge = Judge {
-        preparation: &preparation,
-        public: &proposal.public_holdout,
-        private: holdout.as_ref(),
-        watch: &job.watch,
+    let assembly = job.assemble()?;
+    let purpose = Purpose::new(&job.plan.method, &assembly.proposal.calibrated);
+    let purpose = Purpose { run: run.clone(), target: job.plan.target, ..purpose };
+    let spend = Spend::for_pictures(&purpose, seed, &job.watch);
+    let directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
+    let own = job.private()?;
+    let context = RunContext { own, spend, directory, recorded: None, known: Vec::new() };
+    let time = |steps: u64| STEP_TIME * steps as u32;
+    let mut tell = |event: RunProgress| {
+        tell(match event {
+            RunProgress::Granted { run, steps, .. } => {
+                RunProgress::Granted { run, steps, warnings: Vec::new(), cautions: None }
+            }
+            RunProgress::Stepped(step) => {
+                RunProgress::Stepped(StepProgress { worked: time(step.step.index), ..step })
+            }
+        });
     };
-    let (private_records, public_records) =
-        (problem.shape.private_records, problem.shape.public_records);
-    let alone = public_alone(&problem, &job.plan.method);
-    let baselines = judge.comparing(&problem.shape, &private)().beside(alone.clone());
-    let delta = job.plan.target.delta;
-    let mut spender = Spender::rehearsal(&calibrated, seed);
-    let mut running = prepared.start(private, &calibrated)?;
-    let mut steps = 0;
-    running.drive(&mut spender, &job.watch, |running, spender, mut step| {
-        judge.judge(running, &mut step);
-        let epsilon = epsilon_of(spender, &calibrated)?;
-        directory.record(&step, epsilon, &job.watch)?;
-        steps = step.index;
-        tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * steps as u32 }));
-        Ok(())
-    })?;
-    let model = running.finish()?;
-    let label = |raw: f64| preparation.label_from_prediction(raw);
-    let scene = ScoringNeeds {
-        public_alone: alone.as_ref(),
-        public_holdout: Some(&proposal.public_holdout),
-        classes: &problem.shape.classes,
-        label: &label,
-    };
-    let told = proposal.scoring.zip(holdout.as_ref()).map(|(scoring, holdout)| {
-        scoring.draw(holdout, model.get(), &scene, &mut spender).map(Released::into_inner)
-    });
-    let told = told.transpose()?;
-    let mechanisms = spender.drawn();
-    let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
-    let peeked = job.watch.has_peeked();
-    let certificate = Certificate::of(Facts {
-        run: run.clone(),
-        account: AccountId("pictures".to_owned()),
-        method: job.plan.method.clone(),
-        outcome: RunOutcome::Finished,
-        records: private_records,
-        target: job.plan.target,
-        guarantee: guarantee.clone(),
-        mechanisms,
-        peeked,
-        allow_large_delta: job.plan.allow_large_delta,
-        noise: NoiseSource::Secret,
-        unit: None,
-        lineage: None,
-        taken_as_public: TakenAsPublic::default(),
-        standing: AccountStanding::default(),
-        rehearsed: None,
-        told: told.clone(),
-        source_weights: Vec::new(),
-        model: None,
-        chosen: None,
-    })?;
-    certificate.keep(&directory)?;
-    Ok(Summary {
-        run: run.clone(),
-        // Its place beside a session; the workspace's own path differs every time.
-        directory: std::path::Path::new(".halflight/runs").join(&run.0),
-        plan: job.plan.name.clone(),
-        method: method.spec().name,
-        unit: None,
-        private_records,
-        public_records,
-        outcome: RunOutcome::Finished,
-        target: job.plan.target,
-        guarantee,
-        with_start: None,
-        scores: judge.scores(Some(&model), &baselines),
-        told,
-        source_weights: Vec::new(),
-        steps,
-        worked: EACH * steps as u32,
-        peeked,
-        trouble: None,
-    })
+    let summary = perform(job, assembly, context, &mut tell)?.summary;
+    // Its place beside a session; the workspace's own path differs every time.
+    let directory = std::path::Path::new(".halflight/runs").join(&run.0);
+    Ok(Summary { directory, worked: time(summary.steps), ..summary })
 }

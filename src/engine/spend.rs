@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{
-    Account, AccountId, Book, Budget, Grant, RowOrder, RunId, RunOutcome, Unfinished,
+    Account, AccountId, Book, Grant, RowOrder, RunId, RunOutcome, Unfinished,
 };
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::openings::OpenSpender;
@@ -35,10 +35,11 @@ pub(super) struct OpenAccount {
 impl OpenAccount {
     /// Opens the account of a private dataset for spending. Everything that spends begins here, so
     /// that the session's budget always counts.
-    pub fn open(private: &Loaded, workspace: &Workspace, wish: Option<&Budget>) -> Result<Self> {
+    pub fn open(private: &Loaded, workspace: &Workspace, session: &Session) -> Result<Self> {
+        let budget = session.budgets.get(&private.definition.name);
         let mut ledger = workspace.ledger()?;
         let id = private.register(&mut ledger)?;
-        let other_budget = wish.map(|wish| ledger.hold_to(&id, *wish)).transpose()?.flatten();
+        let other_budget = budget.map(|budget| ledger.hold_to(&id, *budget)).transpose()?.flatten();
         Ok(Self { ledger, id, unit: private.unit(), other_budget })
     }
 
@@ -87,11 +88,11 @@ impl<'a> Purpose<'a> {
     /// Draws everything at once from the account of a private dataset, and settles it.
     pub fn pay<T>(
         &self,
-        (private, workspace): (&Loaded, &Workspace),
-        budget: Option<&Budget>,
+        private: &Loaded,
+        (session, workspace): (&Session, &Workspace),
         draw: impl FnOnce(&mut Spender) -> Result<T>,
     ) -> Result<Paid<T>> {
-        let account = OpenAccount::open(private, workspace, budget)?;
+        let account = OpenAccount::open(private, workspace, session)?;
         Spend::open(account, self, None, &Watch::sealed())?.draw(draw)
     }
 
@@ -129,7 +130,8 @@ pub(super) struct Spend {
 }
 
 /// A released value and its cost.
-pub(super) struct Paid<T> {
+#[derive(Debug, Clone)]
+pub struct Paid<T> {
     pub value: T,
     pub run: RunId,
     pub account: AccountId,
@@ -152,12 +154,13 @@ impl Spend {
         let mut standing = standing_of(&ledger.book()?, &id);
         standing.line = Some(ledger.grant(grant.clone())?);
         let notes = ledger.notice().map(str::to_owned).into_iter().chain(other_budget).collect();
-        let mut spender = Spender::new(ledger, grant.run.clone(), purpose.calibrated, generator)?
+        let spender = Spender::new(ledger, grant.run.clone(), purpose.calibrated, generator)?
             .watched(watch, false)?;
-        if let Some(transcript) = transcript {
-            spender = spender.keeping(transcript);
-        }
-        Ok(Self { grant, spender, notes, standing, watch: watch.clone(), peeked_before: false })
+        let spender = match transcript {
+            Some(transcript) => spender.keeping(transcript),
+            None => spender,
+        };
+        Ok(Self { notes, ..Self::of(grant, spender, standing, watch) })
     }
 
     /// Takes over a run whose program died.
@@ -174,7 +177,12 @@ impl Spend {
         let notes = ledger.notice().map(str::to_owned).into_iter().collect();
         let spender = Spender::resumed(ledger, unfinished, transcript, generator)?
             .watched(watch, peeked_before)?;
-        Ok(Self { grant, spender, notes, standing, watch: watch.clone(), peeked_before })
+        Ok(Self { notes, peeked_before, ..Self::of(grant, spender, standing, watch) })
+    }
+
+    fn of(grant: Grant, spender: Spender, standing: AccountStanding, watch: &Watch) -> Self {
+        let (notes, watch) = (Vec::new(), watch.clone());
+        Self { grant, spender, notes, standing, watch, peeked_before: false }
     }
 
     /// Spends a grant that was reserved with its whole sweep.
@@ -183,10 +191,16 @@ impl Spend {
         calibrated: &Calibrated,
         transcript: Transcript,
         generator: NoiseGenerator,
-        watch: Watch,
+        watch: &Watch,
     ) -> Self {
-        let spender = Spender::carried(calibrated, transcript, generator);
-        Self { grant, spender, notes: Vec::new(), standing, watch, peeked_before: false }
+        Self::of(grant, Spender::carried(calibrated, transcript, generator), standing, watch)
+    }
+
+    /// A run on public data, of which no ledger knows, with noise from a seed.
+    pub fn for_pictures(purpose: &Purpose, seed: u64, watch: &Watch) -> Self {
+        let grant = purpose.grant(&AccountId("pictures".to_owned()), None);
+        let spender = Spender::rehearsal(purpose.calibrated, seed);
+        Self::of(grant, spender, AccountStanding::default(), watch)
     }
 
     /// Draws at once, and settles whatever the result is.
@@ -205,12 +219,9 @@ impl Spend {
 
     /// Ends the draws of a run. A `resumable` one is not settled, so another program can continue it.
     pub fn end(&self, ended: Result<RunOutcome>, resumable: bool) -> Result<SpendEnding> {
-        let (outcome, trouble) = match ended {
-            Ok(outcome) => (outcome, None),
-            Err(error) => (RunOutcome::Failed, Some(error)),
-        };
-        let (guarantee, peeked) =
-            (self.guarantee()?, self.peeked_before || self.watch.has_peeked());
+        let outcome = *ended.as_ref().unwrap_or(&RunOutcome::Failed);
+        let (guarantee, trouble) = (self.guarantee()?, ended.err());
+        let peeked = self.peeked_before || self.watch.has_peeked();
         Ok(SpendEnding { outcome, trouble, guarantee, peeked, resumable })
     }
 
@@ -305,12 +316,18 @@ pub(super) fn was_perhaps_granted(workspace: &Workspace, run: &RunId, directory:
     granted
 }
 
-/// The budget for a private dataset in the copy of a session that a run keeps. It says what held
-/// when the run began, so it only counts where the ledger has no budget yet.
-pub(super) fn budget_in_copy(session: &Session, private: &Loaded, book: &Book) -> Option<Budget> {
-    let account = private.record.as_ref().and_then(|record| book.find(record));
-    let has_one = account.is_some_and(|account| account.budget.is_some());
-    session.budgets.get(&private.definition.name).copied().filter(|_| !has_one)
+/// The copy of a session that a run keeps, as it counts now. Its budgets say what held when the run
+/// began, so they only count where the ledger has none yet.
+pub(super) fn copied_session(session: &Session, loaded: &[&Loaded], book: &Book) -> Session {
+    let mut session = session.clone();
+    let has_budget = |loaded: &&&Loaded| {
+        let account = loaded.record.as_ref().and_then(|record| book.find(record));
+        account.is_some_and(|account| account.budget.is_some())
+    };
+    for loaded in loaded.iter().filter(has_budget) {
+        session.budgets.remove(&loaded.definition.name);
+    }
+    session
 }
 
 /// The name of a new run, which sorts by time and is unique on this machine.

@@ -1,11 +1,11 @@
-//! The steps of an opened run. Each is judged and recorded before the next.
+//! The steps of an opened run. Each is evaluated and recorded before the next.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::control::Control;
-use super::job::{Moment, Progress};
-use super::judge::Judge;
+use super::evaluator::Evaluator;
+use super::job::{RunProgress, StepProgress};
 use crate::error::{Error, Result};
 use crate::methods::{Companion, Run, Step};
 use crate::model::Model;
@@ -18,12 +18,12 @@ use crate::session::resumption::Recorded;
 /// Follows a run, records its steps and reports them.
 pub(super) struct StepRecorder<'a> {
     control: &'a Control,
-    judge: &'a Judge<'a>,
+    evaluator: &'a Evaluator<'a>,
     calibrated: &'a Calibrated,
     /// Steps that an earlier program recorded.
     recorded: Option<Recorded>,
     directory: &'a mut RunDirectory,
-    tell: &'a mut dyn FnMut(Moment),
+    tell: &'a mut dyn FnMut(RunProgress),
     /// Whether the next step was already recorded and is only repeated.
     again: bool,
     /// The watch for steps that nobody looks at.
@@ -44,15 +44,15 @@ pub(super) struct StepRecorder<'a> {
 impl<'a> StepRecorder<'a> {
     pub fn new(
         control: &'a Control,
-        judge: &'a Judge<'a>,
+        evaluator: &'a Evaluator<'a>,
         calibrated: &'a Calibrated,
         recorded: Option<Recorded>,
         directory: &'a mut RunDirectory,
-        tell: &'a mut dyn FnMut(Moment),
+        tell: &'a mut dyn FnMut(RunProgress),
     ) -> Self {
         Self {
             control,
-            judge,
+            evaluator,
             calibrated,
             recorded,
             directory,
@@ -89,17 +89,13 @@ impl<'a> StepRecorder<'a> {
                     self.resumable = true;
                     Err(Error::interrupted("the run was left to another process"))
                 }
-                Ok(false) => {
-                    model = run.model();
-                    Ok(RunOutcome::Stopped)
-                }
-                Err(_) if spender.ran_out() && run.model().is_some() => {
-                    model = run.model();
-                    Ok(RunOutcome::Stopped)
-                }
-                Err(error) => {
+                Err(error) if !spender.ran_out() || run.model().is_none() => {
                     self.resumable |= self.again || spender.is_broken();
                     Err(error)
+                }
+                Ok(false) | Err(_) => {
+                    model = run.model();
+                    Ok(RunOutcome::Stopped)
                 }
             }
         });
@@ -116,7 +112,7 @@ impl<'a> StepRecorder<'a> {
         if self.before().is_some_and(|before| self.taken <= before) {
             self.directory.keep_until(self.taken)?;
         }
-        self.directory.record(step, epsilon, self.judge.watch)
+        self.directory.record(step, epsilon, self.evaluator.watch)
     }
 }
 
@@ -128,7 +124,7 @@ impl Companion for StepRecorder<'_> {
         }
         self.began = Instant::now();
         self.drawn = spender.counts().to_vec();
-        Some(if self.again { &self.unseen } else { self.judge.watch })
+        Some(if self.again { &self.unseen } else { self.evaluator.watch })
     }
 
     fn taken(&mut self, run: &dyn Run, spender: &Spender, mut step: Step) -> Result<()> {
@@ -139,12 +135,12 @@ impl Companion for StepRecorder<'_> {
             self.taken = step.index;
             return recorded.check(&step).inspect_err(|_| self.resumable = true);
         }
-        self.judge.judge(run, &mut step);
+        self.evaluator.evaluate(run, &mut step);
         self.worked += self.began.elapsed();
         let epsilon = epsilon_of(spender, self.calibrated)?;
         self.write(&step, epsilon).inspect_err(|_| self.resumable = true)?;
         self.taken = step.index;
-        (self.tell)(Moment::Stepped(Progress { step, epsilon, worked: self.worked }));
+        (self.tell)(RunProgress::Stepped(StepProgress { step, epsilon, worked: self.worked }));
         Ok(())
     }
 }
@@ -170,11 +166,9 @@ pub(super) fn catch_as<T>((what, cure): Crash, work: impl FnOnce() -> Result<T>)
 }
 
 pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("no message");
     Error::failed(format!("the run crashed: {text}"))
         .cure("what it drew is charged; please report this with its run.ron")
 }

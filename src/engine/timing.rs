@@ -1,4 +1,4 @@
-//! How long a run will take: a moment of the same run, with public records in the private role.
+//! How long a run will take: the first steps of the same run, with public records in the private role.
 //!
 //! A thread of its own does this while the plan is shown. It knows public records and the plan's
 //! public sizes only, its noise is seeded, and nothing is spent.
@@ -6,8 +6,8 @@
 //! | part of a run | how it is timed |
 //! |---|---|
 //! | preparing private records | some public rows are prepared, unless the private ones are |
-//! | the start, and steps | as many as fit into a moment, on as many records, or on fewer, twice |
-//! | judging the model after steps, scores at the end | on as many held-out records, or fewer |
+//! | the start, and steps | as many as fit into the time, on as many records, or on fewer, twice |
+//! | evaluating the model after steps, scores at the end | on as many held-out records, or fewer |
 //! | comparisons beside the steps | trained, the private one on the records in the private role |
 //!
 //! Steps and comparisons share the processors and neither uses all of them all the time, so half of
@@ -15,12 +15,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::assembly::Proposal;
-use super::judge::{Judge, is_judged, judged_steps};
+use super::evaluator::{Evaluator, evaluated_steps, is_evaluated};
+use super::job::Job;
+use super::preview::NewestFirst;
 use super::public_alone::public_alone;
 use super::steps::epsilon_of;
 use crate::data::{Bounded, Classes, Dataset, HeldOut, Persons, Preparation, PublicData, Table};
@@ -37,7 +37,7 @@ use crate::privacy::{Calibrated, Private, Released, Spender, Watch};
 use crate::session::{Loaded, PlanDefinition};
 
 /// Steps are timed for this long.
-const MOMENT: Duration = Duration::from_millis(300);
+const TIMED_FOR: Duration = Duration::from_millis(300);
 
 /// With more private numbers, fewer records are timed, and the time is taken to grow with them.
 const MOST_NUMBERS: usize = 1 << 24;
@@ -46,7 +46,7 @@ const MOST_NUMBERS: usize = 1 << 24;
 const BYTES_OF_A_NUMBER: u64 = 16;
 
 /// The fewest records that are timed.
-const FEWEST: usize = 100;
+const FEWEST_RECORDS: usize = 100;
 
 /// A plan with everything public on which its time depends.
 #[derive(Debug, Clone)]
@@ -55,10 +55,10 @@ pub struct TimedPlan {
     pub problem: Problem,
     /// The number of steps.
     pub steps: u64,
-    /// How records are prepared, and those public ones that judge models.
+    /// How records are prepared, and those public ones that evaluate models.
     pub preparation: Preparation,
     pub public_holdout: Arc<PublicData>,
-    /// The number of private records that judge models, 0 without labels.
+    /// The number of private records that evaluate models, 0 without labels.
     pub held_out: usize,
     /// Whether their score will be released.
     pub scored: bool,
@@ -88,39 +88,23 @@ impl RunTime {
     }
 }
 
-/// The thread that times plans. Only the newest of several waiting ones is timed.
-pub(super) struct Stopwatch(Sender<TimedPlan>);
-
-impl Stopwatch {
-    /// `answer` gets the plan and its time in this program, or nothing if it could not be timed.
-    pub fn start(answer: impl Fn(PlanDefinition, Option<RunTime>) + Send + 'static) -> Self {
-        let (sender, inbox) = channel::<TimedPlan>();
-        thread::spawn(move || {
-            while let Ok(first) = inbox.recv() {
-                let asked = inbox.try_iter().last().unwrap_or(first);
-                let told = catch_unwind(AssertUnwindSafe(|| asked.time(false)));
-                answer(asked.plan, told.ok().and_then(Result::ok));
-            }
-        });
-        Self(sender)
-    }
-
-    pub fn ask(&self, plan: TimedPlan) {
-        // The thread ends only with its owner.
-        let _ = self.0.send(plan);
-    }
+/// Starts the thread that times plans. `answer` gets the plan and its time in this program, or
+/// nothing if it could not be timed.
+pub(super) fn stopwatch(
+    answer: impl Fn(PlanDefinition, Option<RunTime>) + Send + 'static,
+) -> NewestFirst<TimedPlan> {
+    NewestFirst::start(move |asked: TimedPlan| {
+        let time = catch_unwind(AssertUnwindSafe(|| asked.time(false)));
+        answer(asked.plan, time.ok().and_then(Result::ok));
+    })
 }
 
 impl TimedPlan {
     /// A plan that was proposed for these datasets.
-    pub(super) fn of(
-        plan: &PlanDefinition,
-        proposal: &Proposal,
-        datasets: &[Arc<Loaded>],
-        private: &Loaded,
-    ) -> Self {
+    pub(super) fn of(job: &Job, proposal: &Proposal, private: &Loaded) -> Self {
+        let plan = &job.plan;
         let labelled = proposal.problem.shape.private_labels;
-        let public = datasets.iter().find(|it| plan.public.contains(&it.definition.name));
+        let public = job.datasets.iter().find(|it| plan.public.contains(&it.definition.name));
         Self {
             plan: plan.clone(),
             problem: proposal.problem.clone(),
@@ -144,41 +128,40 @@ impl TimedPlan {
             Ok(public_alone(&self.problem, &self.plan.method))
         });
         let (learning, alone) = (if anew { learning } else { Duration::ZERO }, alone?);
+        let (mut before, mut beside) = (self.preparing(), learning);
         // Such a method itself needs this model, before its first step.
-        let (before, beside) = if method.takes_wide_features {
-            (learning, Duration::ZERO)
-        } else {
-            (Duration::ZERO, learning)
-        };
-        let before = before + self.preparing();
+        if method.takes_wide_features {
+            before += std::mem::take(&mut beside);
+        }
         let shape = &self.problem.shape;
         let (all, some) = (shape.private_records, self.timed_records());
         let held_out = self.stand_in_held_out();
-        let moment = self.moment(some, Some(&held_out))?;
-        let mut working = moment.working;
+        let timed = self.time_steps(some, Some(&held_out))?;
+        let mut working = timed.working;
         if some < all {
             let half = some / 2;
-            let each = working.saturating_sub(self.moment(half, None)?.working);
+            let each = working.saturating_sub(self.time_steps(half, None)?.working);
             let each = each.div_f64((some - half) as f64);
             // No more than if all of the time grew with the records.
             let each = each.min(working.div_f64(some as f64));
             working += each.mul_f64((all - some) as f64);
         }
         let watch = Watch::open();
-        let judge = self.judge(Some(&held_out), &watch);
-        let (comparing, baselines) = clocked(|| judge.comparing(shape, &moment.private)());
+        let evaluator = self.evaluator(Some(&held_out), &watch);
+        let (comparing, baselines) = clocked(|| evaluator.comparing(shape, &timed.private)());
         let baselines = baselines.beside(alone);
         let multiplications = |records| {
             reference::multiplications(records, shape.dimension, shape.classes.len()).max(1.0)
         };
         let comparing = comparing.mul_f64(multiplications(all) / multiplications(some));
-        let scores = self.judged(&held_out, |judge| {
-            judge.scores(moment.model.as_ref(), &baselines);
+        let scores = self.evaluated(&held_out, |evaluator| {
+            evaluator.scores(timed.model.as_ref(), &baselines);
         });
         let scores = if self.scored { scores + scores } else { scores };
-        let judging = moment.judging;
-        let sealed = before + overlapping(working + judging.public, beside) + scores.public;
-        let open = overlapping(working + judging.public + judging.private, beside + comparing);
+        let evaluating = timed.evaluating;
+        let sealed = before + overlapping(working + evaluating.public, beside) + scores.public;
+        let open =
+            overlapping(working + evaluating.public + evaluating.private, beside + comparing);
         let open = before + open + scores.public + scores.private;
         Ok(RunTime { open, sealed, at_most: method.may_end_early })
     }
@@ -188,7 +171,7 @@ impl TimedPlan {
         let shape = &self.problem.shape;
         let most = MOST_NUMBERS.min((memory::much() / BYTES_OF_A_NUMBER) as usize);
         let most = most / (shape.dimension * shape.most_records).max(1);
-        most.max(FEWEST).min(shape.private_records)
+        most.max(FEWEST_RECORDS).min(shape.private_records)
     }
 
     /// The time of preparing private records, from that of public ones.
@@ -225,29 +208,41 @@ impl TimedPlan {
         })
     }
 
-    fn judge<'a>(&'a self, private: Option<&'a Private<HeldOut>>, watch: &'a Watch) -> Judge<'a> {
+    fn evaluator<'a>(
+        &'a self,
+        private: Option<&'a Private<HeldOut>>,
+        watch: &'a Watch,
+    ) -> Evaluator<'a> {
         let (preparation, public) = (&self.preparation, &*self.public_holdout);
-        Judge { preparation, public, private, watch }
+        Evaluator { preparation, public, private, watch }
     }
 
-    /// The time of judging on public records, and on all private ones.
-    fn judged(&self, held_out: &Private<HeldOut>, judge: impl Fn(&Judge<'_>)) -> JudgingTime {
+    /// The time of evaluating on public records, and on all private ones.
+    fn evaluated(
+        &self,
+        held_out: &Private<HeldOut>,
+        work: impl Fn(&Evaluator<'_>),
+    ) -> EvaluationTime {
         let (sealed, open) = (Watch::sealed(), Watch::open());
-        let (public, ()) = clocked(|| judge(&self.judge(None, &sealed)));
-        let (both, ()) = clocked(|| judge(&self.judge(Some(held_out), &open)));
+        let (public, ()) = clocked(|| work(&self.evaluator(None, &sealed)));
+        let (both, ()) = clocked(|| work(&self.evaluator(Some(held_out), &open)));
         let (all, some) = self.held_out_rows();
         let share = all as f64 / some.max(1) as f64;
-        JudgingTime { public, private: both.saturating_sub(public).mul_f64(share) }
+        EvaluationTime { public, private: both.saturating_sub(public).mul_f64(share) }
     }
 
-    /// The private rows that judge models, and how many of them are timed.
+    /// The private rows that evaluate models, and how many of them are timed.
     fn held_out_rows(&self) -> (usize, usize) {
         let all = self.held_out * self.problem.shape.most_records;
         if self.public_holdout.is_empty() { (0, 0) } else { (all, all.min(self.timed_records())) }
     }
 
-    /// A moment of the run on this many private records.
-    fn moment(&self, records: usize, held_out: Option<&Private<HeldOut>>) -> Result<TimedMoment> {
+    /// Times the first steps of the run on this many private records.
+    fn time_steps(
+        &self,
+        records: usize,
+        held_out: Option<&Private<HeldOut>>,
+    ) -> Result<TimedStart> {
         let method = methods::method(&self.plan.method)?;
         let spec = method.spec();
         let settings = spec.check(&self.plan.settings)?;
@@ -267,45 +262,44 @@ impl TimedPlan {
             begun: Instant::now(),
             step: Instant::now(),
             taken: Vec::new(),
-            judged: Vec::new(),
+            evaluated: Vec::new(),
         };
         run.drive_with(&mut spender, &mut steps)?;
         let model = run.model();
-        let (taken, judged) = (steps.taken, steps.judged);
+        let (taken, evaluated) = (steps.taken, steps.evaluated);
         // The first step is often the only one that reads the private records.
-        let Some((first, later)) = taken.split_first() else {
-            return Err(Error::failed("no step was taken"));
-        };
+        let (first, later) =
+            taken.split_first().ok_or_else(|| Error::failed("no step was taken"))?;
         let rest = mean(later.iter().copied()).mul_f64(self.steps as f64 - 1.0);
         let working = start + *first + rest;
-        let times = model.as_ref().map_or(0, |model| judged_steps(model.get(), self.steps));
-        let total = |part: fn(&JudgingTime) -> Duration| {
-            mean(judged.iter().map(part)).mul_f64(times as f64)
+        let times = model.as_ref().map_or(0, |model| evaluated_steps(model.get(), self.steps));
+        let total = |part: fn(&EvaluationTime) -> Duration| {
+            mean(evaluated.iter().map(part)).mul_f64(times as f64)
         };
-        let judging =
-            JudgingTime { public: total(|it| it.public), private: total(|it| it.private) };
-        Ok(TimedMoment { working, judging, model, private })
+        let evaluating =
+            EvaluationTime { public: total(|it| it.public), private: total(|it| it.private) };
+        Ok(TimedStart { working, evaluating, model, private })
     }
 }
 
-/// The time of a run on fewer records, from a moment of it.
-struct TimedMoment {
+/// The time of a run on fewer records, from its first steps.
+struct TimedStart {
     /// The start and all steps.
     working: Duration,
     /// After all steps.
-    judging: JudgingTime,
+    evaluating: EvaluationTime,
     /// The last model, and the records in the private role.
     model: Option<Released<Model>>,
     private: Private<Bounded>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct JudgingTime {
+struct EvaluationTime {
     public: Duration,
     private: Duration,
 }
 
-impl std::ops::Add for JudgingTime {
+impl std::ops::Add for EvaluationTime {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -375,7 +369,7 @@ fn over_and_over(examples: &impl ExampleColumns, count: usize) -> Matrix {
     Matrix::from_vec(examples.dimension(), count, numbers)
 }
 
-/// Lets a run take steps for a moment, and judges them.
+/// Lets a run take steps for a short time, and evaluates them.
 struct TimedSteps<'a> {
     plan: &'a TimedPlan,
     held_out: Option<&'a Private<HeldOut>>,
@@ -385,12 +379,12 @@ struct TimedSteps<'a> {
     /// When the current step began.
     step: Instant,
     taken: Vec<Duration>,
-    judged: Vec<JudgingTime>,
+    evaluated: Vec<EvaluationTime>,
 }
 
 impl Companion for TimedSteps<'_> {
     fn watch(&mut self, _: &Spender) -> Option<&Watch> {
-        let goes_on = self.taken.len() < 2 || self.begun.elapsed() < MOMENT;
+        let goes_on = self.taken.len() < 2 || self.begun.elapsed() < TIMED_FOR;
         self.step = Instant::now();
         goes_on.then_some(&self.watch)
     }
@@ -399,9 +393,9 @@ impl Companion for TimedSteps<'_> {
         epsilon_of(spender, self.calibrated)?;
         self.taken.push(self.step.elapsed());
         let Some(held_out) = self.held_out else { return Ok(()) };
-        if run.model().is_some_and(|model| is_judged(model.get(), &step)) {
-            let judge = |judge: &Judge<'_>| judge.judge(run, &mut step.clone());
-            self.judged.push(self.plan.judged(held_out, judge));
+        if run.model().is_some_and(|model| is_evaluated(model.get(), &step)) {
+            let work = |evaluator: &Evaluator<'_>| evaluator.evaluate(run, &mut step.clone());
+            self.evaluated.push(self.plan.evaluated(held_out, work));
         }
         Ok(())
     }

@@ -27,17 +27,17 @@ use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
-use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
-use crate::engine::desk::{JobEvent, Preview, TrainerSteps};
-use crate::engine::job::Progress;
-use crate::engine::judge::Scores;
+use crate::engine::choice::{ChoiceProgress, Chosen, Offer, PUBLIC_ALONE, Placed};
+use crate::engine::evaluator::Scores;
+use crate::engine::job::StepProgress;
 use crate::engine::lookup::{
     Digest, DirectoryEntry, FirstCells, Listing, Rows, RunLife, Schema, Wanted,
 };
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
 use crate::engine::timing::RunTime;
-use crate::engine::{Control, Moment, Summary};
+use crate::engine::worker::{JobEvent, Preview, TrainerSteps};
+use crate::engine::{Control, RunProgress, Summary};
 use crate::error::Error;
 use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
 use crate::methods::example::made_up;
@@ -216,14 +216,19 @@ pub fn run(id: u64, steps: u64, total: u64) -> LiveRun {
     let mut run = LiveRun::new(id, &plan, Control::default());
     let granted = RunId(format!("20260101-00000{id}-x"));
     let (warnings, cautions) = (Vec::new(), None);
-    run.hear(JobEvent::Moment(Moment::Granted { run: granted, steps: total, warnings, cautions }));
+    run.hear(JobEvent::Progress(RunProgress::Granted {
+        run: granted,
+        steps: total,
+        warnings,
+        cautions,
+    }));
     for index in 1..=steps {
-        run.hear(JobEvent::Moment(Moment::Stepped(progress(index, total))));
+        run.hear(JobEvent::Progress(RunProgress::Stepped(progress(index, total))));
     }
     run
 }
 
-pub fn progress(index: u64, total: u64) -> Progress {
+pub fn progress(index: u64, total: u64) -> StepProgress {
     let x = index as f64;
     let decay = (-x / 20.0).exp();
     let wobble = 0.02 * (x * 1.7).sin();
@@ -237,7 +242,11 @@ pub fn progress(index: u64, total: u64) -> Progress {
     ];
     let phase = if index < 3 { "start" } else { "descend" };
     let step = Step { index, total, phase, measures, done: index == total };
-    Progress { step, epsilon: (x / total as f64).sqrt(), worked: Duration::from_millis(index * 4) }
+    StepProgress {
+        step,
+        epsilon: (x / total as f64).sqrt(),
+        worked: Duration::from_millis(index * 4),
+    }
 }
 
 pub fn running() -> App {
@@ -259,7 +268,7 @@ pub fn correcting() -> App {
     let measures = sizes.map(|(series, size)| made_up(series, size)).to_vec();
     let mut last = progress(41, 60);
     last.step.measures = measures;
-    app.context.runs[0].hear(JobEvent::Moment(Moment::Stepped(last)));
+    app.context.runs[0].hear(JobEvent::Progress(RunProgress::Stepped(last)));
     app
 }
 
@@ -298,7 +307,7 @@ pub fn summary() -> Summary {
         worked: Duration::from_millis(240),
         peeked: true,
         trouble: None,
-        told: Some(told(31.25)),
+        score: Some(told(31.25)),
         source_weights: Vec::new(),
     }
 }
@@ -336,6 +345,7 @@ pub fn offer() -> Offer {
         target: session.plans[0].target,
         plans: session.plans,
         each: 0.6812,
+        how: String::new(),
         trains_in_secret: false,
         apart: "3.1 % of the largest error that counts".to_owned(),
         warnings: Vec::new(),
@@ -349,17 +359,13 @@ pub fn choosing() -> App {
     app.context.tab = Tab::Run;
     let offer = offer();
     let mut run = LiveRun::choosing(1, &offer, Control::default()).unwrap();
-    run.hear_choice(JobEvent::Moment(ChoiceMoment::Granted {
+    run.hear_choice(JobEvent::Progress(ChoiceProgress::Granted {
         run: RunId("20260101-000001-choice".to_owned()),
-        each: offer.each,
-        how: String::new(),
-        trains_in_secret: offer.trains_in_secret,
-        apart: offer.apart.clone(),
-        warnings: Vec::new(),
+        offer: Box::new(offer.clone()),
     }));
     for (candidate, step) in [(0, 60), (1, 13)] {
         let name = offer.candidates[candidate].clone();
-        run.hear_choice(JobEvent::Moment(ChoiceMoment::Stepped { name, step, of: 60 }));
+        run.hear_choice(JobEvent::Progress(ChoiceProgress::Stepped { name, step, of: 60 }));
     }
     app.context.runs.push(run);
     app
@@ -378,7 +384,7 @@ pub fn chosen() -> Chosen {
         guarantee: summary().guarantee,
         placed: placed.map(|(name, error)| Placed { name, error }).collect(),
         winner: Some(0),
-        told: Some(told(34.4)),
+        score: Some(told(34.4)),
         how: "Every candidate was trained once.".to_owned(),
         trouble: None,
     }

@@ -1,5 +1,5 @@
 //! The terminal interface: screens, widgets, keys. It contains no mathematics and no files: it asks
-//! the engine's desk for work and gets messages back.
+//! the engine's worker for work and gets messages back.
 //!
 //! | module | holds |
 //! |---|---|
@@ -69,8 +69,8 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
-use crate::engine::desk::DeskReport;
-use crate::engine::{Desk, detach, ending};
+use crate::engine::worker::WorkerReport;
+use crate::engine::{Worker, detach, ending};
 use crate::error::Result;
 use crate::privacy::ledger::RunId;
 use crate::session::Workspace;
@@ -88,7 +88,7 @@ const STREAMING_FRAME: Duration = Duration::from_millis(66);
 /// The events that wake the loop.
 enum Wake {
     Terminal(Event),
-    Desk,
+    Worker,
     Signal,
     /// The terminal was closed.
     Closed,
@@ -105,11 +105,11 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
 
     listen_to_terminal(sender.clone());
     listen_to_signals(sender.clone())?;
-    let desk = Desk::open(workspace, move || {
-        let _ = sender.send(Wake::Desk);
+    let worker = Worker::open(workspace, move || {
+        let _ = sender.send(Wake::Worker);
     });
     let first = app.first_requests();
-    perform(first, &desk, &mut terminal)?;
+    perform(first, &worker, &mut terminal)?;
     // Drawing has failed, so nobody can see the screen any more.
     let mut gone = false;
 
@@ -125,9 +125,9 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
                 until.get_or_insert_with(|| Instant::now() + ending::PATIENCE);
             }
             let message = match wake {
-                Wake::Desk => {
-                    let reports = desk.take();
-                    hurry |= reports.iter().any(DeskReport::is_awaited);
+                Wake::Worker => {
+                    let reports = worker.take();
+                    hurry |= reports.iter().any(WorkerReport::is_awaited);
                     Message::Reports(reports)
                 }
                 Wake::Terminal(event) => {
@@ -145,7 +145,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
                 }
             };
             let effects = update(&mut app, message, &hits);
-            gone |= perform(effects, &desk, &mut terminal).is_err();
+            gone |= perform(effects, &worker, &mut terminal).is_err();
         }
         if gone && !app.context.leaving {
             // End the runs cleanly; their last reports end the loop.
@@ -210,11 +210,11 @@ fn draw(terminal: &mut Terminal, app: &App) -> Result<Hits> {
     Ok(hits)
 }
 
-fn perform(effects: Vec<Effect>, desk: &Desk, terminal: &mut Terminal) -> Result<()> {
+fn perform(effects: Vec<Effect>, worker: &Worker, terminal: &mut Terminal) -> Result<()> {
     let mut shown = Ok(());
     for effect in effects {
         match effect {
-            Effect::Ask(request) => desk.ask(*request),
+            Effect::Ask(request) => worker.ask(*request),
             Effect::Repaint => shown = shown.and(terminal.repaint()),
             Effect::Copy(text) => shown = shown.and(terminal.copy(&text)),
             Effect::Suspend => shown = shown.and(terminal.suspend()),

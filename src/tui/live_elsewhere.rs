@@ -7,8 +7,8 @@ use super::live_run::{Ended, LiveRun};
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use crate::engine::Control;
-use crate::engine::desk::JobId;
-pub use crate::engine::desk::TrainerSteps;
+use crate::engine::worker::JobId;
+pub use crate::engine::worker::TrainerSteps;
 use crate::methods::source_words;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
@@ -159,11 +159,11 @@ impl LiveRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Moment;
+    use crate::engine::RunProgress;
     use std::time::Duration;
 
-    use crate::engine::desk::JobEvent;
-    use crate::engine::job::Progress;
+    use crate::engine::job::StepProgress;
+    use crate::engine::worker::JobEvent;
     use crate::fixtures::archived;
     use crate::methods::Series;
     use crate::methods::example::made_up_step;
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((live.step, live.seconds_each(), live.run.as_ref()), (3, None, Some(&run.id)));
         let error = Series::PublicError;
         let step = |index, y| {
-            JobEvent::Moment(Moment::Stepped(Progress {
+            JobEvent::Progress(RunProgress::Stepped(StepProgress {
                 step: made_up_step(index, 9, &[(error, y)]),
                 epsilon: (index as f64 / 9.0).sqrt(),
                 worked: Duration::from_millis(index),

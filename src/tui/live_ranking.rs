@@ -1,8 +1,8 @@
 //! A ranking that the interface follows.
 
 use crate::engine::Control;
-use crate::engine::desk::{JobEvent, JobId, RankingEvent};
-use crate::engine::ranking::{Findings, RankingMoment, RankingSummary};
+use crate::engine::ranking::{Findings, RankingProgress, RankingSummary};
+use crate::engine::worker::{JobEvent, JobId, RankingEvent};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};
@@ -77,14 +77,14 @@ impl LiveRanking {
             return None;
         }
         match event {
-            JobEvent::Moment(RankingMoment::Begun { total, remarks }) => {
+            JobEvent::Progress(RankingProgress::Begun { total, remarks }) => {
                 self.remarks = remarks;
                 if let Some(work) = &mut self.work {
                     (work.total, work.begun) = (total, true);
                 }
                 None
             }
-            JobEvent::Moment(RankingMoment::Stepped { step, comparison }) => {
+            JobEvent::Progress(RankingProgress::Stepped { step, comparison }) => {
                 if let Some(work) = &mut self.work {
                     (work.done, work.total, work.words) = (step.index, step.total, step.words);
                 }

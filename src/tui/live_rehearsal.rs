@@ -1,8 +1,8 @@
 //! A rehearsal that the interface follows.
 
 use crate::engine::Control;
-use crate::engine::desk::{JobEvent, JobId, RehearsalEvent};
 use crate::engine::rehearse::RehearsalProgress;
+use crate::engine::worker::{JobEvent, JobId, RehearsalEvent};
 use crate::error::Result;
 use crate::session::PlanDefinition;
 
@@ -43,7 +43,7 @@ impl LiveRehearsal {
             return None;
         }
         match event {
-            JobEvent::Moment(progress) => {
+            JobEvent::Progress(progress) => {
                 self.progress = Some(*progress);
                 None
             }

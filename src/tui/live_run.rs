@@ -9,9 +9,9 @@ use super::notice::with_keys;
 use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
-use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps};
-use crate::engine::{Control, Moment, Summary};
+use crate::engine::choice::{ChoiceProgress, Chosen, METHOD, Offer};
+use crate::engine::worker::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps};
+use crate::engine::{Control, RunProgress, Summary};
 use crate::error::Error;
 use crate::methods::{MeasureStanding, Series};
 use crate::privacy::accountant::round_up;
@@ -279,7 +279,7 @@ impl LiveRun {
     /// Processes an event; returns a line for the notice.
     pub fn hear(&mut self, event: RunEvent) -> Option<Result<String, Error>> {
         match event {
-            JobEvent::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
+            JobEvent::Progress(RunProgress::Granted { run, steps, warnings, cautions }) => {
                 self.granted(run, "the whole plan", warnings);
                 // Always one line, because the number of cautions is also exact.
                 let line = |all: Vec<String>| match all.as_slice() {
@@ -291,7 +291,7 @@ impl LiveRun {
                 self.total = steps;
                 None
             }
-            JobEvent::Moment(Moment::Stepped(progress)) => {
+            JobEvent::Progress(RunProgress::Stepped(progress)) => {
                 let step = progress.step;
                 let x = step.index as f64;
                 if step.phase != self.phase {
@@ -316,11 +316,11 @@ impl LiveRun {
     /// Processes an event of a choice among plans; returns a line for the notice.
     pub fn hear_choice(&mut self, event: ChoiceEvent) -> Option<Result<String, Error>> {
         match event {
-            JobEvent::Moment(ChoiceMoment::Granted { run, warnings, .. }) => {
-                self.granted(run, "all of it", warnings);
+            JobEvent::Progress(ChoiceProgress::Granted { run, offer }) => {
+                self.granted(run, "all of it", offer.warnings);
                 None
             }
-            JobEvent::Moment(ChoiceMoment::Stepped { name, step, of }) => {
+            JobEvent::Progress(ChoiceProgress::Stepped { name, step, of }) => {
                 (self.step, self.total) = (step, of);
                 let choice = self.choice.as_mut()?;
                 self.phase = Cow::Borrowed("training");

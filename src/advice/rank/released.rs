@@ -1,5 +1,7 @@
 //! The common parts of all private rankings: one release at the end, and the results from it.
 
+use serde::Serialize;
+
 use super::candidate_line::Mean;
 use super::candidates::Lineup;
 use super::ranking::RankStep;
@@ -60,7 +62,7 @@ pub enum Disclosed {
 }
 
 /// One candidate of the released table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReleasedLine {
     pub name: String,
     /// `None` for a broken candidate. The deviations are those of the noise alone.
@@ -69,7 +71,7 @@ pub struct ReleasedLine {
 }
 
 /// One candidate of the released table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReleasedError {
     pub name: String,
     /// The mean error of its model on the private records, with the standard deviation of the
@@ -78,8 +80,10 @@ pub struct ReleasedError {
     /// Distance of the candidate from the first, with the deviation of this distance.
     pub behind: Option<Mean>,
     /// How likely the candidate is to be the best on these private records.
+    #[serde(rename = "likely_best")]
     pub first: Option<f64>,
     /// The error of its model on the records of the other candidates: public.
+    #[serde(rename = "on_other_public_data")]
     pub elsewhere: Option<f64>,
 }
 

@@ -102,18 +102,12 @@ impl AccountCommand {
         }
         let plans = self.plans()?;
         let delta = self.delta.or(plans[0].1.delta).unwrap_or(DEFAULT_DELTA);
-        let answers = plans
-            .iter()
-            .map(|(of, plan)| {
-                let factor = match self.target_epsilon {
-                    Some(epsilon) => least_factor(plan, epsilon, delta)?,
-                    None => 1.0,
-                };
-                let guarantee = guarantee(&plan.scaled(factor), delta)?;
-                Ok(AnswerLine { of: of.clone(), factor, guarantee })
-            })
-            .collect::<Result<Vec<_>>>()?;
-        self.print(&answers)
+        let answers = plans.into_iter().map(|(of, plan)| {
+            let factor = self.target_epsilon.map(|epsilon| least_factor(&plan, epsilon, delta));
+            let factor = factor.unwrap_or(Ok(1.0))?;
+            Ok(AnswerLine { of, factor, guarantee: guarantee(&plan.scaled(factor), delta)? })
+        });
+        self.print(&answers.collect::<Result<Vec<_>>>()?)
     }
 
     /// The plans to account for, each with its name.
@@ -159,9 +153,8 @@ impl AccountCommand {
 
     fn print(&self, answers: &[AnswerLine]) -> Result<()> {
         if self.json {
-            return print_json(
-                &json!({ "answers": answers.iter().map(|answer| self.json_of(answer)).collect::<Vec<_>>() }),
-            );
+            let answers: Value = answers.iter().map(|answer| self.json_of(answer)).collect();
+            return print_json(&json!({ "answers": answers }));
         }
         if self.brief {
             return answers.iter().try_for_each(|answer| print_line(&self.number(answer)));
@@ -190,12 +183,8 @@ impl AccountCommand {
     fn print_one(&self, answer: &AnswerLine) -> Result<()> {
         let Guarantee { epsilon, epsilon_lower, delta, adjacency, bound, .. } = &answer.guarantee;
         if self.target_epsilon.is_some() {
-            let what = if self.plan.is_some() {
-                "times the plan's noise"
-            } else {
-                "times the sensitivity"
-            };
-            print_line(&format!("the least noise: {} {what}", self.number(answer)))?;
+            let of = if self.plan.is_some() { "plan's noise" } else { "sensitivity" };
+            print_line(&format!("the least noise: {} times the {of}", self.number(answer)))?;
         }
         print_line(&format!(
             "bound: {bound}; {} neighbours; the true ε is at least {epsilon_lower:.6}",
@@ -254,20 +243,14 @@ fn least_factor(plan: &PlanFile, epsilon: f64, delta: f64) -> Result<f64> {
 /// A factor that does not meet the target, and four times that factor, which does.
 fn bracket(meets: impl Fn(f64) -> bool) -> Option<(f64, f64)> {
     let mut factor = 1.0;
-    if meets(factor) {
-        while factor > 1.0 / LARGEST_FACTOR {
-            if !meets(factor / 4.0) {
-                return Some((factor / 4.0, factor));
-            }
-            factor /= 4.0;
+    let known = meets(factor);
+    let step = if known { 0.25 } else { 4.0 };
+    while (1.0 / LARGEST_FACTOR..=LARGEST_FACTOR).contains(&factor) {
+        let next = factor * step;
+        if meets(next) != known {
+            return Some((factor.min(next), factor.max(next)));
         }
-    } else {
-        while factor < LARGEST_FACTOR {
-            if meets(factor * 4.0) {
-                return Some((factor, factor * 4.0));
-            }
-            factor *= 4.0;
-        }
+        factor = next;
     }
     None
 }

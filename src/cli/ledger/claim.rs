@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::super::{print_json, print_line};
+use super::super::print_result;
 use crate::data::Role;
 use crate::engine::claim::{Charged, Version, Whose, charge};
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::RunId;
-use crate::privacy::{Guarantee, Ledger};
 use crate::session::{Session, Workspace};
 
 #[derive(Debug, Args)]
@@ -46,22 +44,6 @@ pub struct ClaimCommand {
     instead: Option<String>,
 }
 
-/// Withdraw a claim that was charged in error.
-#[derive(Debug, Args)]
-pub struct WithdrawCommand {
-    /// Name of the claim in the ledger.
-    claim: String,
-
-    /// Why it was wrong: the ledger keeps the reason.
-    why: String,
-}
-
-impl WithdrawCommand {
-    pub fn execute(&self, ledger: &mut Ledger) -> Result<()> {
-        ledger.withdraw(&RunId(self.claim.clone()), &self.why)
-    }
-}
-
 impl ClaimCommand {
     pub fn execute(&self, workspace: &Workspace, as_json: bool) -> Result<()> {
         let session = self.session.as_deref().map(Session::open).transpose()?;
@@ -83,11 +65,7 @@ impl ClaimCommand {
             None => Version::Same,
         };
         let charged = charge(&self.file, self.id.as_deref(), version, whose, workspace)?;
-        if as_json {
-            print_json(&value(&charged))?;
-        } else {
-            tell(&charged)?;
-        }
+        print_result(as_json, || value(&charged), || words(&charged))?;
         overspent(&charged)
     }
 
@@ -105,33 +83,37 @@ impl ClaimCommand {
     }
 }
 
-fn tell(charged: &Charged) -> Result<()> {
+fn words(charged: &Charged) -> String {
     let Charged { run, account, trainer, draws, checked, delta, total, .. } = charged;
-    print_line(&if charged.is_new {
+    let first = if charged.is_new {
         format!("{trainer}: {draws} draws are charged to {} as {}", account.0, run.0)
     } else {
         format!("{trainer}: nothing new; its {draws} draws are charged to {} already", account.0)
-    })?;
-    let epsilon = |it: &Option<Guarantee>| {
-        it.as_ref().map_or("no ε".to_owned(), |it| format!("ε {}", round_up(it.epsilon, 4)))
     };
-    let says = checked.claimed.as_ref();
-    let says =
-        says.map_or("states no ε".to_owned(), |it| format!("states ε {}", round_up(it.0, 4)));
-    print_line(&format!(
-        "  at δ {delta:e} its trainer {says}, and our accountant finds {} if its steps were planned: {}",
-        epsilon(&checked.ours),
-        checked.verdict
-    ))?;
-    print_line(&format!(
-        "  at δ {:e} it counts for {}, as if each step had been chosen by what came out before",
-        total.delta,
-        epsilon(&charged.counts)
-    ))?;
+    let or_none = |epsilon: Option<f64>| {
+        epsilon.map_or("no ε".to_owned(), |epsilon| format!("ε {}", round_up(epsilon, 4)))
+    };
+    let says = or_none(checked.claimed.as_ref().map(|claimed| claimed.0));
+    let ours = or_none(checked.ours.as_ref().map(|ours| ours.epsilon));
+    let counts = or_none(charged.counts.as_ref().map(|counts| counts.epsilon));
+    let verdict = &checked.verdict;
     let of = charged.budget.map_or("no budget is set".to_owned(), |budget| {
         format!("of a budget of ε {}", budget.epsilon)
     });
-    print_line(&format!("  spent on the account: {}; {of}", total.words()))
+    [
+        first,
+        format!(
+            "  at δ {delta:e} its trainer states {says}, and our accountant finds {ours} if its \
+             steps were planned: {verdict}"
+        ),
+        format!(
+            "  at δ {:e} it counts for {counts}, as if each step had been chosen by what came out \
+             before",
+            total.delta
+        ),
+        format!("  spent on the account: {}; {of}", total.words()),
+    ]
+    .join("\n")
 }
 
 fn value(charged: &Charged) -> serde_json::Value {

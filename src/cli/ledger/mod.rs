@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 mod claim;
 
-use super::{messages, print_json, print_line, workspace_named};
+use super::{messages, print_json, print_line, print_result, workspace_named};
 use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
 use crate::methods;
@@ -16,7 +16,7 @@ use crate::privacy::ledger::{
     Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunOutcome, RunRecord, RunState,
     TotalStanding,
 };
-use crate::privacy::{Ledger, NoiseSource};
+use crate::privacy::{Guarantee, Ledger, NoiseSource};
 use crate::session::Workspace;
 use crate::session::resumption::TRANSCRIPT;
 
@@ -82,7 +82,12 @@ enum LedgerAction {
     /// wrong account. The ledger keeps the claim and the reason, and says so beside every total.
     #[command(after_help = "Example:
   halflight ledger withdraw claim-0123456789abcdef 'it was trained on other records'")]
-    Withdraw(claim::WithdrawCommand),
+    Withdraw {
+        /// Name of the claim in the ledger.
+        claim: String,
+        /// Why it was wrong: the ledger keeps the reason.
+        why: String,
+    },
     /// Allow further runs although the total of an account is not known: lines or a secret were
     /// lost, or noise came from a known seed. Its numbers will always carry this remark.
     #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
@@ -95,70 +100,52 @@ impl LedgerCommand {
         if let Some(LedgerAction::Claim(claim)) = &self.what {
             return claim.execute(&workspace, self.json);
         }
+        let only_looks =
+            matches!(self.what, None | Some(LedgerAction::Show | LedgerAction::Verify));
         if !workspace.folder().is_dir() {
-            return self.nothing(&workspace);
+            return self.nothing(&workspace, only_looks);
         }
-        let mut ledger = match self.what {
-            None | Some(LedgerAction::Show | LedgerAction::Verify) => {
-                workspace.existing_ledger()?
-            }
-            Some(_) => workspace.ledger()?,
-        };
+        let mut ledger =
+            if only_looks { workspace.existing_ledger()? } else { workspace.ledger()? };
+        let by_hand = "accepted on the command line";
         match self.what.as_ref().unwrap_or(&LedgerAction::Show) {
-            LedgerAction::Show | LedgerAction::Claim(_) => self.show(&mut ledger),
-            LedgerAction::Verify => self.verify(&mut ledger),
+            LedgerAction::Show | LedgerAction::Claim(_) => {}
+            LedgerAction::Verify => return self.verify(&mut ledger),
             LedgerAction::Budget { account, epsilon, delta, allow_large_delta } => {
-                let budget = Budget {
-                    epsilon: *epsilon,
-                    delta: *delta,
-                    allow_large_delta: *allow_large_delta,
-                };
+                let (epsilon, delta, allow_large_delta) = (*epsilon, *delta, *allow_large_delta);
+                let budget = Budget { epsilon, delta, allow_large_delta };
                 ledger.set_budget(&AccountId(account.clone()), budget)?;
-                self.show(&mut ledger)
             }
-            LedgerAction::Settle { run } => {
-                messages::tell(ledger.abandon(&RunId(run.clone()))?);
-                self.show(&mut ledger)
-            }
-            LedgerAction::Withdraw(withdraw) => {
-                withdraw.execute(&mut ledger)?;
-                self.show(&mut ledger)
-            }
+            LedgerAction::Settle { run } => messages::tell(ledger.abandon(&RunId(run.clone()))?),
+            LedgerAction::Withdraw { claim, why } => ledger.withdraw(&RunId(claim.clone()), why)?,
             LedgerAction::Repair => {
                 let aside = ledger.repair()?;
                 messages::tell(format_args!(
                     "the damaged ledger was set aside as {}",
                     aside.display()
                 ));
-                self.show(&mut ledger)
             }
             LedgerAction::Accept { account } if account.starts_with("key-") => {
-                ledger.accept_lost_secret(account, "accepted on the command line")?;
-                self.show(&mut ledger)
+                ledger.accept_lost_secret(account, by_hand)?;
             }
             LedgerAction::Accept { account } => {
-                ledger.accept(&AccountId(account.clone()), "accepted on the command line")?;
-                self.show(&mut ledger)
+                ledger.accept(&AccountId(account.clone()), by_hand)?;
             }
         }
+        self.show(&mut ledger)
     }
 
     /// The answer for a workspace without a ledger. Looking does not create one.
-    fn nothing(&self, workspace: &Workspace) -> Result<()> {
-        if !matches!(self.what, None | Some(LedgerAction::Show | LedgerAction::Verify)) {
+    fn nothing(&self, workspace: &Workspace, only_looks: bool) -> Result<()> {
+        if !only_looks {
             return Err(Error::usage("there is no ledger here")
                 .at(workspace.folder().display().to_string())
                 .cure("name the workspace: halflight ledger --workspace DIR"));
         }
-        if self.json {
-            return print_json(&json!({
-                "ledger": Value::Null, "accounts": [], "damaged": false, "warnings": [],
-            }));
-        }
-        print_line(&format!(
-            "no ledger in {}: nothing was spent here yet",
-            workspace.base().display()
-        ))
+        let none = || json!({ "ledger": null, "accounts": [], "damaged": false, "warnings": [] });
+        let base = workspace.base().display();
+        let words = || format!("no ledger in {base}: nothing was spent here yet");
+        print_result(self.json, none, words)
     }
 
     fn verify(&self, ledger: &mut Ledger) -> Result<()> {
@@ -274,11 +261,7 @@ fn as_text(account: &Account) -> Result<String> {
     for run in &account.runs {
         let delta = run.grant.target.delta;
         let spent = match run.grant.noise {
-            NoiseSource::Secret => {
-                let spent = run.spent(delta)?;
-                spent
-                    .map_or_else(|| "ε 0".to_owned(), |it| format!("ε {}", round_up(it.epsilon, 4)))
-            }
+            NoiseSource::Secret => format!("ε {}", epsilon(run.spent(delta)?)),
             NoiseSource::Seeded(_) => "no guarantee".to_owned(),
         };
         let large = if run.grant.allow_large_delta { " (large δ allowed)" } else { "" };
@@ -299,8 +282,7 @@ fn as_text(account: &Account) -> Result<String> {
         let (run_id, method) = (&run.grant.run.0, methods::name_in(&run.grant));
         lines.push(format!("  {} {run_id} {method}: {words}", run.time));
         for change in &run.corrections {
-            let before = run.counted_before(change, delta)?;
-            let before = before.map_or("0".to_owned(), |it| round_up(it.epsilon, 4));
+            let before = epsilon(run.counted_before(change, delta)?);
             lines.push(format!(
                 "    {} changed by hand: {}; until then it counted for ε {before}",
                 change.time, change.why
@@ -310,21 +292,23 @@ fn as_text(account: &Account) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
+fn epsilon(spent: Option<Guarantee>) -> String {
+    spent.map_or("0".to_owned(), |spent| round_up(spent.epsilon, 4))
+}
+
 fn state(state: RunState) -> String {
     match state {
         RunState::Open => "open: counts in full".to_owned(),
         RunState::Recovered => "recovered: its lines were lost, its certificate counts".to_owned(),
         RunState::Claimed => "claimed: drawn elsewhere, not seen from here".to_owned(),
         RunState::Settled { outcome, peeked } => {
-            let word = outcome.words();
-            match (peeked, outcome) {
-                (false, _) => word.to_owned(),
+            let seen = match (peeked, outcome) {
+                (false, _) => "",
                 // What a program did that died is not known.
-                (true, RunOutcome::Abandoned) => {
-                    format!("{word}, exact numbers may have been seen")
-                }
-                (true, _) => format!("{word}, exact numbers were seen"),
-            }
+                (true, RunOutcome::Abandoned) => ", exact numbers may have been seen",
+                (true, _) => ", exact numbers were seen",
+            };
+            format!("{}{seen}", outcome.words())
         }
     }
 }
@@ -354,11 +338,9 @@ fn as_json(account: &Account) -> Result<Value> {
             "granted_in_line": run.granted, "settled_in_line": run.settled,
         }))
     });
-    let unprotected: Vec<Value> = account
-        .unprotected
-        .iter()
-        .map(|entry| json!({ "time": entry.time, "what": entry.what, "epsilon": Value::Null }))
-        .collect();
+    let unprotected = account.unprotected.iter();
+    let unprotected =
+        unprotected.map(|it| json!({ "time": it.time, "what": it.what, "epsilon": null }));
     let gaps = account.gaps().iter().map(|gap| {
         json!({
             "what": gap.words(), "lost_lines": gap.hides_spending(),
@@ -383,7 +365,7 @@ fn as_json(account: &Account) -> Result<Value> {
         "remark": remark, "large_delta": account.large_delta(),
         "gaps": gaps.collect::<Vec<_>>(),
         "unknown_past": account.unknown_past(),
-        "unprotected": unprotected,
+        "unprotected": unprotected.collect::<Vec<_>>(),
         "largest_epsilon": account.largest_epsilon(at)?.filter(|_| account.closed().is_none()),
         "runs": runs.collect::<Result<Vec<_>>>()?,
     }))

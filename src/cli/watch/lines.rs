@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -25,11 +24,11 @@ use crate::verdict::error_cell;
 /// The longest wait of a single look for Slurm's queue.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(3);
 /// People can read at most one line a second about a run.
-const READABLE: Duration = Duration::from_secs(1);
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
 /// The name of the ε spent so far among a step's numbers.
 const EPSILON: &str = "epsilon";
 /// Longer names are cut.
-const LONGEST: usize = 100;
+const LONGEST_NAME: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -47,17 +46,42 @@ pub struct WatchOptions<'a> {
     pub tensorboard: Option<&'a Path>,
 }
 
+/// Why no more lines are printed.
+pub(super) enum Ended {
+    /// Nobody reads them any more.
+    Closed,
+    Failed(Error),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+pub(super) type Printed = std::result::Result<(), Ended>;
+
+/// A closed pipe ends the watch, and is no error.
+pub(super) fn finish(printed: Printed) -> Result<()> {
+    match printed {
+        Err(Ended::Failed(error)) => Err(error),
+        Err(Ended::Closed) | Ok(()) => Ok(()),
+    }
+}
+
 /// Follows the runs of these places: to their end if they were named, or else for ever.
 pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
+    finish(print_all(places, options))
+}
+
+fn print_all(places: Vec<Place>, options: WatchOptions<'_>) -> Printed {
     let once = options.once;
     let has_end = places.iter().all(|place| !matches!(place, Place::Workspace(_)));
     let mut tasks = BTreeMap::new();
     for place in &places {
-        if let Place::Sweep(sweep) = place {
-            for (task, entry) in sweep.manifest.tasks.iter().enumerate() {
-                tasks.insert(entry.run.clone(), (task, entry.values.clone()));
-            }
-        }
+        let Place::Sweep(sweep) = place else { continue };
+        let entries = sweep.manifest.tasks.iter().enumerate();
+        tasks.extend(entries.map(|(task, it)| (it.run.clone(), (task, it.values.clone()))));
     }
     let patience = if once { QUEUE_PATIENCE } else { Duration::ZERO };
     let mut follower = Follower::new(places, false).waiting_for_queues(patience);
@@ -69,7 +93,8 @@ pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
     }
     if runs.is_empty() && (has_end || once) {
         return Err(Error::failed("there is no run here")
-            .cure("name a directory that has runs, or start one: halflight run SESSION"));
+            .cure("name a directory that has runs, or start one: halflight run SESSION")
+            .into());
     }
     let (runs_so_far, told, boards) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut out = Lines { options, tasks, runs: runs_so_far, told, boards };
@@ -77,40 +102,31 @@ pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
         messages::tell("no run so far; the first one will be shown");
     }
     for run in runs {
-        if out.whole(&run)?.is_break() {
-            return Ok(());
-        }
+        out.whole(&run)?;
         out.runs.insert(run.id.clone(), run);
     }
     if once {
-        return out.board().map(|_| ());
+        return out.board();
     }
     loop {
         if has_end && out.runs.values().all(|run| run.is_settled() || run.outcome == DIED) {
-            let _ = out.board()?;
-            return out.verdict();
+            finish(out.board())?;
+            return Ok(out.verdict()?);
         }
         std::thread::sleep(follower.pause());
         let news = follower.look()?;
         for run in news.added.into_iter().chain(news.changed) {
-            if out.anew(run)?.is_break() {
-                return Ok(());
-            }
+            out.anew(run)?;
         }
         for grown in news.grown {
-            if out.grown(&grown)?.is_break() {
-                return Ok(());
-            }
+            out.grown(&grown)?;
         }
         for run in news.gone {
             let Some(run) = out.runs.remove(&run) else { continue };
-            if out.gone(&run)?.is_break() {
-                return Ok(());
-            }
+            out.gone(&run)?;
             if has_end && out.runs.is_empty() {
-                return Err(
-                    Error::failed("its directory is gone").at(run.directory.display().to_string())
-                );
+                let place = run.directory.display().to_string();
+                return Err(Error::failed("its directory is gone").at(place).into());
             }
         }
     }
@@ -118,9 +134,9 @@ pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
 
 /// The name of a run on a line.
 pub fn name(run: &ArchivedRun) -> String {
-    let id = harmless(&run.id.0, LONGEST);
+    let id = harmless(&run.id.0, LONGEST_NAME);
     match &run.plan {
-        Some(plan) => format!("{id} '{}'", harmless(&plan.name, LONGEST)),
+        Some(plan) => format!("{id} '{}'", harmless(&plan.name, LONGEST_NAME)),
         None => id,
     }
 }
@@ -137,21 +153,19 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     /// Reports a run that exists from the start or was read again.
-    fn whole(&mut self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
-        if self.stands(run)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
+    fn whole(&mut self, run: &ArchivedRun) -> Printed {
+        self.stands(run)?;
         self.steps(&run.id, run.of, &run.curves, &run.epsilon)
     }
 
     /// Reports a run that is new or has changed in more than its steps.
-    fn anew(&mut self, run: ArchivedRun) -> Result<ControlFlow<()>> {
+    fn anew(&mut self, run: ArchivedRun) -> Printed {
         // If the earlier reports are still valid, only the later steps are new.
         let before = self
             .runs
             .get(&run.id)
             .filter(|before| before.steps <= run.steps && run.epsilon.starts_with(&before.epsilon));
-        let flow = match before.map(|before| before.steps as f64) {
+        match before.map(|before| before.steps as f64) {
             None => self.whole(&run)?,
             Some(from) => {
                 let later = |points: &Vec<(f64, f64)>| {
@@ -159,41 +173,37 @@ impl Lines<'_> {
                 };
                 let curves: Curves =
                     run.curves.iter().map(|(series, points)| (*series, later(points))).collect();
-                match self.steps(&run.id, run.of, &curves, &later(&run.epsilon))? {
-                    ControlFlow::Continue(()) => self.stands(&run)?,
-                    over @ ControlFlow::Break(()) => over,
-                }
+                self.steps(&run.id, run.of, &curves, &later(&run.epsilon))?;
+                self.stands(&run)?;
             }
-        };
+        }
         self.runs.insert(run.id.clone(), run);
-        Ok(flow)
+        Ok(())
     }
 
-    fn grown(&mut self, grown: &GrownRun) -> Result<ControlFlow<()>> {
-        let Some(run) = self.runs.get_mut(&grown.run) else { return Ok(ControlFlow::Continue(())) };
+    fn grown(&mut self, grown: &GrownRun) -> Printed {
+        let Some(run) = self.runs.get_mut(&grown.run) else { return Ok(()) };
         let has_changed = run.outcome != grown.outcome || grown.trouble.is_some();
         run.follow(grown);
         let (of, growth) = (grown.growth.of, &grown.growth);
-        if self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-        let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < READABLE);
+        self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?;
+        let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < LINE_INTERVAL);
         let is_news = self.options.form == Form::Plain && growth.added > 0 && !recent;
         if !has_changed && !is_news {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         }
         self.told.insert(grown.run.clone(), Instant::now());
         self.stands(&self.runs[&grown.run])
     }
 
-    fn stands(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+    fn stands(&self, run: &ArchivedRun) -> Printed {
         match self.options.form {
             Form::Plain => self.plain(run),
             Form::Json => self.state(run),
         }
     }
 
-    fn gone(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+    fn gone(&self, run: &ArchivedRun) -> Printed {
         match self.options.form {
             Form::Plain => say(&format!("{} {}: its directory is gone", time(), name(run))),
             Form::Json => say(&json!({"kind": "gone", "run": run.id}).to_string()),
@@ -201,7 +211,7 @@ impl Lines<'_> {
     }
 
     /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, public error 118.2, last step just now`
-    fn plain(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+    fn plain(&self, run: &ArchivedRun) -> Printed {
         let mut parts = vec![archive::state_words(&run.outcome).to_owned()];
         if run.steps > 0 {
             parts.push(format!("step {} of {}", run.steps, run.of.max(run.steps)));
@@ -229,11 +239,11 @@ impl Lines<'_> {
         say(&format!("{} {who} {}", time(), parts.join(", ")))
     }
 
-    fn state(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+    fn state(&self, run: &ArchivedRun) -> Printed {
         let mut value = json!({
             "kind": "run",
-            "run": harmless(&run.id.0, LONGEST),
-            "plan": run.plan.as_ref().map(|plan| harmless(&plan.name, LONGEST)),
+            "run": harmless(&run.id.0, LONGEST_NAME),
+            "plan": run.plan.as_ref().map(|plan| harmless(&plan.name, LONGEST_NAME)),
             "state": run.outcome,
             "step": run.steps,
             "of": run.of,
@@ -246,9 +256,9 @@ impl Lines<'_> {
             "directory": harmless(&run.directory.display().to_string(), 4000),
         });
         if let Some((task, values)) = self.tasks.get(&run.id) {
-            let values = values
-                .iter()
-                .map(|(key, value)| (harmless(key, LONGEST), json!(harmless(value, LONGEST))));
+            let values = values.iter().map(|(key, value)| {
+                (harmless(key, LONGEST_NAME), json!(harmless(value, LONGEST_NAME)))
+            });
             value["task"] = json!(task);
             value["settings"] = Value::Object(values.collect());
         }
@@ -262,25 +272,16 @@ impl Lines<'_> {
     }
 
     /// Writes a line of JSON and a TensorBoard event for each step.
-    fn steps(
-        &mut self,
-        run: &RunId,
-        of: u64,
-        curves: &Curves,
-        epsilon: &[(f64, f64)],
-    ) -> Result<ControlFlow<()>> {
+    fn steps(&mut self, run: &RunId, of: u64, curves: &Curves, epsilon: &[(f64, f64)]) -> Printed {
         let mut steps: BTreeMap<u64, BTreeMap<&str, f64>> = BTreeMap::new();
         for (step, epsilon) in epsilon {
             steps.entry(*step as u64).or_default().insert(EPSILON, *epsilon);
         }
-        let names: Vec<Value> =
-            curves.keys().map(|series| serde_json::to_value(series).unwrap_or_default()).collect();
+        let names: Vec<Value> = curves.keys().map(|series| json!(series)).collect();
         for (name, points) in names.iter().zip(curves.values()) {
+            let name = name.as_str().unwrap_or_default();
             for (step, y) in points {
-                steps
-                    .entry(*step as u64)
-                    .or_default()
-                    .insert(name.as_str().unwrap_or_default(), *y);
+                steps.entry(*step as u64).or_default().insert(name, *y);
             }
         }
         if let Some(folder) = self.options.tensorboard
@@ -294,24 +295,22 @@ impl Lines<'_> {
             }
         }
         if self.options.form == Form::Plain {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         }
         for (step, mut values) in steps {
             let line = json!({
-                "kind": "step", "run": harmless(&run.0, LONGEST), "step": step, "of": of,
+                "kind": "step", "run": harmless(&run.0, LONGEST_NAME), "step": step, "of": of,
                 "epsilon": values.remove(EPSILON), "values": values,
             });
-            if say(&line.to_string())?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            say(&line.to_string())?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     /// Prints the number of a sweep's tasks in each state, and the best of them.
-    fn board(&self) -> Result<ControlFlow<()>> {
+    fn board(&self) -> Printed {
         if self.tasks.is_empty() || self.options.form == Form::Json {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         }
         let runs: Vec<&ArchivedRun> = self.runs.values().collect();
         let best = archive::best_of_all(runs.iter().copied());
@@ -327,17 +326,13 @@ impl Lines<'_> {
     fn verdict(&self) -> Result<()> {
         let died: Vec<&ArchivedRun> =
             self.runs.values().filter(|run| run.outcome == DIED).collect();
-        match died.first() {
-            None => Ok(()),
-            Some(run) => {
-                Err(Error::failed(format!("{} of {} runs died", died.len(), self.runs.len())).cure(
-                    format!(
-                        "`halflight run --resume {}` continues where it ended",
-                        harmless(&run.directory.display().to_string(), 1000)
-                    ),
-                ))
-            }
-        }
+        let Some(run) = died.first() else { return Ok(()) };
+        Err(Error::failed(format!("{} of {} runs died", died.len(), self.runs.len())).cure(
+            format!(
+                "`halflight run --resume {}` continues where it ended",
+                harmless(&run.directory.display().to_string(), 1000)
+            ),
+        ))
     }
 }
 
@@ -361,7 +356,9 @@ fn in_one_line(text: &str) -> String {
 fn words(values: &[(String, String)]) -> String {
     let values: Vec<String> = values
         .iter()
-        .map(|(key, value)| format!("{}={}", harmless(key, LONGEST), harmless(value, LONGEST)))
+        .map(|(key, value)| {
+            format!("{}={}", harmless(key, LONGEST_NAME), harmless(value, LONGEST_NAME))
+        })
         .collect();
     values.join(" ")
 }
@@ -370,13 +367,12 @@ pub(super) fn time() -> String {
     crate::clock::now().strftime("%H:%M:%S").to_string()
 }
 
-/// Prints a line. A closed pipe ends the watch.
-pub(super) fn say(line: &str) -> Result<ControlFlow<()>> {
+/// Prints a line.
+pub(super) fn say(line: &str) -> Printed {
     let (mut out, line) = (std::io::stdout(), format!("{line}\n"));
     let text = line.as_bytes();
-    match out.write_all(text).and_then(|()| out.flush()) {
-        Ok(()) => Ok(ControlFlow::Continue(())),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-        Err(error) => Err(Error::failed(format!("cannot write to standard output: {error}"))),
-    }
+    out.write_all(text).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Ended::Closed,
+        _ => Error::failed(format!("cannot write to standard output: {error}")).into(),
+    })
 }

@@ -91,11 +91,10 @@ impl WatchCommand {
                 named.iter().map(PathBuf::as_path).partition(|path| trainer::is_one(path));
             if !trainers.is_empty() {
                 if let Some(other) = others.first() {
-                    return Err(Error::usage("this is not a trainer's file")
-                        .at(other.display().to_string())
-                        .cure(
-                            "follow runs and the files of other trainers by commands of their own",
-                        ));
+                    let cure =
+                        "follow runs and the files of other trainers by commands of their own";
+                    let error = Error::usage("this is not a trainer's file").cure(cure);
+                    return Err(error.at(other.display().to_string()));
                 }
                 if self.tensorboard.is_some() {
                     return Err(Error::usage("--tensorboard is for runs of halflight")
@@ -126,13 +125,10 @@ impl WatchCommand {
     }
 
     fn wish(&self) -> Option<Wish> {
-        match self.pace {
-            Some(pace) => Some(Wish::Pace((pace != 0.0).then_some(pace))),
-            None if self.stop => Some(Wish::Stop),
-            None if self.pause => Some(Wish::Pause),
-            None if self.go_on => Some(Wish::GoOn),
-            None => None,
-        }
+        let pace = self.pace.map(|pace| Wish::Pace((pace != 0.0).then_some(pace)));
+        pace.or(self.stop.then_some(Wish::Stop))
+            .or(self.pause.then_some(Wish::Pause))
+            .or(self.go_on.then_some(Wish::GoOn))
     }
 
     fn steer(&self, wish: Wish) -> Result<()> {
@@ -147,8 +143,7 @@ impl WatchCommand {
         let (at_work, over): (Vec<_>, Vec<_>) =
             runs.into_iter().partition(|run| run.is_alive() || works(&run.outcome));
         if at_work.is_empty() {
-            let words: Vec<&str> = over.iter().map(|run| state_words(&run.outcome)).collect();
-            let word = words.first().copied().unwrap_or(NOT_BEGUN);
+            let word = over.first().map_or(NOT_BEGUN, |run| state_words(&run.outcome));
             return Err(Error::refused(format!("nothing is under way here: {word}"))
                 .cure("`halflight watch --once` shows the state of every run"));
         }

@@ -1,12 +1,11 @@
 //! The steps of other trainers as lines, with our accountant's view of their claims.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::lines::{Form, say, time};
+use super::lines::{Form, Printed, finish, say, time};
 use crate::error::{Error, Result};
 use crate::plot::number::four_digits;
 use crate::privacy::accountant::round_up;
@@ -14,10 +13,14 @@ use crate::session::follow::{unread_words, wrote_words};
 use crate::session::trainer::{NoiseRelation, Trainer, TrainerCost};
 
 /// The time between two looks at a file. Computing an ε takes a moment.
-const PAUSE: Duration = Duration::from_secs(1);
+const READ_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Follows these files until each reports its end. With `once`, only reports their state.
 pub fn follow(paths: &[&Path], form: Form, once: bool) -> Result<()> {
+    finish(print_all(paths, form, once))
+}
+
+fn print_all(paths: &[&Path], form: Form, once: bool) -> Printed {
     let mut trainers: Vec<Trainer> = paths.iter().map(|path| Trainer::new(path)).collect();
     loop {
         for trainer in &mut trainers {
@@ -25,20 +28,20 @@ pub fn follow(paths: &[&Path], form: Form, once: bool) -> Result<()> {
                 .read()
                 .map_err(|error| Error::io("read the trainer's steps", trainer.path(), &error))?;
             if let Some(trouble) = trainer.trouble() {
-                return Err(trouble.at(trainer.path().display().to_string()));
+                return Err(trouble.at(trainer.path().display().to_string()).into());
             }
-            if has_grown && tell(trainer, form)?.is_break() {
-                return Ok(());
+            if has_grown {
+                tell(trainer, form)?;
             }
         }
         if once || trainers.iter().all(|trainer| trainer.end.is_some()) {
             return Ok(());
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(READ_INTERVAL);
     }
 }
 
-fn tell(trainer: &Trainer, form: Form) -> Result<ControlFlow<()>> {
+fn tell(trainer: &Trainer, form: Form) -> Printed {
     let account = trainer.account();
     match form {
         Form::Plain => say(&format!("{} {}", time(), words(trainer, &account))),

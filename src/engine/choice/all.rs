@@ -1,111 +1,97 @@
 //! Trains every candidate once; the costs of all trainings add up. If some training noise is
 //! Gaussian and drawn for all records, it covers the releases about held-out records. Otherwise
-//! these releases get a part of the ε ([`UNCOVERED`]).
+//! these releases get a part of the ε ([`SHARE_OF_DECISION`]).
 
 use super::decision::{decide, sums_of};
-use super::{Beginner, CandidateTraining, Decision, Judging, ReadyPlan};
+use super::{Arrangement, Basis, CandidateTraining, Decision, ReadyPlan, Training};
+use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::evaluation::Tally;
 use crate::evaluation::scoring::Scoring;
-use crate::model::Model;
+use crate::methods::Prepared;
 use crate::privacy::accountant::{Composition, calibrate, cover};
 use crate::privacy::openings::OpenSpender;
 use crate::privacy::{
-    Adjacency, Allotment, Calibrated, Event, Gaussian, PlannedRelease, Release, Released, Spender,
+    Adjacency, Allotment, Calibrated, Event, Gaussian, PlannedRelease, Private, Release, Spender,
     Target,
 };
 
 /// How close, relatively, the candidates' common ε is found.
-pub(super) const CLOSE: f64 = 1e-3;
+pub(super) const EPSILON_TOLERANCE: f64 = 1e-3;
 
 /// The part of the ε for decision and score where training covers neither. It is more than a score
 /// alone would get, because a choice by noise is worth nothing.
-const UNCOVERED: f64 = 0.25;
+const SHARE_OF_DECISION: f64 = 0.25;
 
 pub(super) const HOW: &str = "Each plan was trained once. The first one is kept unless \
     another is better by more than chance explains.";
 
-/// What every candidate may draw, and the release that decides.
+/// The release that decides among candidates that are all trained.
 pub(super) struct AllTrained {
-    own: Vec<Calibrated>,
     sums: Release<Gaussian>,
-    scoring: Scoring,
+}
+
+/// Trains all candidates with as much ε as fits. `models` includes public data alone, if they are
+/// compared.
+pub(super) fn arrange(
+    candidates: &[ReadyPlan],
+    scoring: &Scoring,
+    models: usize,
+    target: Target,
+) -> Result<Arrangement> {
+    let tally = Tally { models, ..scoring.tally.clone() };
+    let scoring = Scoring { tally, ..scoring.clone() };
+    let sums = sums_of(models, scoring.tally.rows);
+    let what = format!("the summed losses of {models} candidates on held-out records");
+    let planned = sums.announced(what, 1, Allotment::Covered, Adjacency::ReplaceOne);
+    let planned = PlannedRelease { held_out: true, ..planned };
+    let releases = [planned, scoring.announced(Allotment::Covered)];
+    let (mut own, mut training) = together(candidates, target, &[])?;
+    let held_out = if let Ok(covered) = cover(&training, &releases) {
+        covered
+    } else {
+        let share = |release| PlannedRelease { noise: Allotment::Share(1.0), ..release };
+        let part = Target { epsilon: SHARE_OF_DECISION * target.epsilon, ..target };
+        let paid = calibrate(&releases.map(share), part)?.events().to_vec();
+        (own, training) = together(candidates, target, &paid)?;
+        paid
+    };
+    let events: Vec<Event> = training.into_iter().chain(held_out).collect();
+    let all = Calibrated::of_events(target, events)?;
+    if all.guarantee().epsilon > target.epsilon {
+        return Err(Error::failed("the candidates cannot be fitted into the target")
+            .cure("this is a defect of halflight; a slightly different target should work"));
+    }
+    Ok(Arrangement { training: Training::All(AllTrained { sums }), own, all, scoring })
 }
 
 impl AllTrained {
-    /// With all events. `models` includes public data alone, if they are compared.
-    pub fn plan(
-        candidates: &[ReadyPlan],
-        scoring: &Scoring,
-        models: usize,
-        target: Target,
-    ) -> Result<(Self, Calibrated)> {
-        let tally = Tally { models, ..scoring.tally.clone() };
-        let scoring = Scoring { tally, ..scoring.clone() };
-        let sums = sums_of(models, scoring.tally.rows);
-        let what = format!("the summed losses of {models} candidates on held-out records");
-        let planned = sums.announced(what, 1, Allotment::Covered, Adjacency::ReplaceOne);
-        let planned = PlannedRelease { held_out: true, ..planned };
-        let releases = [planned, scoring.announced(Allotment::Covered)];
-        let (mut own, mut training) = together(candidates, target, &[])?;
-        let held_out = if let Ok(covered) = cover(&training, &releases) {
-            covered
-        } else {
-            let share = |release| PlannedRelease { noise: Allotment::Share(1.0), ..release };
-            let part = Target { epsilon: UNCOVERED * target.epsilon, ..target };
-            let paid = calibrate(&releases.map(share), part)?.events().to_vec();
-            (own, training) = together(candidates, target, &paid)?;
-            paid
-        };
-        let events: Vec<Event> = training.into_iter().chain(held_out).collect();
-        let all = Calibrated::of_events(target, events)?;
-        if all.guarantee().epsilon > target.epsilon {
-            return Err(Error::failed("the candidates cannot be fitted into the target")
-                .cure("this is a defect of halflight; a slightly different target should work"));
-        }
-        Ok((Self { own, sums, scoring }, all))
-    }
-
-    /// ε of the training that gets the most.
-    pub fn each(&self) -> f64 {
-        self.own.iter().map(|own| own.guarantee().epsilon).fold(0.0, f64::max)
-    }
-
     /// Standard deviation of the noise in each sum.
-    pub fn noise(&self, all: &Calibrated) -> Result<f64> {
-        Ok(all.scale(&self.sums)?)
+    pub fn noise(&self, arrangement: &Arrangement) -> Result<f64> {
+        Ok(arrangement.all.scale(&self.sums)?)
     }
 
     /// Trains all candidates and lets the held-out records decide; `None` if somebody stopped it.
     pub fn decide(
         &self,
-        candidates: Vec<Beginner>,
-        scene: &Judging,
+        arrangement: &Arrangement,
+        candidates: Vec<(Prepared, Private<Bounded>)>,
+        basis: &Basis,
         training: &mut CandidateTraining,
         spender: &mut Spender,
     ) -> Result<Option<Decision>> {
-        let Some(models) = self.train(candidates, training, spender)? else { return Ok(None) };
-        decide(&models, scene, &self.sums, &self.scoring, spender).map(Some)
-    }
-
-    fn train(
-        &self,
-        candidates: Vec<Beginner>,
-        training: &mut CandidateTraining,
-        spender: &mut Spender,
-    ) -> Result<Option<Vec<Released<Model>>>> {
         let mut models = Vec::new();
-        for (index, candidate) in candidates.into_iter().enumerate() {
+        for (index, (prepared, private)) in candidates.into_iter().enumerate() {
             spender.enter(&scope(index));
-            training.name = candidate.name;
-            let mut run = candidate.prepared.start(candidate.private, &self.own[index])?;
+            training.name.clone_from(&basis.kept[index].job.plan.name);
+            let mut run = prepared.start(private, &arrangement.own[index])?;
             if !run.drive_with(spender, training)? {
                 return Ok(None);
             }
             models.push(run.finish()?);
         }
         spender.enter("");
-        Ok(Some(models))
+        decide(&models, basis, &self.sums, &arrangement.scoring, spender).map(Some)
     }
 }
 
@@ -138,7 +124,7 @@ fn together(
     };
     // A little below: the noise of the choice adds the slack of its grid.
     let most = target.epsilon * (1.0 - 1e-6);
-    let part = if beside.is_empty() { 1.0 } else { 1.0 - UNCOVERED };
+    let part = if beside.is_empty() { 1.0 } else { 1.0 - SHARE_OF_DECISION };
     let (mut low, mut high) = (part * most / candidates.len() as f64, most);
     let mut best = at(low)?;
     if candidates.len() == 1 && beside.is_empty() {
@@ -148,7 +134,7 @@ fn together(
         return Err(Error::refused("these candidates are too many for this ε")
             .cure("choose among fewer plans"));
     }
-    while high - low > CLOSE * high {
+    while high - low > EPSILON_TOLERANCE * high {
         let middle = (low * high).sqrt();
         let found = at(middle)?;
         if found.2 <= most {

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::{Decision, Judging, Kept, Placed};
+use super::{Basis, Decision, KeptCandidate, Placed};
 use crate::data::HeldOut;
 use crate::error::Result;
 use crate::evaluation::law::Law;
@@ -34,13 +34,13 @@ pub(super) fn sums_of(models: usize, rows: usize) -> Release<Gaussian> {
 
 pub(super) fn decide(
     models: &[Released<Model>],
-    judging: &Judging,
+    basis: &Basis,
     sums: &Release<Gaussian>,
     scoring: &Scoring,
     spender: &mut Spender,
 ) -> Result<Decision> {
-    let Judging { kept, alone, .. } = *judging;
-    let all: Vec<(&Model, &Kept)> = models
+    let Basis { kept, alone, .. } = *basis;
+    let all: Vec<(&Model, &KeptCandidate)> = models
         .iter()
         .map(Released::get)
         .zip(kept)
@@ -48,14 +48,9 @@ pub(super) fn decide(
         .collect();
     let labels: Vec<_> =
         kept.iter().map(|it| |raw| it.preparation.label_from_prediction(raw)).collect();
-    let scene = |place: usize| ScoringNeeds {
-        public_alone: None,
-        public_holdout: Some(&kept[place].public_holdout),
-        classes: &kept[place].problem.shape.classes,
-        label: &labels[place],
-    };
+    let needs = |place: usize| kept[place].needs(None, &labels[place]);
     // The largest error is the same for all.
-    let usual = Judges::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..scene(0) })?;
+    let usual = Judges::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..needs(0) })?;
     let scoring = &Scoring {
         asked: Evaluation { largest_error: usual.largest_error(), ..scoring.asked },
         tally: scoring.tally.clone(),
@@ -63,7 +58,7 @@ pub(super) fn decide(
     let place = |index: usize| if index < kept.len() { index } else { 0 };
     let judges = all.iter().enumerate();
     let judges =
-        judges.map(|(index, (model, _))| Judges::new(scoring, model, &scene(place(index))));
+        judges.map(|(index, (model, _))| Judges::new(scoring, model, &needs(place(index))));
     let judges = judges.collect::<Result<Vec<_>>>()?;
     let holdouts: Vec<Private<HeldOut>> = all.iter().map(|(_, it)| it.holdout.share()).collect();
     let rows = scoring.tally.rows;
@@ -82,15 +77,15 @@ pub(super) fn decide(
         Some(largest) => {
             let mean = (sum / rows as f64).clamp(0.0, 1.0);
             // No loss in [0, 1] with this mean varies more.
-            let told = interval::mean(*sum, rows as f64, mean * (1.0 - mean), &law, tail);
+            let score = interval::mean(*sum, rows as f64, mean * (1.0 - mean), &law, tail);
             let units = |x: f64| match scoring.asked.loss {
                 Loss::Absolute => largest * x.clamp(0.0, 1.0),
                 Loss::Squared => largest * x.clamp(0.0, 1.0).sqrt(),
             };
-            Score { value: units(told.value), low: units(told.low), high: units(told.high) }
+            Score { value: units(score.value), low: units(score.low), high: units(score.high) }
         }
     });
-    let placed = judging.names().into_iter().zip(placed);
+    let placed = basis.names().into_iter().zip(placed);
     let placed = placed.map(|(name, error)| Placed { name, error }).collect();
     let public: Vec<Vec<f64>> = judges
         .iter()
@@ -103,16 +98,16 @@ pub(super) fn decide(
     let (model, of) = all[winner];
     // Plans prepare features in different ways, so the public model is trained on the winner's
     // features.
-    let beside = public_alone(&of.problem, &of.plan.method);
-    let scene = ScoringNeeds { public_alone: beside.as_ref(), ..scene(place(winner)) };
-    let told = scoring.draw(&of.holdout, model, &scene, spender)?.into_inner();
+    let beside = public_alone(&of.problem, &of.job.plan.method);
+    let needs = ScoringNeeds { public_alone: beside.as_ref(), ..needs(place(winner)) };
+    let score = scoring.draw(&of.holdout, model, &needs, spender)?.into_inner();
     // Public data alone are not compared with themselves.
-    let told = if winner < models.len() { told } else { told.alone() };
+    let score = if winner < models.len() { score } else { score.alone() };
     let model = match models.get(winner) {
         Some(model) => model.clone(),
         None => noisy.map(|_| model.clone()),
     };
-    Ok(Decision { winner, of_plan: place(winner), model, placed, told })
+    Ok(Decision { winner, of_plan: place(winner), model, placed, score })
 }
 
 /// The candidate with the least sum; or the first one, if chance can explain why it is worse: it is

@@ -22,22 +22,23 @@ mod all;
 mod decision;
 mod repeats;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::all::AllTrained;
 use self::repeats::Repeating;
-use super::assembly::{Assembly, Proposal, assemble};
-use super::job::{in_known_order, named, renamed_columns};
+use super::assembly::{Assembly, Proposal};
+use super::job::{Job, in_known_order, named, renamed_columns};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
+use super::remote_control::RemoteControl;
 use super::spend::{OpenAccount, Purpose, Spend, was_perhaps_granted};
 use super::steps::catch;
-use super::steward::Steward;
 use super::{Control, overlap, rehearse};
-use crate::data::{HeldOut, PublicData, Table};
+use crate::data::{Bounded, HeldOut, Preparation, PublicData, Table};
 use crate::error::{Error, Result};
-use crate::evaluation::scoring::Scoring;
+use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::tally::Kind;
 use crate::evaluation::{Evaluation, Pay, Score, Scored};
 use crate::methods::{self, Companion, PublicPredictor, Run, Step};
@@ -60,10 +61,10 @@ pub const PUBLIC_ALONE: &str = "public data alone";
 
 /// Repeats may miss the best candidate. They are worth this if each training gets this many times
 /// the ε.
-const WORTH: f64 = 1.1;
+const LEAST_GAIN_OF_REPEATS: f64 = 1.1;
 
 /// Candidates hardly differ by more than this, in per cent of the largest error or of all answers.
-const TOO_ROUGH: f64 = 5.0;
+const ROUGH_DIFFERENCE: f64 = 5.0;
 
 /// How the candidates are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,6 +103,8 @@ pub struct Offer {
     pub candidates: Vec<String>,
     /// ε of each training.
     pub each: f64,
+    /// How the candidates are trained, in words.
+    pub how: String,
     /// Whether only the curator may see which of them are trained, and how often.
     pub trains_in_secret: bool,
     /// How much two errors must differ so that noise does not hide it.
@@ -113,18 +116,9 @@ pub struct Offer {
 
 /// The reports of a choice while it works.
 #[derive(Debug, Clone)]
-pub enum ChoiceMoment {
-    /// Granted: the ε of each training, and in words how candidates are trained and how much two
-    /// errors must differ so that noise does not hide it.
-    Granted {
-        run: RunId,
-        each: f64,
-        how: String,
-        /// See [`Offer`].
-        trains_in_secret: bool,
-        apart: String,
-        warnings: Vec<String>,
-    },
+pub enum ChoiceProgress {
+    /// Granted, on these terms.
+    Granted { run: RunId, offer: Box<Offer> },
     /// A candidate took a step. With repeats, only the curator may see which candidate it is.
     Stepped { name: String, step: u64, of: u64 },
 }
@@ -152,7 +146,7 @@ pub struct Chosen {
     pub placed: Vec<Placed>,
     /// Which of them won.
     pub winner: Option<usize>,
-    pub told: Option<Scored>,
+    pub score: Option<Scored>,
     /// How the candidates were trained, in words.
     pub how: String,
     pub trouble: Option<Error>,
@@ -160,56 +154,40 @@ pub struct Chosen {
 
 /// A plan that is ready to be trained.
 struct ReadyPlan {
-    plan: PlanDefinition,
+    job: Job,
     assembly: Assembly,
     holdout: Private<HeldOut>,
 }
 
-/// The arranged training, and the remaining parts of the candidates.
-enum Arranged {
+/// How the candidates are trained.
+enum Training {
     All(AllTrained),
     Repeats(Repeating),
+}
+
+/// The trainings that fit into the target, and what may be drawn.
+struct Arrangement {
+    training: Training,
+    /// What each candidate may draw.
+    own: Vec<Calibrated>,
+    /// Everything that may be drawn.
+    all: Calibrated,
+    /// The score of the winner.
+    scoring: Scoring,
 }
 
 /// The parts of a choice, before anything is granted.
 struct PreparedChoice {
     candidates: Vec<ReadyPlan>,
-    arranged: Arranged,
-    all: Calibrated,
-    scoring: Scoring,
+    arrangement: Arrangement,
     /// The model of public data alone, if it is a candidate.
     alone: Option<Model>,
-    /// A warning if rehearsals expect no gain from it.
-    idle: Option<String>,
 }
 
-/// What is known about a choice before it begins, in the words of [`Offer`].
-struct OfferTerms {
-    each: f64,
-    how: String,
-    trains_in_secret: bool,
-    apart: String,
-}
-
-impl PreparedChoice {
-    fn terms(&self) -> Result<OfferTerms> {
-        let (each, how, noise) = match &self.arranged {
-            Arranged::All(it) => (it.each(), all::HOW.to_owned(), it.noise(&self.all)?),
-            Arranged::Repeats(it) => (it.each(), it.words(), it.noise(&self.scoring)?),
-        };
-        let trains_in_secret = matches!(self.arranged, Arranged::Repeats(_));
-        Ok(OfferTerms { each, how, trains_in_secret, apart: apart(&self.scoring, noise) })
-    }
-
-    /// Each warning once, even if several candidates have it.
-    fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.idle.iter().cloned().collect();
-        for note in self.candidates.iter().flat_map(|it| &it.assembly.proposal.warnings) {
-            if !warnings.contains(note) {
-                warnings.push(note.clone());
-            }
-        }
-        warnings
+impl Arrangement {
+    /// ε of the training that gets the most, with its score if repeats pay for that.
+    fn each(&self) -> f64 {
+        self.own.iter().map(|own| own.guarantee().epsilon).fold(0.0, f64::max)
     }
 }
 
@@ -221,74 +199,74 @@ struct Decision {
     of_plan: usize,
     model: Released<Model>,
     placed: Vec<Placed>,
-    told: Scored,
+    score: Scored,
 }
 
 impl ChoiceJob {
     /// The candidates under one split.
     fn candidates(&self) -> Result<Vec<ReadyPlan>> {
+        let mut names = HashSet::new();
+        if let Some(plan) = self.plans.iter().find(|plan| !names.insert(&plan.name)) {
+            return Err(Error::usage(format!("plan '{}' is named twice", plan.name))
+                .cure("name each candidate once: it would be trained and paid for twice"));
+        }
         let Some(first) = self.plans.first() else {
             return Err(Error::usage("there is no plan to choose")
                 .cure("add plans to the session, or name some: --plans a,b"));
         };
-        let twice =
-            self.plans.iter().enumerate().find(|(index, plan)| {
-                self.plans[..*index].iter().any(|other| other.name == plan.name)
-            });
-        if let Some((_, plan)) = twice {
-            return Err(Error::usage(format!("plan '{}' is named twice", plan.name))
-                .cure("name each candidate once: it would be trained and paid for twice"));
+        let ready = self.plans.iter().map(|plan| {
+            let ready = self.candidate(plan, first);
+            ready.map_err(|error| error.within(&format!("plan '{}'", plan.name)))
+        });
+        ready.collect()
+    }
+
+    fn candidate(&self, plan: &PlanDefinition, first: &PlanDefinition) -> Result<ReadyPlan> {
+        if plan.private != first.private {
+            return Err(Error::usage(format!(
+                "its private data are '{}', and those of '{}' are '{}'",
+                plan.private, first.name, first.private
+            ))
+            .cure("choose among plans for the same private data"));
+        }
+        if methods::method(&plan.method)?.spec().public_only {
+            return Err(Error::usage(
+                "public data alone are a candidate of every choice, and cost nothing",
+            )
+            .cure("leave this plan out"));
+        }
+        let uses_a_model = matches!(plan.public_predictor, PublicPredictor::Model(_));
+        if plan.start.is_some() || uses_a_model {
+            return Err(Error::usage("it builds on an earlier model").cure(
+                "choose among plans without `start` and without `public_predictor: model(…)`",
+            ));
         }
         let each = self.target.epsilon / (self.plans.len() as f64).sqrt();
-        let prepare = |plan: &PlanDefinition| {
-            let at = |error: Error| error.within(&format!("plan '{}'", plan.name));
-            if plan.private != first.private {
-                return Err(at(Error::usage(format!(
-                    "its private data are '{}', and those of '{}' are '{}'",
-                    plan.private, first.name, first.private
-                ))
-                .cure("choose among plans for the same private data")));
-            }
-            if methods::method(&plan.method)?.spec().public_only {
-                return Err(at(Error::usage(
-                    "public data alone are a candidate of every choice, and cost nothing",
-                )
-                .cure("leave this plan out")));
-            }
-            let uses_a_model = matches!(plan.public_predictor, PublicPredictor::Model(_));
-            if plan.start.is_some() || uses_a_model {
-                return Err(at(Error::usage("it builds on an earlier model").cure(
-                    "choose among plans without `start` and without `public_predictor: model(…)`",
-                )));
-            }
-            let plan = PlanDefinition {
-                target: Target { epsilon: each, delta: self.target.delta },
-                holdout: first.holdout,
-                seed: first.seed,
-                evaluation: None,
-                test: None,
-                ..plan.clone()
-            };
-            let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
-            let resolved = plan.resolved(&self.workspace);
-            // Variants of one plan share their records; other plans would replace them in the
-            // store.
-            let alike = plan.method == first.method && plan.public == first.public;
-            let store = if alike { self.prepared.clone() } else { PreparedStore::default() };
-            let assembly = assemble(&self.session, &resolved, &loaded, &store).map_err(at)?;
-            let holdout = assembly.private_scored.as_ref().map(Private::share);
-            let holdout = holdout.ok_or_else(|| {
-                at(if plan.holdout == 0.0 {
-                    Error::usage("no record is held out to choose by")
-                        .cure("raise `holdout` of the first plan, to 0.2 for example")
-                } else {
-                    Error::usage("the private data have no label to choose by")
-                        .cure("choose their label column")
-                })
-            })?;
-            Ok(ReadyPlan { plan, assembly, holdout })
+        let plan = PlanDefinition {
+            target: Target { epsilon: each, delta: self.target.delta },
+            holdout: first.holdout,
+            seed: first.seed,
+            evaluation: None,
+            test: None,
+            ..plan.clone()
         };
-        self.plans.iter().map(prepare).collect()
+        // Variants of one plan share their records; other plans would replace them in the store.
+        let alike = plan.method == first.method && plan.public == first.public;
+        let prepared = if alike { self.prepared.clone() } else { PreparedStore::default() };
+        let (session, datasets) = (self.session.clone(), self.datasets.clone());
+        let job = Job { prepared, ..Job::new(session, plan, datasets, self.workspace.clone()) };
+        let assembly = job.assemble()?;
+        let holdout = assembly.private_scored.as_ref().map(Private::share);
+        let holdout = holdout.ok_or_else(|| {
+            if job.plan.holdout == 0.0 {
+                Error::usage("no record is held out to choose by")
+                    .cure("raise `holdout` of the first plan, to 0.2 for example")
+            } else {
+                Error::usage("the private data have no label to choose by")
+                    .cure("choose their label column")
+            }
+        })?;
+        Ok(ReadyPlan { job, assembly, holdout })
     }
 
     fn prepare(&self) -> Result<PreparedChoice> {
@@ -297,34 +275,28 @@ impl ChoiceJob {
         }
         let candidates = self.candidates()?;
         let first = &candidates[0];
-        let private = named(&self.datasets, &first.plan.private)?;
-        let publics: Vec<&Loaded> = self
-            .datasets
-            .iter()
-            .map(Arc::as_ref)
-            .filter(|loaded| {
-                let name = &loaded.definition.name;
-                self.plans.iter().any(|plan| plan.public.contains(name))
-            })
-            .collect();
-        let sealed = Watch::sealed();
-        overlap::refuse_private_rows(private, &publics, &self.workspace, &sealed)?;
-
+        let private = first.job.private()?;
+        let is_public = |loaded: &&Loaded| {
+            let name = &loaded.definition.name;
+            self.plans.iter().any(|plan| plan.public.contains(name))
+        };
+        let publics: Vec<&Loaded> =
+            self.datasets.iter().map(Arc::as_ref).filter(is_public).collect();
+        overlap::refuse_private_rows(private, &publics, &self.workspace, &Watch::sealed())?;
         let asked = self.plans[0].evaluation.unwrap_or_default();
         let asked = Evaluation { pay: Pay::Covered, ..asked };
-        let rows = Table::holdout_rows(private.rows, first.plan.holdout);
-        let classes = first.assembly.proposal.problem.shape.classes.len();
-        let alone = public_alone(&first.assembly.proposal.problem, &first.plan.method);
-        let comparable = alone.is_some();
+        let rows = Table::holdout_rows(private.rows, first.job.plan.holdout);
+        let problem = &first.assembly.proposal.problem;
+        let alone = public_alone(problem, &first.job.plan.method);
+        let (classes, comparable) = (problem.shape.classes.len(), alone.is_some());
         let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable)?;
         let models = candidates.len() + usize::from(comparable);
         if models < 2 {
             return Err(Error::usage("there is only one candidate")
                 .cure("name further plans, or give the public data the private label"));
         }
-        let (arranged, all) = self.arrange(&candidates, &scoring, models)?;
-        let idle = self.idle();
-        Ok(PreparedChoice { candidates, arranged, all, scoring, alone, idle })
+        let arrangement = self.arrange(&candidates, &scoring, models)?;
+        Ok(PreparedChoice { candidates, arrangement, alone })
     }
 
     /// A warning if rehearsals of these plans expect no gain from the choice.
@@ -350,22 +322,19 @@ impl ChoiceJob {
         candidates: &[ReadyPlan],
         scoring: &Scoring,
         models: usize,
-    ) -> Result<(Arranged, Calibrated)> {
-        let all = || AllTrained::plan(candidates, scoring, models, self.target);
-        let repeats = || Repeating::plan(candidates, scoring, self.target);
-        Ok(match self.way {
-            Way::All => all().map(|(it, events)| (Arranged::All(it), events))?,
-            Way::Repeats => repeats().map(|(it, events)| (Arranged::Repeats(it), events))?,
+    ) -> Result<Arrangement> {
+        let all = || all::arrange(candidates, scoring, models, self.target);
+        let repeats = || repeats::arrange(candidates, scoring, self.target);
+        match self.way {
+            Way::All => all(),
+            Way::Repeats => repeats(),
             Way::Auto => {
-                let (once, events) = all()?;
-                match repeats() {
-                    Ok((it, events)) if it.each() > WORTH * once.each() => {
-                        (Arranged::Repeats(it), events)
-                    }
-                    _ => (Arranged::All(once), events),
-                }
+                let once = all()?;
+                let repeats = repeats().ok();
+                let better = |it: &Arrangement| it.each() > LEAST_GAIN_OF_REPEATS * once.each();
+                Ok(repeats.filter(better).unwrap_or(once))
             }
-        })
+        }
     }
 
     /// The cost of the choice. Nothing is drawn and nothing is written.
@@ -373,25 +342,42 @@ impl ChoiceJob {
         let prepared = self.prepare()?;
         let private = named(&self.datasets, &self.plans[0].private)?;
         let account = account_of(private, &self.session, &self.workspace)?;
-        let purpose = Purpose::new(METHOD, &prepared.all);
-        let OfferTerms { each, apart, trains_in_secret, .. } = prepared.terms()?;
+        let purpose = Purpose::new(METHOD, &prepared.arrangement.all);
+        let refusal = Purpose::admit_all(&[purpose], &account, private).err();
+        Ok(Offer { refusal, ..self.terms(&prepared)? })
+    }
+
+    /// The cost and the possible results of a prepared choice that the ledger admits.
+    fn terms(&self, prepared: &PreparedChoice) -> Result<Offer> {
+        let PreparedChoice { candidates, arrangement, alone } = prepared;
+        let (how, noise) = match &arrangement.training {
+            Training::All(it) => (all::HOW.to_owned(), it.noise(arrangement)?),
+            Training::Repeats(it) => (it.words(candidates.len()), repeats::noise(arrangement)?),
+        };
+        let mut warnings: Vec<String> = self.idle().into_iter().collect();
+        // Each once, even if several candidates have it.
+        for note in candidates.iter().flat_map(|it| &it.assembly.proposal.warnings) {
+            if !warnings.contains(note) {
+                warnings.push(note.clone());
+            }
+        }
         let plans = self.plans.iter().map(|plan| plan.name.clone());
-        let alone = prepared.alone.is_some().then(|| PUBLIC_ALONE.to_owned());
         Ok(Offer {
             plans: self.plans.clone(),
             target: self.target,
-            candidates: plans.chain(alone).collect(),
-            each,
-            trains_in_secret,
-            apart,
-            warnings: prepared.warnings(),
-            refusal: Purpose::admit_all(&[purpose], &account, private).err(),
+            candidates: plans.chain(alone.as_ref().map(|_| PUBLIC_ALONE.to_owned())).collect(),
+            each: arrangement.each(),
+            how,
+            trains_in_secret: matches!(arrangement.training, Training::Repeats(_)),
+            apart: apart(&arrangement.scoring, noise),
+            warnings,
+            refusal: None,
         })
     }
 
     /// Makes the choice. Errors before the grant spend nothing; later ones end in a
     /// `CertifiedChoice` whose guarantee counts the draws.
-    pub fn execute(&self, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
+    pub fn execute(&self, tell: &mut dyn FnMut(ChoiceProgress)) -> Result<Chosen> {
         self.launch(NoiseSource::Secret, tell)
     }
 
@@ -400,21 +386,22 @@ impl ChoiceJob {
     pub fn execute_insecurely(
         &self,
         noise_seed: u64,
-        tell: &mut dyn FnMut(ChoiceMoment),
+        tell: &mut dyn FnMut(ChoiceProgress),
     ) -> Result<Chosen> {
         let known = Self { datasets: in_known_order(&self.datasets), ..self.clone() };
         known.launch(NoiseSource::Seeded(noise_seed), tell)
     }
 
-    fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
+    fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceProgress)) -> Result<Chosen> {
         let prepared = self.prepare()?;
+        let offer = Box::new(self.terms(&prepared)?);
+        let how = offer.how.clone();
         let private = named(&self.datasets, &self.plans[0].private)?;
-        let budget = self.session.budgets.get(&self.plans[0].private);
-        let account = OpenAccount::open(private, &self.workspace, budget)?;
+        let account = OpenAccount::open(private, &self.workspace, &self.session)?;
         let purpose = Purpose {
             allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
             noise,
-            ..Purpose::new(METHOD, &prepared.all)
+            ..Purpose::new(METHOD, &prepared.arrangement.all)
         };
         let run = purpose.run.clone();
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
@@ -423,36 +410,26 @@ impl ChoiceJob {
             if !was_perhaps_granted(&self.workspace, &run, directory.path()) {
                 return error;
             }
-            let told = Error::new(error.kind(), error.what());
-            told.cure(format!("settle it: `halflight ledger settle {}`; then choose again", run.0))
+            let open = Error::new(error.kind(), error.what());
+            open.cure(format!("settle it: `halflight ledger settle {}`; then choose again", run.0))
         })?;
-        let OfferTerms { each, how, trains_in_secret, apart } = prepared.terms()?;
-        let warnings = prepared.warnings();
-        let PreparedChoice { candidates, arranged, alone, .. } = prepared;
-        tell(ChoiceMoment::Granted {
-            run: run.clone(),
-            each,
-            how: how.clone(),
-            trains_in_secret,
-            apart,
-            warnings,
-        });
-
-        let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(ReadyPlan::apart).unzip();
+        let PreparedChoice { candidates, arrangement, alone } = prepared;
+        tell(ChoiceProgress::Granted { run: run.clone(), offer });
+        let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(ReadyPlan::split).unzip();
         let (name, nobody) = (String::new(), Watch::sealed());
         let mut training = CandidateTraining { control: &self.control, tell, name, nobody };
-        let scene = Judging { kept: &kept, alone: alone.as_ref() };
-        let steward = Steward::of(directory.path(), &self.control);
-        let decided = catch(|| match &arranged {
-            Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spend.spender),
-            Arranged::Repeats(it) => {
+        let basis = Basis { kept: &kept, alone: alone.as_ref() };
+        let remote_control = RemoteControl::of(directory.path(), &self.control);
+        let spender = &mut spend.spender;
+        let decided = catch(|| match &arrangement.training {
+            Training::All(it) => it.decide(&arrangement, begin, &basis, &mut training, spender),
+            Training::Repeats(_) => {
                 // They prepare their own.
                 drop(begin);
-                it.decide(self, &scene, &mut training, &mut spend.spender)
+                repeats::decide(&arrangement, &basis, &mut training, spender)
             }
         });
-
-        drop(steward);
+        drop(remote_control);
 
         let (decision, ended) = match decided {
             Ok(Some(decision)) => (Some(decision), Ok(RunOutcome::Finished)),
@@ -462,30 +439,29 @@ impl ChoiceJob {
         let mut ending = spend.end(ended, false)?;
         let winner = decision.as_ref().map(|it| it.winner);
         let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
-        let all_names = scene.names();
+        let all_names = basis.names();
         // Known noise hides nothing, so nothing may be published.
         let secret = noise.seed().is_none();
         let facts = Facts {
-            method: kept[of_plan].plan.method.clone(),
+            method: kept[of_plan].job.plan.method.clone(),
             taken_as_public: TakenAsPublic::of_all(
                 kept.iter().map(|it| it.taken_as_public.clone()),
             ),
-            told: decision.as_ref().filter(|_| secret).map(|it| it.told.clone()),
+            told: decision.as_ref().filter(|_| secret).map(|it| it.score.clone()),
             // Whatever the result, all candidates were meant to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),
-                methods: kept.iter().map(|it| it.plan.method.clone()).collect(),
+                methods: kept.iter().map(|it| it.job.plan.method.clone()).collect(),
             }),
-            ..spend.facts(&ending, kept[of_plan].records)
+            ..spend.facts(&ending, kept[of_plan].problem.shape.private_records)
         };
         ending.certify(|| {
             let model = decision.as_ref().map(|it| {
                 let of = &kept[of_plan];
-                let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
-                let rename = renamed_columns(&of.plan, &loaded);
-                let told = secret.then_some(&it.told);
+                let rename = renamed_columns(&of.job.plan, &of.job.loaded());
+                let score = secret.then_some(&it.score);
                 let preparation = &of.preparation;
-                let beside = Beside { preparation, rename: &rename, score: told, noise };
+                let beside = Beside { preparation, rename: &rename, score, noise };
                 model_file::keep(&directory, &it.model, &beside)
             });
             let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
@@ -494,7 +470,8 @@ impl ChoiceJob {
             Ok(Some(()))
         });
         ending.settle(spend, directory.path());
-        let (placed, told) = decision.map(|it| (it.placed, it.told)).unzip();
+        let (placed, score) = decision.map(|it| (it.placed, it.score)).unzip();
+        let placed = placed.unwrap_or_default();
         Ok(Chosen {
             run,
             directory: directory.path().to_path_buf(),
@@ -502,9 +479,9 @@ impl ChoiceJob {
             unit: private.unit(),
             target: self.target,
             guarantee: ending.guarantee,
-            winner: winner.and_then(|it| placed_of(placed.as_deref(), &all_names[it])),
-            placed: placed.unwrap_or_default(),
-            told,
+            winner: winner.and_then(|it| placed.iter().position(|at| at.name == all_names[it])),
+            placed,
+            score,
             how,
             trouble: ending.trouble,
         })
@@ -519,7 +496,7 @@ fn apart(scoring: &Scoring, noise: f64) -> String {
         Kind::Classes { .. } => format!("{share:.1} percentage points of wrong answers"),
         Kind::Numbers { .. } => format!("{share:.1} % of the largest error that counts"),
     };
-    if share <= TOO_ROUGH {
+    if share <= ROUGH_DIFFERENCE {
         return much;
     }
     format!(
@@ -528,60 +505,58 @@ fn apart(scoring: &Scoring, noise: f64) -> String {
     )
 }
 
-fn placed_of(placed: Option<&[Placed]>, name: &str) -> Option<usize> {
-    placed?.iter().position(|placed| placed.name == name)
-}
-
 /// The basis on which models are judged.
-struct Judging<'a> {
-    kept: &'a [Kept],
+struct Basis<'a> {
+    kept: &'a [KeptCandidate],
     alone: Option<&'a Model>,
 }
 
-impl Judging<'_> {
+impl Basis<'_> {
     /// The names of all candidates, public data alone last.
     fn names(&self) -> Vec<String> {
-        let plans = self.kept.iter().map(|it| it.plan.name.clone());
+        let plans = self.kept.iter().map(|it| it.job.plan.name.clone());
         plans.chain(self.alone.map(|_| PUBLIC_ALONE.to_owned())).collect()
     }
 }
 
 /// The part of a candidate that is kept when its training has begun.
-struct Kept {
-    plan: PlanDefinition,
+struct KeptCandidate {
+    job: Job,
     problem: methods::Problem,
-    preparation: crate::data::Preparation,
+    preparation: Preparation,
     public_holdout: Arc<PublicData>,
     holdout: Private<HeldOut>,
     taken_as_public: TakenAsPublic,
-    records: usize,
-}
-
-/// A candidate that begins.
-struct Beginner {
-    name: String,
-    prepared: methods::Prepared,
-    private: Private<crate::data::Bounded>,
 }
 
 impl ReadyPlan {
-    fn apart(self) -> (Beginner, Kept) {
-        let Self { plan, assembly, holdout } = self;
-        let Assembly { proposal, private, .. } = assembly;
+    /// The training, and what is kept of the candidate.
+    fn split(self) -> ((methods::Prepared, Private<Bounded>), KeptCandidate) {
+        let Self { job, assembly: Assembly { proposal, private, .. }, holdout } = self;
         let Proposal { prepared, problem, preparation, public_holdout, taken_as_public, .. } =
             proposal;
-        let records = problem.shape.private_records;
-        let begins = Beginner { name: plan.name.clone(), prepared, private };
         let kept =
-            Kept { plan, problem, preparation, public_holdout, holdout, taken_as_public, records };
-        (begins, kept)
+            KeptCandidate { job, problem, preparation, public_holdout, holdout, taken_as_public };
+        ((prepared, private), kept)
+    }
+}
+
+impl KeptCandidate {
+    /// What the score of a model of this candidate needs.
+    fn needs<'a>(
+        &'a self,
+        public_alone: Option<&'a Model>,
+        label: &'a (dyn Fn(f64) -> f64 + Sync),
+    ) -> ScoringNeeds<'a> {
+        let (classes, public_holdout) = (&self.problem.shape.classes, Some(&*self.public_holdout));
+        ScoringNeeds { public_alone, public_holdout, classes, label }
     }
 }
 
 /// Follows the training of all candidates, with nobody watching.
 struct CandidateTraining<'a> {
     control: &'a Control,
-    tell: &'a mut dyn FnMut(ChoiceMoment),
+    tell: &'a mut dyn FnMut(ChoiceProgress),
     name: String,
     nobody: Watch,
 }
@@ -593,7 +568,7 @@ impl Companion for CandidateTraining<'_> {
 
     fn taken(&mut self, _: &dyn Run, _: &Spender, step: Step) -> Result<()> {
         let name = self.name.clone();
-        (self.tell)(ChoiceMoment::Stepped { name, step: step.index, of: step.total });
+        (self.tell)(ChoiceProgress::Stepped { name, step: step.index, of: step.total });
         Ok(())
     }
 }

@@ -15,205 +15,191 @@
 //! probability that one of K intervals fails is at most E K times that of a single one. So each
 //! interval is given 1/E K of the failure probability.
 
-use super::all::CLOSE;
-use super::{CandidateTraining, ChoiceJob, Decision, Judging, PUBLIC_ALONE, Placed, ReadyPlan};
-use crate::assembly::assemble;
+use super::all::EPSILON_TOLERANCE;
+use super::{
+    Arrangement, Basis, CandidateTraining, Decision, PUBLIC_ALONE, Placed, ReadyPlan, Training,
+};
 use crate::error::{Error, Result};
-use crate::evaluation::scoring::{Scoring, ScoringNeeds};
+use crate::evaluation::scoring::Scoring;
 use crate::evaluation::{Scored, Tally};
+use crate::job::Job;
 use crate::model::Model;
-use crate::prepared::PreparedStore;
 use crate::privacy::accountant::{Repeats, best_of};
 use crate::privacy::openings::{OpenReleased, OpenRepeats};
 use crate::privacy::{Calibrated, Event, Released, Spender, Target};
 use crate::public_alone::public_alone;
-use crate::session::Loaded;
 
 /// The probability that the best candidate is trained at all.
-const CHANCE: f64 = 0.9;
+const CHANCE_OF_BEST: f64 = 0.9;
 /// Laws with a larger shape have fewer repeats and cost more: for few candidates.
 const SHAPES: std::ops::RangeInclusive<u32> = 0..=5;
 /// The most trainings for each candidate: more would take too long.
 const MOST_TRAININGS: f64 = 20.0;
 const LABEL: &str = "best";
 
-/// The draws allowed to every repeat, and the number of repeats.
+/// The number of repeats, which is secret.
 pub(super) struct Repeating {
-    own: Vec<Calibrated>,
     law: Repeats,
-    scoring: Scoring,
 }
 
 /// The best repeat so far.
 struct Best {
     candidate: usize,
     model: Released<Model>,
-    told: Scored,
+    score: Scored,
+}
+
+/// The law that leaves each training the most ε.
+pub(super) fn arrange(
+    candidates: &[ReadyPlan],
+    scoring: &Scoring,
+    target: Target,
+) -> Result<Arrangement> {
+    if candidates.iter().any(|it| !it.assembly.proposal.method.spec().covers_scores) {
+        return Err(Error::refused(
+            "only plans that draw Gaussian noise for all of their records can be repeated in \
+             secret",
+        )
+        .cure("train every plan once: `--way all`"));
+    }
+    let count = candidates.len() as f64;
+    let mut best: Option<Arrangement> = None;
+    for shape in SHAPES {
+        let law = Repeats::that_find(1.0 / count, CHANCE_OF_BEST, shape);
+        if law.mean() > MOST_TRAININGS * count {
+            continue;
+        }
+        let found = under(law, candidates, scoring, target)?;
+        if best.as_ref().is_none_or(|known| found.each() > known.each()) {
+            best = Some(found);
+        }
+    }
+    best.ok_or_else(|| {
+        Error::refused("these candidates are too many: they would take too many trainings")
+            .cure("choose among fewer plans")
+    })
+}
+
+fn under(
+    law: Repeats,
+    candidates: &[ReadyPlan],
+    scoring: &Scoring,
+    target: Target,
+) -> Result<Arrangement> {
+    let models = law.mean().ceil() as usize;
+    let tally = Tally { models, ..scoring.tally.clone() };
+    let scoring = Scoring { tally, ..scoring.clone() };
+    let what = format!(
+        "the best of about {:.0} trainings, each of a plan drawn at random among {}, with its \
+         score on held-out records; the noise is that of one training and its score",
+        law.mean(),
+        candidates.len()
+    );
+    let at = |epsilon: f64| -> Result<(Vec<Calibrated>, Calibrated)> {
+        let each = Target { epsilon, delta: target.delta };
+        let own = candidates
+            .iter()
+            .map(|it| scoring.calibrate(&it.assembly.proposal.prepared.plan().releases, each));
+        let own = own.collect::<Result<Vec<_>>>()?;
+        let events: Vec<&[Event]> = own.iter().map(Calibrated::events).collect();
+        let best = best_of(law, LABEL, what.clone(), &events)?;
+        Ok((own, Calibrated::of_events(target, vec![best])?))
+    };
+    // The best repeat costs at least as much as one.
+    let (mut low, mut high) = (0.0, target.epsilon);
+    let mut fitting = None;
+    let mut tried = 0.5 * target.epsilon;
+    while high - low > EPSILON_TOLERANCE * high {
+        let found = at(tried)?;
+        if found.1.guarantee().epsilon <= target.epsilon {
+            low = tried;
+            fitting = Some(found);
+        } else {
+            high = tried;
+            if high < 1e-9 * target.epsilon {
+                break;
+            }
+        }
+        tried = if low > 0.0 { (low * high).sqrt() } else { 0.25 * high };
+    }
+    let (own, all) = fitting.ok_or_else(|| {
+        Error::refused("repeats do not fit into this ε").cure("choose among fewer plans")
+    })?;
+    Ok(Arrangement { training: Training::Repeats(Repeating { law }), own, all, scoring })
+}
+
+/// Standard deviation of the noise in the summed loss of one training.
+pub(super) fn noise(arrangement: &Arrangement) -> Result<f64> {
+    let Arrangement { own, scoring, .. } = arrangement;
+    Ok(scoring.noise(own[0].scale(&scoring.tally.gaussian())?).sd())
 }
 
 impl Repeating {
-    /// The law that leaves each training the most ε, with the account of the whole choice.
-    pub fn plan(
-        candidates: &[ReadyPlan],
-        scoring: &Scoring,
-        target: Target,
-    ) -> Result<(Self, Calibrated)> {
-        if candidates.iter().any(|it| !it.assembly.proposal.method.spec().covers_scores) {
-            return Err(Error::refused(
-                "only plans that draw Gaussian noise for all of their records can be repeated in \
-                 secret",
-            )
-            .cure("train every plan once: `--way all`"));
-        }
-        let count = candidates.len() as f64;
-        let mut best: Option<(Self, Calibrated)> = None;
-        for shape in SHAPES {
-            let law = Repeats::that_find(1.0 / count, CHANCE, shape);
-            if law.mean() > MOST_TRAININGS * count {
-                continue;
-            }
-            let found = Self::under(law, candidates, scoring, target)?;
-            if best.as_ref().is_none_or(|(known, _)| found.0.each() > known.each()) {
-                best = Some(found);
-            }
-        }
-        best.ok_or_else(|| {
-            Error::refused("these candidates are too many: they would take too many trainings")
-                .cure("choose among fewer plans")
-        })
-    }
-
-    fn under(
-        law: Repeats,
-        candidates: &[ReadyPlan],
-        scoring: &Scoring,
-        target: Target,
-    ) -> Result<(Self, Calibrated)> {
-        let models = law.mean().ceil() as usize;
-        let tally = Tally { models, ..scoring.tally.clone() };
-        let scoring = Scoring { tally, ..scoring.clone() };
-        let what = format!(
-            "the best of about {:.0} trainings, each of a plan drawn at random among {}, with its \
-             score on held-out records; the noise is that of one training and its score",
-            law.mean(),
-            candidates.len()
-        );
-        let at = |epsilon: f64| -> Result<(Vec<Calibrated>, Calibrated)> {
-            let each = Target { epsilon, delta: target.delta };
-            let own = candidates
-                .iter()
-                .map(|it| scoring.calibrate(&it.assembly.proposal.prepared.plan().releases, each));
-            let own = own.collect::<Result<Vec<_>>>()?;
-            let events: Vec<&[Event]> = own.iter().map(Calibrated::events).collect();
-            let best = best_of(law, LABEL, what.clone(), &events)?;
-            Ok((own, Calibrated::of_events(target, vec![best])?))
-        };
-        // The best repeat costs at least as much as one.
-        let (mut low, mut high) = (0.0, target.epsilon);
-        let mut fitting = None;
-        let mut tried = 0.5 * target.epsilon;
-        while high - low > CLOSE * high {
-            let found = at(tried)?;
-            if found.1.guarantee().epsilon <= target.epsilon {
-                low = tried;
-                fitting = Some(found);
-            } else {
-                high = tried;
-                if high < 1e-9 * target.epsilon {
-                    break;
-                }
-            }
-            tried = if low > 0.0 { (low * high).sqrt() } else { 0.25 * high };
-        }
-        let (own, all) = fitting.ok_or_else(|| {
-            Error::refused("repeats do not fit into this ε").cure("choose among fewer plans")
-        })?;
-        Ok((Self { own, law, scoring }, all))
-    }
-
-    /// ε of one training with its score.
-    pub fn each(&self) -> f64 {
-        self.own.iter().map(|own| own.guarantee().epsilon).fold(0.0, f64::max)
-    }
-
-    pub fn words(&self) -> String {
+    pub fn words(&self, candidates: usize) -> String {
         format!(
             "Plans were drawn at random and trained, about {:.0} times; how often is secret, and \
              only the best model is kept. The chance that the best plan was among them is {:.0} %.",
             self.law.mean(),
-            100.0 * self.law.finds(1.0 / self.own.len() as f64)
+            100.0 * self.law.finds(1.0 / candidates as f64)
         )
     }
+}
 
-    /// Standard deviation of the noise in the summed loss of one training.
-    pub fn noise(&self, scoring: &Scoring) -> Result<f64> {
-        Ok(scoring.noise(self.own[0].scale(&scoring.tally.gaussian())?).sd())
-    }
-
-    /// Trains and keeps the best; `None` if somebody stopped it.
-    pub fn decide(
-        &self,
-        job: &ChoiceJob,
-        judging: &Judging,
-        training: &mut CandidateTraining,
-        spender: &mut Spender,
-    ) -> Result<Option<Decision>> {
-        let candidates = judging.kept.len();
-        let stores: Vec<PreparedStore> =
-            (0..candidates).map(|_| PreparedStore::default()).collect();
-        let alone: Vec<Option<Model>> =
-            judging.kept.iter().map(|it| public_alone(&it.problem, &it.plan.method)).collect();
-        let loaded: Vec<&Loaded> = job.datasets.iter().map(AsRef::as_ref).collect();
-        let mut repeating = spender.repeating()?;
-        let mut best: Option<Best> = None;
-        loop {
-            let candidate = spender.one_of(candidates);
-            let own = &self.own[candidate];
-            let Some(mut repeat) = repeating.next(own)? else { break };
-            let kept = &judging.kept[candidate];
-            training.name.clone_from(&kept.plan.name);
-            let plan = kept.plan.resolved(&job.workspace);
-            let assembly = assemble(&job.session, &plan, &loaded, &stores[candidate])?;
-            let mut run = assembly.proposal.prepared.start(assembly.private, own)?;
-            if !run.drive_with(&mut repeat, training)? {
-                return Ok(None);
-            }
-            let model = run.finish()?;
-            let label = |raw| kept.preparation.label_from_prediction(raw);
-            let scene = ScoringNeeds {
-                public_alone: alone[candidate].as_ref(),
-                public_holdout: Some(&kept.public_holdout),
-                classes: &kept.problem.shape.classes,
-                label: &label,
-            };
-            let told = self.scoring.draw(&kept.holdout, model.get(), &scene, &mut repeat)?;
-            let told = told.into_inner();
-            let better = |best: &Best| told.error.value.total_cmp(&best.told.error.value).is_lt();
-            if best.as_ref().is_none_or(better) {
-                best = Some(Best { candidate, model, told });
-            }
+/// Trains and keeps the best; `None` if somebody stopped it.
+pub(super) fn decide(
+    arrangement: &Arrangement,
+    basis: &Basis,
+    training: &mut CandidateTraining,
+    spender: &mut Spender,
+) -> Result<Option<Decision>> {
+    // Each has a store of its own: plans would replace the records of one another.
+    let jobs = basis.kept.iter().map(|it| Job { prepared: <_>::default(), ..it.job.clone() });
+    let jobs: Vec<Job> = jobs.collect();
+    let alone: Vec<Option<Model>> =
+        basis.kept.iter().map(|it| public_alone(&it.problem, &it.job.plan.method)).collect();
+    let mut repeating = spender.repeating()?;
+    let mut best: Option<Best> = None;
+    loop {
+        let candidate = spender.one_of(jobs.len());
+        let own = &arrangement.own[candidate];
+        let Some(mut repeat) = repeating.next(own)? else { break };
+        let (job, kept) = (&jobs[candidate], &basis.kept[candidate]);
+        training.name.clone_from(&job.plan.name);
+        let assembly = job.assemble()?;
+        let mut run = assembly.proposal.prepared.start(assembly.private, own)?;
+        if !run.drive_with(&mut repeat, training)? {
+            return Ok(None);
         }
-        Ok(best.map(|best| best.against_public_data(judging, &alone)))
+        let model = run.finish()?;
+        let label = |raw| kept.preparation.label_from_prediction(raw);
+        let needs = kept.needs(alone[candidate].as_ref(), &label);
+        let score = arrangement.scoring.draw(&kept.holdout, model.get(), &needs, &mut repeat)?;
+        let score = score.into_inner();
+        let better = |best: &Best| score.error.value.total_cmp(&best.score.error.value).is_lt();
+        if best.as_ref().is_none_or(better) {
+            best = Some(Best { candidate, model, score });
+        }
     }
+    Ok(best.map(|best| best.against_public_data(basis, &alone)))
 }
 
 impl Best {
     /// Public data alone win if the best model is no better.
-    fn against_public_data(self, judging: &Judging, alone: &[Option<Model>]) -> Decision {
-        let Self { candidate, model, told } = self;
-        let names = judging.names();
-        let mut placed = vec![Placed { name: names[candidate].clone(), error: told.error }];
-        if let Some(error) = told.public_alone {
+    fn against_public_data(self, basis: &Basis, alone: &[Option<Model>]) -> Decision {
+        let Self { candidate, model, score } = self;
+        let names = basis.names();
+        let mut placed = vec![Placed { name: names[candidate].clone(), error: score.error }];
+        if let Some(error) = score.public_alone {
             placed.push(Placed { name: PUBLIC_ALONE.to_owned(), error });
         }
-        let public = told.public_alone.is_some_and(|error| error.value <= told.error.value);
+        let public = score.public_alone.is_some_and(|error| error.value <= score.error.value);
         match alone[candidate].as_ref().filter(|_| public) {
             Some(public) => {
                 let model = model.map(|_| public.clone());
                 let (winner, of_plan) = (names.len() - 1, candidate);
-                Decision { winner, of_plan, model, placed, told: told.of_public_data() }
+                Decision { winner, of_plan, model, placed, score: score.of_public_data() }
             }
-            None => Decision { winner: candidate, of_plan: candidate, model, placed, told },
+            None => Decision { winner: candidate, of_plan: candidate, model, placed, score },
         }
     }
 }

@@ -70,15 +70,16 @@ pub fn variants(
     let count = count.filter(|count| *count <= MOST_TASKS).ok_or_else(|| {
         Error::usage(format!("these are more than {MOST_TASKS} tasks")).cure("give fewer values")
     })?;
+    let mut combinations = vec![Vec::new()];
+    for axis in axes {
+        let with_axis = |known: &Vec<(String, String)>| {
+            let all = axis.values.iter().map(|value| (axis.key.clone(), value.clone()));
+            all.map(|value| [&known[..], &[value]].concat()).collect::<Vec<_>>()
+        };
+        combinations = combinations.iter().flat_map(with_axis).collect();
+    }
     let mut variants: Vec<SweepVariant> = Vec::with_capacity(count);
-    for index in 0..count {
-        let mut rest = index;
-        let mut values = Vec::new();
-        for axis in axes.iter().rev() {
-            values.push((axis.key.clone(), axis.values[rest % axis.values.len()].clone()));
-            rest /= axis.values.len();
-        }
-        values.reverse();
+    for values in combinations {
         let plan = varied(base, &values)?;
         session.check_plan(&plan).map_err(|error| error.within(&plan.name))?;
         if variants.iter().any(|other| other.plan == plan) {

@@ -18,25 +18,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::assembly::propose;
 use super::control::Control;
-use super::course::{self, CourseResult, Opening};
-use super::job::{Job, Moment, Summary, named};
-use super::overlap;
+use super::execution::{self, ExecutionResult, RunContext};
+use super::job::{Job, RunProgress, Summary};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
+use super::{look, overlap};
 use crate::error::{Error, Result};
-use crate::methods::Plan;
 use crate::numeric::parallel;
 use crate::privacy::ledger::{RunId, RunOutcome, RunState};
-use crate::privacy::openings::OpenWatch;
-use crate::privacy::{Calibrated, NoiseSource, Watch};
-use crate::session::resumption::Origin;
+use crate::privacy::{Calibrated, NoiseSource};
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
 };
-use crate::session::{
-    Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset, leftovers,
-};
+use crate::session::{Loaded, RunDirectory, Session, Workspace, dataset, leftovers};
 use axes::SweepVariant;
 
 /// A plan of a sweep with its noise.
@@ -44,99 +39,135 @@ use axes::SweepVariant;
 pub struct Planned {
     pub variant: SweepVariant,
     pub calibrated: Calibrated,
-    pub plan: Plan,
+    pub steps: u64,
     pub warnings: Vec<String>,
 }
 
-/// The parts of a sweep.
-#[derive(Debug)]
-pub struct SweepOrder<'a> {
-    pub session: &'a Session,
-    pub base: &'a PlanDefinition,
-    pub workspace: &'a Workspace,
-    pub datasets: &'a [Arc<Loaded>],
-    /// No exact number is computed.
-    pub sealed: bool,
+/// Calibrates every variant of the plan of `base`; draws and writes nothing.
+pub fn plan(base: &Job, variants: Vec<SweepVariant>) -> Result<Vec<Planned>> {
+    if let Some(test) = &base.plan.test {
+        return Err(Error::usage(format!(
+            "'{test}' would pay for the score of every task of the sweep"
+        ))
+        .cure(format!(
+            "leave `test` out, and score the model that you keep: `halflight score RUN SESSION \
+             --dataset {test}`"
+        )));
+    }
+    let loaded = base.loaded();
+    let planned = variants.into_iter().map(|variant| {
+        let plan = variant.plan.resolved(&base.workspace);
+        let proposal = propose(&base.session, &plan, &loaded, &base.prepared)
+            .map_err(|error| error.within(&variant.plan.name))?;
+        let (calibrated, steps) = (proposal.calibrated, proposal.prepared.plan().steps);
+        Ok(Planned { variant, calibrated, steps, warnings: proposal.warnings })
+    });
+    planned.collect()
 }
 
-impl SweepOrder<'_> {
-    /// Calibrates every task; draws and writes nothing.
-    pub fn plan(&self, variants: Vec<SweepVariant>) -> Result<Vec<Planned>> {
-        if let Some(test) = &self.base.test {
-            return Err(Error::usage(format!(
-                "'{test}' would pay for the score of every task of the sweep"
-            ))
-            .cure(format!(
-                "leave `test` out, and score the model that you keep: `halflight score RUN SESSION \
-                 --dataset {test}`"
-            )));
+/// Would the ledger reserve all of it? Writes nothing.
+pub fn admit(base: &Job, planned: &[Planned]) -> Result<()> {
+    let private = base.private()?;
+    overlap::check(private, &base.publics(), &base.workspace, &base.watch)?;
+    let account = account_of(private, &base.session, &base.workspace)?;
+    Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)
+}
+
+/// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`, each
+/// with its grant.
+pub fn reserve(base: &Job, planned: &[Planned], path: &Path) -> Result<SweepDirectory> {
+    let (made, workspace) = (!path.exists(), &base.workspace);
+    let sweep = SweepDirectory::create(path, &base.plan.name, workspace, entries(planned))?;
+    lay_down(base, planned, &sweep).inspect_err(|_| {
+        // Without a reservation there is nothing to start; with one, `--collect --give-up` frees
+        // it.
+        let run = &sweep.manifest.tasks[0].run;
+        let reserved = workspace.book().map_or(true, |book| book.run(run).is_some());
+        if made && !reserved {
+            let _ = crate::files::step::remove_folder(sweep.path());
         }
-        let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
-        let store = PreparedStore::default();
-        let planned = variants.into_iter().map(|variant| {
-            let plan = variant.plan.resolved(self.workspace);
-            let proposal = propose(self.session, &plan, &loaded, &store)
-                .map_err(|error| error.within(&variant.plan.name))?;
-            let (calibrated, plan) = (proposal.calibrated, proposal.prepared.plan().clone());
-            Ok(Planned { variant, calibrated, plan, warnings: proposal.warnings })
-        });
-        planned.collect()
-    }
+    })?;
+    Ok(sweep)
+}
 
-    /// Would the ledger reserve all of it? Writes nothing.
-    pub fn admit(&self, planned: &[Planned]) -> Result<()> {
-        self.check_rows()?;
-        let private = self.private()?;
-        let account = account_of(private, self.session, self.workspace)?;
-        Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)
+fn lay_down(base: &Job, planned: &[Planned], sweep: &SweepDirectory) -> Result<()> {
+    let Job { session, workspace, .. } = base;
+    overlap::check(base.private()?, &base.publics(), workspace, &base.watch)?;
+    let mut origins = Vec::with_capacity(planned.len());
+    for (index, it) in planned.iter().enumerate() {
+        let task = sweep.task(index);
+        task.write_session(session, &it.variant.plan, workspace)?;
+        origins.push(base.origin(&task.session_file())?);
     }
-
-    /// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`,
-    /// each with its grant.
-    pub fn reserve(&self, planned: &[Planned], path: &Path) -> Result<SweepDirectory> {
-        let made = !path.exists();
-        let sweep =
-            SweepDirectory::create(path, &self.base.name, self.workspace, entries(planned))?;
-        self.lay_down(planned, &sweep).inspect_err(|_| {
-            // Without a reservation there is nothing to start; with one, `--collect --give-up`
-            // frees it.
-            let run = &sweep.manifest.tasks[0].run;
-            let reserved = self.workspace.book().map_or(true, |book| book.run(run).is_some());
-            if made && !reserved {
-                let _ = crate::files::step::remove_folder(sweep.path());
-            }
-        })?;
-        Ok(sweep)
+    let account = OpenAccount::open(base.private()?, workspace, session)?;
+    let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
+    for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
+        sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
     }
+    Ok(())
+}
 
-    fn lay_down(&self, planned: &[Planned], sweep: &SweepDirectory) -> Result<()> {
-        self.check_rows()?;
-        let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
-        let mut origins = Vec::with_capacity(planned.len());
-        for (index, it) in planned.iter().enumerate() {
-            let task = sweep.task(index);
-            task.write_session(self.session, &it.variant.plan, self.workspace)?;
-            origins.push(Origin::of(&task.session_file(), &loaded, self.sealed)?);
+/// The number of tasks of a sweep in each state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TaskTally {
+    pub done: usize,
+    pub failed: usize,
+    pub given_up: usize,
+    pub running: usize,
+    /// Begun and without a result.
+    pub missing: usize,
+    pub not_begun: usize,
+}
+
+impl TaskTally {
+    pub fn of(states: &[TaskState]) -> Self {
+        let mut tally = Self::default();
+        for state in states {
+            *match state {
+                TaskState::Ended(result) => match result.outcome {
+                    RunOutcome::Finished | RunOutcome::Stopped => &mut tally.done,
+                    RunOutcome::Failed => &mut tally.failed,
+                    RunOutcome::Abandoned => &mut tally.given_up,
+                },
+                TaskState::Missing { .. } => &mut tally.missing,
+                TaskState::Running => &mut tally.running,
+                TaskState::NotBegun => &mut tally.not_begun,
+            } += 1;
         }
-        let budget = self.session.budgets.get(&self.base.private);
-        let account = OpenAccount::open(self.private()?, self.workspace, budget)?;
-        let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
-        for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
-            sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
+        tally
+    }
+
+    /// `1 of 3 runs of the sweep have ended: 1 without a result, 1 not begun`
+    pub fn words(&self) -> String {
+        let Self { done, failed, given_up, running, missing, not_begun } = *self;
+        let ended = done + failed + given_up;
+        let all = ended + running + missing + not_begun;
+        let others = listed(&[
+            (running, "running"),
+            (missing, "without a result"),
+            (not_begun, "not begun"),
+        ]);
+        if ended == all {
+            return format!("all {all} runs of the sweep have ended and are settled");
         }
-        Ok(())
+        format!("{ended} of {all} runs of the sweep have ended: {others}")
     }
 
-    fn check_rows(&self) -> Result<()> {
-        let publics = self.datasets.iter().map(Arc::as_ref);
-        let publics: Vec<&Loaded> = publics.filter(|loaded| loaded.record.is_none()).collect();
-        let watch = if self.sealed { Watch::sealed() } else { Watch::open() };
-        overlap::check(self.private()?, &publics, self.workspace, &watch).map(|_| ())
+    /// `1 missing, 2 failed`: the tasks that are not done.
+    pub fn undone(&self) -> String {
+        listed(&[
+            (self.missing, "missing"),
+            (self.failed, "failed"),
+            (self.running, "running"),
+            (self.not_begun, "not begun"),
+            (self.given_up, "given up"),
+        ])
     }
+}
 
-    fn private(&self) -> Result<&Loaded> {
-        named(self.datasets, &self.base.private).map(Arc::as_ref)
-    }
+fn listed(counts: &[(usize, &str)]) -> String {
+    let some = counts.iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
 }
 
 /// A run of its own for each task.
@@ -177,7 +208,7 @@ pub fn carry_out(
     datasets: Vec<Arc<Loaded>>,
     control: Control,
     prepared: PreparedStore,
-    tell: &mut dyn FnMut(Moment),
+    tell: &mut dyn FnMut(RunProgress),
 ) -> Result<Summary> {
     let carried = task.grant(&task.workspace()?.secret()?.secret)?;
     let CarriedGrant { grant, origin, standing } = carried;
@@ -187,12 +218,12 @@ pub fn carry_out(
     let plan = plan.ok_or_else(|| {
         Error::failed("the task has no plan").at(task.session_file().display().to_string())
     })?;
-    let watch = if origin.sealed { Watch::sealed() } else { Watch::open() };
-    let workspace = task.workspace()?;
-    let job = Job { session, plan, datasets, workspace, watch, control, prepared };
+    let watch = look::view(origin.sealed);
+    let job = Job::new(session, plan, datasets, task.workspace()?);
+    let job = Job { watch, control, prepared, ..job };
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
-    let own = named(&job.datasets, &job.plan.private)?;
+    let own = job.private()?;
     let assembly = job.assemble()?;
     if grant.events != assembly.proposal.calibrated.events() {
         return Err(here(
@@ -218,11 +249,10 @@ pub fn carry_out(
             trouble: Some(error.to_string()),
         });
     })?;
-    let (granted, watch) = ((grant, standing), job.watch.clone());
-    let spend =
-        Spend::carried(granted, &assembly.proposal.calibrated, transcript, generator, watch);
-    let opening = Opening { own, spend, directory, recorded: None, known: Vec::new() };
-    let CourseResult { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
+    let calibrated = &assembly.proposal.calibrated;
+    let spend = Spend::carried((grant, standing), calibrated, transcript, generator, &job.watch);
+    let context = RunContext { own, spend, directory, recorded: None, known: Vec::new() };
+    let ExecutionResult { mut summary, used } = execution::perform(&job, assembly, context, tell)?;
     let written = task.write_result(&TaskResult {
         outcome: summary.outcome,
         used,
@@ -261,14 +291,14 @@ fn refuse_used(task: &TaskDirectory, run: &RunId) -> Result<()> {
     Ok(())
 }
 
-/// Executes the tasks that nobody has begun, `jobs` at a time, on this machine; `told` is called
+/// Executes the tasks that nobody has begun, `jobs` at a time, on this machine; `report` is called
 /// for each. Ends early when `control` stops.
 pub fn run_here(
     sweep: &SweepDirectory,
     datasets: &[Arc<Loaded>],
     jobs: usize,
     control: &Control,
-    told: &(dyn Fn(usize, &Result<Summary>) + Sync),
+    report: &(dyn Fn(usize, &Result<Summary>) + Sync),
 ) -> Result<()> {
     let mut waiting = Vec::new();
     for index in 0..sweep.manifest.tasks.len() {
@@ -290,7 +320,7 @@ pub fn run_here(
                     let work = || carry_out(&task, datasets, control, store, &mut |_| {});
                     // Many tasks at once keep the machine busy by themselves.
                     let done = if jobs > 1 { parallel::alone(work) } else { work() };
-                    told(*index, &done);
+                    report(*index, &done);
                 }
             });
         }

@@ -32,8 +32,8 @@ use crate::files;
 use crate::labelled::{CASES, Case, FURTHER, HEART, LabelledProblem};
 use crate::model::{Model, Shape};
 use crate::numeric::parallel;
+use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
-use crate::privacy::{Target, Watch};
 use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use crate::{
     ExpectedMean, Grid, GridTask, Harvest, SeedValues, StudyTable, TableContent, TableRow,
@@ -169,17 +169,13 @@ impl ChoiceStudy {
                         .is_ok_and(|it| (it.spec().task == Task::Classification) == classes)
                 };
                 let methods = METHODS.iter().filter(fits).map(|id| (*id).to_owned());
+                let (session, datasets) =
+                    (scene.session(vec![plan.clone()]), scene.datasets.clone());
+                let run = Job::new(session, plan, datasets, scene.workspace.clone());
                 let job = RehearsalJob {
-                    session: scene.session(vec![plan.clone()]),
-                    plan,
-                    datasets: scene.datasets.clone(),
-                    workspace: scene.workspace.clone(),
                     epsilons: SHARES.map(|share| share * epsilon).to_vec(),
                     methods: methods.collect(),
-                    repetitions: None,
-                    part: rehearse::WHOLE,
-                    exact: None,
-                    control: Control::default(),
+                    ..RehearsalJob::new(run)
                 };
                 let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;
                 let candidates = job.candidates(&advice, self.most)?.plans;
@@ -190,7 +186,7 @@ impl ChoiceStudy {
                 progress.tell(at * self.epsilons.len() + k + 1);
             }
         }
-        progress.end();
+        drop(progress);
         Ok(())
     }
 
@@ -461,15 +457,9 @@ impl ChoiceScene {
     fn run(&self, plan: PlanDefinition, noise: u64, strengths: &[f64]) -> Result<Vec<f64>> {
         // Known noise leaves an account without a total, so each run gets its own workspace.
         let folder = TemporaryFolder::new()?;
-        let job = Job {
-            session: self.session(vec![plan.clone()]),
-            plan,
-            datasets: self.datasets.clone(),
-            workspace: Workspace::fresh(&folder.0),
-            watch: Watch::sealed(),
-            control: Control::default(),
-            prepared: self.prepared.clone(),
-        };
+        let (session, datasets) = (self.session(vec![plan.clone()]), self.datasets.clone());
+        let job = Job::new(session, plan, datasets, Workspace::fresh(&folder.0));
+        let job = Job { prepared: self.prepared.clone(), ..job };
         let summary = launch::execute_insecurely(&job, noise, &mut |_| {})?;
         match summary.trouble {
             Some(trouble) => Err(trouble),

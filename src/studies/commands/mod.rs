@@ -119,7 +119,7 @@ fn conduct<T: Send>(
 ) -> Result<Harvest<T>> {
     let mut progress = ProgressLine::new(what, grid.tasks());
     let harvest = grid.run(parallel::threads(), interrupted, &mut |done| progress.tell(done), task);
-    progress.end();
+    drop(progress);
     harvest
 }
 

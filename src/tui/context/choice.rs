@@ -3,7 +3,7 @@
 use super::{Change, Context};
 use crate::engine::Request;
 use crate::engine::choice::{Offer, PUBLIC_ALONE};
-use crate::engine::desk::JobRequest;
+use crate::engine::worker::JobRequest;
 use crate::error::Action;
 use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};

@@ -1,7 +1,7 @@
 //! Runs of other processes: those of the workspace, and those that the user watches.
 
 use super::{Change, Context};
-use crate::engine::desk::TrainerSteps;
+use crate::engine::worker::TrainerSteps;
 use crate::live_run::LiveRun;
 use crate::notice::Level;
 use crate::privacy::ledger::RunId;

@@ -13,7 +13,7 @@
 //! | `elsewhere` | runs of other processes |
 //! | `queue` | runs to be made one after another |
 //! | `ranking` | starting a ranking |
-//! | `reports` | reports of the engine's desk |
+//! | `reports` | reports of the engine's worker |
 
 pub mod budget;
 mod choice;
@@ -39,9 +39,9 @@ use super::popup;
 use super::popup::question::{Prompt, QuestionPopup};
 use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
-use crate::engine::desk::{JobId, Preview};
 use crate::engine::lookup::{Digest, Rows};
 use crate::engine::timing::RunTime;
+use crate::engine::worker::{JobId, Preview};
 use crate::engine::{Request, look};
 use crate::error::Error;
 use crate::privacy::ledger::{AccountId, Book, RunId};
@@ -232,7 +232,7 @@ impl Context {
         }
     }
 
-    /// Asks the engine's desk.
+    /// Asks the engine's worker.
     pub fn ask(&mut self, request: Request) {
         self.effects.push(Effect::Ask(Box::new(request)));
     }

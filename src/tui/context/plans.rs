@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::budget::parse_budget;
 use super::{Change, Context};
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
-use crate::engine::desk::{JobId, JobRequest};
+use crate::engine::worker::{JobId, JobRequest};
 use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
 use crate::evaluation::Evaluation;

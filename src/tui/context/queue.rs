@@ -1,7 +1,7 @@
 //! Runs to be made one after another. Sweeps fill the queue, too.
 
 use super::{Change, Context};
-use crate::engine::desk::JobId;
+use crate::engine::worker::JobId;
 use crate::notice::Level;
 use crate::session::PlanDefinition;
 

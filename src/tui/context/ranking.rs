@@ -2,8 +2,8 @@
 
 use super::{Change, Context};
 use crate::engine::Control;
-use crate::engine::desk::JobRequest;
 use crate::engine::ranking::Manner;
+use crate::engine::worker::JobRequest;
 use crate::live_ranking::RankingWork;
 use crate::notice::Level;
 

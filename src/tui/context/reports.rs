@@ -1,13 +1,14 @@
-//! Reports of the engine's desk.
+//! Reports of the engine's worker.
 
 use std::path::PathBuf;
 
 use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
-use crate::engine::desk::{JobId, SoughtSweep, SweepStanding};
 use crate::engine::lookup::Wanted;
-use crate::engine::{DeskReport, Request};
+use crate::engine::sweep::TaskTally;
+use crate::engine::worker::{JobId, SoughtSweep};
+use crate::engine::{Request, WorkerReport};
 use crate::error::Result;
 use crate::history::History;
 use crate::live_ranking::LiveRanking;
@@ -24,10 +25,10 @@ const LONG: Duration = Duration::from_secs(20);
 const MOST_RECENT: usize = 12;
 
 impl Context {
-    pub fn hear(&mut self, report: DeskReport) {
+    pub fn hear(&mut self, report: WorkerReport) {
         match report {
-            DeskReport::SessionOpened { session, path } => self.opened(*session, path),
-            DeskReport::SessionSaved { session, path } => {
+            WorkerReport::SessionOpened { session, path } => self.opened(*session, path),
+            WorkerReport::SessionSaved { session, path } => {
                 let kept = if self.demo.take().is_some() {
                     " with the demo's runs and ledger"
                 } else {
@@ -40,18 +41,18 @@ impl Context {
                 self.on_disk = Some(*session);
                 self.remember(path);
             }
-            DeskReport::SessionClash { session, path, differences } => {
+            WorkerReport::SessionClash { session, path, differences } => {
                 self.ask_to_overwrite(*session, path, &differences);
             }
-            DeskReport::Compared { dataset, private } => {
+            WorkerReport::Compared { dataset, private } => {
                 self.compared.insert(dataset, private);
             }
-            DeskReport::Reading { name, bytes, of } => {
+            WorkerReport::Reading { name, bytes, of } => {
                 if let Some(DatasetStatus::Loading(share)) = self.datasets.get_mut(&name) {
                     *share = bytes as f64 / of.max(1) as f64;
                 }
             }
-            DeskReport::Loaded { loaded, account } => {
+            WorkerReport::Loaded { loaded, account } => {
                 let name = loaded.definition.name.clone();
                 if let Some(warning) = loaded.warnings.first() {
                     self.say(Level::Warning, warning.clone());
@@ -61,16 +62,18 @@ impl Context {
                 self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
                 self.ask_preview();
             }
-            DeskReport::LoadFailed { name, error } => {
+            WorkerReport::LoadFailed { name, error } => {
                 self.complain_of(ErrorTopic::Dataset(name.clone()), &error);
                 self.datasets.insert(name, DatasetStatus::Failed(error));
                 self.ask_preview();
             }
-            DeskReport::Inspected { definition, columns } => self.inspected(*definition, &columns),
-            DeskReport::Dividers { dataset, columns } => {
+            WorkerReport::Inspected { definition, columns } => {
+                self.inspected(*definition, &columns)
+            }
+            WorkerReport::Dividers { dataset, columns } => {
                 self.offer_split(&dataset, columns.as_ref());
             }
-            DeskReport::Listing(listing) => {
+            WorkerReport::Listing(listing) => {
                 // The listing opens the browser, or shows the next directory in it.
                 if matches!(self.popup, None | Some(OpenPopup::Files(_))) {
                     let files = FileBrowser::new(&listing);
@@ -80,12 +83,12 @@ impl Context {
                     self.popup = Some(OpenPopup::Files(Box::new(files)));
                 }
             }
-            DeskReport::Glance { file, schema } => {
+            WorkerReport::Glance { file, schema } => {
                 if let Some(OpenPopup::Files(files)) = &mut self.popup {
                     files.glance = Some((file, schema));
                 }
             }
-            DeskReport::Peeked { dataset, rows } => {
+            WorkerReport::Peeked { dataset, rows } => {
                 self.peeked = rows.map(|rows| (dataset, rows));
                 if self.peeked.is_some() {
                     self.say(
@@ -95,10 +98,10 @@ impl Context {
                     );
                 }
             }
-            DeskReport::Archive(runs) => self.archive_read(runs),
-            DeskReport::Trained(trained) => self.trained(*trained),
-            DeskReport::Followed(news) => self.followed(*news),
-            DeskReport::Preview(preview) => {
+            WorkerReport::Archive(runs) => self.archive_read(runs),
+            WorkerReport::Trained(trained) => self.trained(*trained),
+            WorkerReport::Followed(news) => self.followed(*news),
+            WorkerReport::Preview(preview) => {
                 self.plan.waiting = false;
                 if preview.as_ref().as_ref().is_ok_and(|preview| preview.refusal.is_none()) {
                     self.mended(&ErrorTopic::Plan);
@@ -108,12 +111,12 @@ impl Context {
                     self.ask_to_launch();
                 }
             }
-            DeskReport::Timed { plan, time } => self.plan.timed = Some((*plan, time)),
-            DeskReport::ChoiceOffered(offer) => match *offer {
+            WorkerReport::Timed { plan, time } => self.plan.timed = Some((*plan, time)),
+            WorkerReport::ChoiceOffered(offer) => match *offer {
                 Ok(offer) => self.ask_to_choose(offer),
                 Err(error) => self.complain_of(ErrorTopic::Plan, &error),
             },
-            DeskReport::Ledger(book, digests) => {
+            WorkerReport::Ledger(book, digests) => {
                 for status in self.datasets.values_mut() {
                     if let DatasetStatus::Ready { loaded, account } = status
                         && let Some(known) = loaded.record.as_ref().and_then(|it| book.find(it))
@@ -125,9 +128,9 @@ impl Context {
                 self.digests = digests;
                 self.note(Change::Ledger);
             }
-            DeskReport::Run(id, event) => self.hear_run(id, |run| run.hear(event)),
-            DeskReport::Choice(id, event) => self.hear_run(id, |run| run.hear_choice(event)),
-            DeskReport::Ranking(id, event) => {
+            WorkerReport::Run(id, event) => self.hear_run(id, |run| run.hear(event)),
+            WorkerReport::Choice(id, event) => self.hear_run(id, |run| run.hear_choice(event)),
+            WorkerReport::Ranking(id, event) => {
                 let said = self.ranking.hear(id, event, &self.watch);
                 match &said {
                     None => return,
@@ -136,7 +139,7 @@ impl Context {
                 }
                 self.leave_when_done();
             }
-            DeskReport::Rehearsal(id, event) => match self.rehearsal.hear(id, event) {
+            WorkerReport::Rehearsal(id, event) => match self.rehearsal.hear(id, event) {
                 None => {}
                 Some(Ok(line)) => {
                     self.say(Level::Good, line);
@@ -144,14 +147,14 @@ impl Context {
                 }
                 Some(Err(error)) => self.complain(&error),
             },
-            DeskReport::Trouble(error) => self.complain(&error),
-            DeskReport::Wrote(path) => {
+            WorkerReport::Trouble(error) => self.complain(&error),
+            WorkerReport::Wrote(path) => {
                 self.say(Level::Info, format!("wrote {}", path.display()));
                 self.written = Some(path);
             }
-            DeskReport::Remark(text) => self.say(Level::Info, text),
-            DeskReport::Collected { sweep, standing } => self.collected(sweep, standing),
-            DeskReport::WhichSweep => self.ask_for_sweep(),
+            WorkerReport::Remark(text) => self.say(Level::Info, text),
+            WorkerReport::Collected { sweep, tally } => self.collected(sweep, tally),
+            WorkerReport::WhichSweep => self.ask_for_sweep(),
         }
     }
 
@@ -182,15 +185,15 @@ impl Context {
     }
 
     /// Tasks that have not ended can be given up, unless they are still at work.
-    fn collected(&mut self, sweep: PathBuf, standing: SweepStanding) {
-        if standing.missing + standing.not_begun == 0 {
-            return self.say(Level::Info, standing.words());
+    fn collected(&mut self, sweep: PathBuf, tally: TaskTally) {
+        if tally.missing + tally.not_begun == 0 {
+            return self.say(Level::Info, tally.words());
         }
         let text = format!(
             "{}. Settle those now? A run without a result has died or works on another machine: \
              it is charged in full. A run that was not begun costs nothing, and cannot be begun \
              any more.",
-            standing.words()
+            tally.words()
         );
         self.confirm(text, "settle", move |context| {
             let sweep = SoughtSweep::At(sweep);

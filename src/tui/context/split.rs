@@ -3,7 +3,7 @@
 use super::{Change, Context, OpenPopup};
 use crate::data::Role;
 use crate::engine::Request;
-use crate::engine::desk::Dividers;
+use crate::engine::worker::Dividers;
 use crate::notice::Level;
 use crate::popup::Then;
 use crate::popup::picker::{Item, Picker};

@@ -10,7 +10,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use super::app::App;
 use super::canvas::Hits;
 use super::context::Effect;
-use crate::engine::DeskReport;
+use crate::engine::WorkerReport;
 
 /// Everything that can happen to the interface.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub enum Message {
     Key(KeyEvent),
     Mouse(MouseEvent),
     Paste(String),
-    Reports(Vec<DeskReport>),
+    Reports(Vec<WorkerReport>),
     Resize,
     /// The system asks the program to end.
     Terminate,

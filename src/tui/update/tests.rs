@@ -11,11 +11,11 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
-use crate::engine::choice::{ChoiceMoment, Offer};
-use crate::engine::desk::{JobEvent, JobRequest};
+use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::Wanted;
-use crate::engine::ranking::{Manner, RankingMoment};
-use crate::engine::{Moment, Request};
+use crate::engine::ranking::{Manner, RankingProgress};
+use crate::engine::worker::{JobEvent, JobRequest};
+use crate::engine::{Request, RunProgress};
 use crate::error::{Action, Error};
 use crate::evaluation::Evaluation;
 use crate::fixtures::{self, archived};
@@ -110,52 +110,52 @@ fn any_mouse(random: &mut ChaCha20Rng) -> MouseEvent {
     }
 }
 
-fn any_report(random: &mut ChaCha20Rng) -> DeskReport {
+fn any_report(random: &mut ChaCha20Rng) -> WorkerReport {
     let id = random.random_range(0..4);
     let number = random.random_range(1..9);
     match random.random_range(0..19) {
-        0 => DeskReport::Listing(fixtures::listing()),
-        1 => DeskReport::Glance { file: "x.csv".into(), schema: Ok(fixtures::schema()) },
-        2 => DeskReport::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
-        3 => DeskReport::Peeked {
+        0 => WorkerReport::Listing(fixtures::listing()),
+        1 => WorkerReport::Glance { file: "x.csv".into(), schema: Ok(fixtures::schema()) },
+        2 => WorkerReport::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
+        3 => WorkerReport::Peeked {
             dataset: "winter".to_owned(),
             rows: Some(fixtures::exact(fixtures::rows())),
         },
-        4 => DeskReport::Archive(
+        4 => WorkerReport::Archive(
             (0..number).map(|it| archived(it, 1.0, &[3.0, f64::NAN, 2.0])).collect(),
         ),
         5 => {
             let (book, digests) = fixtures::book();
-            DeskReport::Ledger(book, digests)
+            WorkerReport::Ledger(book, digests)
         }
-        6 => DeskReport::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
-        7 => DeskReport::Run(
+        6 => WorkerReport::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
+        7 => WorkerReport::Run(
             id,
-            JobEvent::Moment(Moment::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
+            JobEvent::Progress(RunProgress::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
         ),
-        8 => DeskReport::Run(id, JobEvent::Ended(Box::new(Ok(fixtures::summary())))),
-        9 => DeskReport::Run(id, JobEvent::Ended(Box::new(Err(Error::refused("no"))))),
-        10 => DeskReport::Trouble(Error::failed("trouble")),
-        11 => DeskReport::Inspected {
+        8 => WorkerReport::Run(id, JobEvent::Ended(Box::new(Ok(fixtures::summary())))),
+        9 => WorkerReport::Run(id, JobEvent::Ended(Box::new(Err(Error::refused("no"))))),
+        10 => WorkerReport::Trouble(Error::failed("trouble")),
+        11 => WorkerReport::Inspected {
             definition: Box::new(fixtures::opened().context.session.datasets[0].clone()),
             columns: fixtures::schema().columns,
         },
         13 => rank_step(id),
-        14 => DeskReport::Ranking(id, JobEvent::Ended(Box::new(Ok(fixtures::rank_summary())))),
-        15 => DeskReport::Ranking(id, JobEvent::Ended(Box::new(Err(Error::failed("no"))))),
-        16 => DeskReport::ChoiceOffered(Box::new(Ok(fixtures::offer()))),
-        17 => DeskReport::Choice(id, JobEvent::Ended(Box::new(Ok(fixtures::chosen())))),
-        12 => DeskReport::SessionSaved { session: Box::default(), path: "s.ron".into() },
-        _ => DeskReport::Preview(Box::new(Err(Error::failed("not loaded")))),
+        14 => WorkerReport::Ranking(id, JobEvent::Ended(Box::new(Ok(fixtures::rank_summary())))),
+        15 => WorkerReport::Ranking(id, JobEvent::Ended(Box::new(Err(Error::failed("no"))))),
+        16 => WorkerReport::ChoiceOffered(Box::new(Ok(fixtures::offer()))),
+        17 => WorkerReport::Choice(id, JobEvent::Ended(Box::new(Ok(fixtures::chosen())))),
+        12 => WorkerReport::SessionSaved { session: Box::default(), path: "s.ron".into() },
+        _ => WorkerReport::Preview(Box::new(Err(Error::failed("not loaded")))),
     }
 }
 
-fn rank_step(id: u64) -> DeskReport {
+fn rank_step(id: u64) -> WorkerReport {
     let words = "repeat 3 of 10".to_owned();
     let step = RankStep { index: 3, total: 11, words, done: false };
     let comparison = Some(Box::new(fixtures::exact(fixtures::comparison())));
-    let moment = RankingMoment::Stepped { step, comparison };
-    DeskReport::Ranking(id, JobEvent::Moment(moment))
+    let event = RankingProgress::Stepped { step, comparison };
+    WorkerReport::Ranking(id, JobEvent::Progress(event))
 }
 
 fn any_message(random: &mut ChaCha20Rng) -> Message {
@@ -269,8 +269,9 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     let effects = press(&mut app, "wy");
     assert!(asked(&effects, |it| matches!(it, Request::Start { job: JobRequest::Run { .. }, .. })));
     assert_eq!((app.context.runs.len(), app.context.queue.plans.len()), (1, 3));
-    let end =
-        |id, result| Message::Reports(vec![DeskReport::Run(id, JobEvent::Ended(Box::new(result)))]);
+    let end = |id, result| {
+        Message::Reports(vec![WorkerReport::Run(id, JobEvent::Ended(Box::new(result)))])
+    };
     let id = app.context.runs[0].id;
     let effects = update(&mut app, end(id, Ok(fixtures::summary())), &Hits::default());
     assert!(asked(&effects, |it| matches!(it, Request::Start { job: JobRequest::Run { .. }, .. })));
@@ -329,7 +330,7 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     // Events of another ranking change nothing.
     update(&mut app, Message::Reports(vec![rank_step(7)]), &Hits::default());
     let event = JobEvent::Ended(Box::new(Ok(fixtures::rank_summary())));
-    update(&mut app, Message::Reports(vec![DeskReport::Ranking(1, event)]), &Hits::default());
+    update(&mut app, Message::Reports(vec![WorkerReport::Ranking(1, event)]), &Hits::default());
     assert!(app.context.ranking.work.is_none());
 
     press(&mut app, "m");
@@ -357,13 +358,13 @@ fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
 
     let mut app = fixtures::loaded();
     press(&mut app, "2p\ny");
-    let moment = RankingMoment::Begun { total: 10, remarks: Vec::new() };
-    let begun = DeskReport::Ranking(1, JobEvent::Moment(moment));
+    let event = RankingProgress::Begun { total: 10, remarks: Vec::new() };
+    let begun = WorkerReport::Ranking(1, JobEvent::Progress(event));
     update(&mut app, Message::Reports(vec![begun]), &Hits::default());
     press(&mut app, "qy");
     assert!(!app.context.quit, "its grant is in the ledger");
     let event = JobEvent::Ended(Box::new(Err(Error::failed("no"))));
-    update(&mut app, Message::Reports(vec![DeskReport::Ranking(1, event)]), &Hits::default());
+    update(&mut app, Message::Reports(vec![WorkerReport::Ranking(1, event)]), &Hits::default());
     assert!(app.context.quit);
 }
 
@@ -372,7 +373,7 @@ fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_
     let mut app = fixtures::ranked();
     press(&mut app, "p\ny");
     let event = JobEvent::Ended(Box::new(Err(Error::refused("over the budget"))));
-    update(&mut app, Message::Reports(vec![DeskReport::Ranking(1, event)]), &Hits::default());
+    update(&mut app, Message::Reports(vec![WorkerReport::Ranking(1, event)]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
     let winner = RankingSoFar::Winner("spring".to_owned(), fixtures::summary().guarantee);
     app.context.ranking.released = Some(winner);
@@ -414,7 +415,7 @@ fn a_file_that_somebody_else_has_changed_is_overwritten_after_a_yes_alone() {
     assert!(asked(&effects, knows(&before)));
     let mut theirs = before.clone();
     theirs.plans[0].target.epsilon = 9.0;
-    let clash = || DeskReport::SessionClash {
+    let clash = || WorkerReport::SessionClash {
         session: Box::new(theirs.clone()),
         path: "s.ron".into(),
         differences: vec!["ε 1 against 9".to_owned()],
@@ -428,7 +429,7 @@ fn a_file_that_somebody_else_has_changed_is_overwritten_after_a_yes_alone() {
 #[test]
 fn an_error_goes_when_its_cause_is_mended() {
     let mut app = fixtures::loaded();
-    let failed = DeskReport::LoadFailed {
+    let failed = WorkerReport::LoadFailed {
         name: "winter".to_owned(),
         error: Error::failed("the file is gone"),
     };
@@ -436,7 +437,7 @@ fn an_error_goes_when_its_cause_is_mended() {
     assert!(app.context.notice.is_some());
     let loaded = |name: &str| match &fixtures::loaded().context.datasets[name] {
         DatasetStatus::Ready { loaded, account } => {
-            DeskReport::Loaded { loaded: std::sync::Arc::clone(loaded), account: account.clone() }
+            WorkerReport::Loaded { loaded: std::sync::Arc::clone(loaded), account: account.clone() }
         }
         _ => panic!("it is loaded"),
     };
@@ -452,7 +453,7 @@ fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
     app.screens.data.selected = 1;
     let rows = |app: &App| app.screens.data.row_count(&app.context);
     assert!(rows(&app) > 0);
-    let compared = |private: Option<&str>| DeskReport::Compared {
+    let compared = |private: Option<&str>| WorkerReport::Compared {
         dataset: "spring".to_owned(),
         private: private.map(str::to_owned),
     };
@@ -472,8 +473,8 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
         Request::Start { id: 1, job: JobRequest::Rehearsal { .. }, .. }
     )));
     let event = |id: u64, done: usize| {
-        let event = JobEvent::Moment(Box::new(fixtures::rehearsal(done)));
-        Message::Reports(vec![DeskReport::Rehearsal(id, event)])
+        let event = JobEvent::Progress(Box::new(fixtures::rehearsal(done)));
+        Message::Reports(vec![WorkerReport::Rehearsal(id, event)])
     };
     update(&mut app, event(1, 80), &Hits::default());
     update(&mut app, event(7, 126), &Hits::default());
@@ -485,7 +486,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     // After stopping, the costs are shown again, and the results are still there.
     press(&mut app, "R");
     let stopped = JobEvent::Ended(Box::new(Ok(fixtures::rehearsal(80))));
-    let stopped = DeskReport::Rehearsal(1, stopped);
+    let stopped = WorkerReport::Rehearsal(1, stopped);
     update(&mut app, Message::Reports(vec![stopped]), &Hits::default());
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
@@ -505,7 +506,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     press(&mut app, "R");
     assert!(app.context.rehearsal.work.is_none());
     let ended = JobEvent::Ended(Box::new(Ok(fixtures::rehearsal(126))));
-    update(&mut app, Message::Reports(vec![DeskReport::Rehearsal(2, ended)]), &Hits::default());
+    update(&mut app, Message::Reports(vec![WorkerReport::Rehearsal(2, ended)]), &Hits::default());
     press(&mut app, "t");
     assert_eq!(app.context.session.plans[0].method, "public_shape");
     press(&mut app, "u");
@@ -536,7 +537,7 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     press(&mut app, "[");
 
     let offered =
-        || Message::Reports(vec![DeskReport::ChoiceOffered(Box::new(Ok(fixtures::offer())))]);
+        || Message::Reports(vec![WorkerReport::ChoiceOffered(Box::new(Ok(fixtures::offer())))]);
     update(&mut app, offered(), &Hits::default());
     let Some(OpenPopup::Question(question)) = &app.context.popup else { panic!("no question") };
     for part in [
@@ -561,7 +562,7 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     press(&mut app, "sy");
     assert!(app.context.runs[0].control.is_stopped());
     let event = JobEvent::Ended(Box::new(Ok(fixtures::chosen())));
-    update(&mut app, Message::Reports(vec![DeskReport::Choice(1, event)]), &Hits::default());
+    update(&mut app, Message::Reports(vec![WorkerReport::Choice(1, event)]), &Hits::default());
     assert_eq!(app.context.runs[0].state(), "finished");
     let said = &app.context.notice.as_ref().unwrap().text;
     assert!(said.contains("chosen: winter from the other seasons; ε 1.000"), "{said}");
@@ -574,12 +575,12 @@ fn what_a_choice_trains_in_secret_shows_nowhere_in_a_sealed_view() {
     let name = offer.candidates[1].clone();
     update(
         &mut app,
-        Message::Reports(vec![DeskReport::ChoiceOffered(Box::new(Ok(offer)))]),
+        Message::Reports(vec![WorkerReport::ChoiceOffered(Box::new(Ok(offer)))]),
         &Hits::default(),
     );
     press(&mut app, "y");
-    let event = JobEvent::Moment(ChoiceMoment::Stepped { name, step: 17, of: 47 });
-    update(&mut app, Message::Reports(vec![DeskReport::Choice(1, event)]), &Hits::default());
+    let event = JobEvent::Progress(ChoiceProgress::Stepped { name, step: 17, of: 47 });
+    update(&mut app, Message::Reports(vec![WorkerReport::Choice(1, event)]), &Hits::default());
     let shown = |app: &App| {
         let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
         terminal.draw(|frame| drop(view(app, frame))).unwrap();
@@ -602,7 +603,7 @@ fn a_choice_without_a_budget_asks_for_one_and_is_offered_again() {
     let mut app = fixtures::priced();
     let refusal = Error::refused("no budget").asking(Action::SetBudget { account: None });
     let offer = Offer { refusal: Some(refusal), ..fixtures::offer() };
-    let report = DeskReport::ChoiceOffered(Box::new(Ok(offer)));
+    let report = WorkerReport::ChoiceOffered(Box::new(Ok(offer)));
     update(&mut app, Message::Reports(vec![report]), &Hits::default());
     assert!(matches!(app.context.popup, Some(OpenPopup::Prompt(_))));
     let effects = press(&mut app, "\n");
@@ -718,7 +719,7 @@ fn an_account_that_a_run_has_opened_is_known_at_once() {
     let record = app.context.loaded("winter").unwrap().record.clone().unwrap();
     book.accounts[0].datasets.push(record);
     let id = book.accounts[0].id.clone();
-    update(&mut app, Message::Reports(vec![DeskReport::Ledger(book, digests)]), &Hits::default());
+    update(&mut app, Message::Reports(vec![WorkerReport::Ledger(book, digests)]), &Hits::default());
     assert_eq!(account(&app), Some(id));
 }
 
@@ -881,7 +882,7 @@ fn a_run_that_was_begun_here_is_the_selected_one_and_one_of_others_is_not() {
     };
     let this = || Some(crate::session::run_directory::Process::this());
     let mut selected_of = |runs: Vec<crate::session::ArchivedRun>| {
-        update(&mut app, Message::Reports(vec![DeskReport::Archive(runs)]), &Hits::default());
+        update(&mut app, Message::Reports(vec![WorkerReport::Archive(runs)]), &Hits::default());
         let compare = &app.screens.compare;
         compare.run(app.context.archived()).unwrap().id.clone()
     };
@@ -935,7 +936,7 @@ fn what_was_chosen_is_remembered() {
     assert!(remembered(&press(&mut app, "y")).log_axis);
     assert!(remembered(&update(&mut app, control('n'), &Hits::default())).no_hints);
     let saved =
-        |path: &str| DeskReport::SessionSaved { session: Box::default(), path: path.into() };
+        |path: &str| WorkerReport::SessionSaved { session: Box::default(), path: path.into() };
     for path in ["/a/1.ron", "/a/2.ron", "/a/1.ron"] {
         update(&mut app, Message::Reports(vec![saved(path)]), &Hits::default());
     }
@@ -968,7 +969,7 @@ fn sessions_are_found_by_browsing_and_by_a_typed_path() {
         || crate::engine::lookup::Listing { wanted: Wanted::Sessions, ..fixtures::listing() };
     let show = |app: &mut App| {
         let effects =
-            update(app, Message::Reports(vec![DeskReport::Listing(listing())]), &Hits::default());
+            update(app, Message::Reports(vec![WorkerReport::Listing(listing())]), &Hits::default());
         assert!(!asked(&effects, |it| matches!(it, Request::Glance { .. })), "no file of data");
     };
     show(&mut app);
@@ -988,7 +989,7 @@ fn a_long_run_that_ends_rings() {
     let mut app = fixtures::running();
     let end = |app: &mut App| {
         let event = JobEvent::Ended(Box::new(Ok(fixtures::summary())));
-        let report = DeskReport::Run(1, event);
+        let report = WorkerReport::Run(1, event);
         let effects = update(app, Message::Reports(vec![report]), &Hits::default());
         effects.iter().any(|effect| matches!(effect, Effect::Ring(_)))
     };
@@ -1007,9 +1008,9 @@ fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
     for round in 0..20u64 {
         let reports = (0..400).map(|index| {
             let step = fixtures::progress(41 + round * 400 + index, 100_000);
-            DeskReport::Run(1, JobEvent::Moment(Moment::Stepped(step)))
+            WorkerReport::Run(1, JobEvent::Progress(RunProgress::Stepped(step)))
         });
-        let reports: Vec<DeskReport> = reports.collect();
+        let reports: Vec<WorkerReport> = reports.collect();
         let start = Instant::now();
         update(&mut app, Message::Reports(reports), &Hits::default());
         press(&mut app, "y");

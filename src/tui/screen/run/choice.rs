@@ -36,7 +36,7 @@ pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveC
             && chosen.and_then(|it| it.placed.get(it.winner?)).map(|it| &it.name)
                 == Some(&candidate.name);
         let style = if wins { bold(theme.good) } else { theme.text };
-        let told = chosen.and_then(|it| it.told.as_ref()).zip(placed);
+        let told = chosen.and_then(|it| it.score.as_ref()).zip(placed);
         let error = told.map(|(told, placed)| told.told_error(&placed.error));
         vec![
             Line::styled(if wins { glyphs.pointer } else { " " }, style),
@@ -96,7 +96,7 @@ fn explanation(choice: &LiveChoice, chosen: Option<&Chosen>) -> Vec<String> {
         round_up(choice.each, 3),
         choice.apart
     ));
-    if chosen.is_some_and(|chosen| chosen.told.is_some()) {
+    if chosen.is_some_and(|chosen| chosen.score.is_some()) {
         said.push(format!("{RELEASED} The ranges hold for all of them at once."));
     }
     said
@@ -105,7 +105,7 @@ fn explanation(choice: &LiveChoice, chosen: Option<&Chosen>) -> Vec<String> {
 /// Who won, in words.
 pub fn verdict(chosen: &Chosen) -> String {
     let winner = chosen.winner.and_then(|winner| chosen.placed.get(winner));
-    match (winner, &chosen.told) {
+    match (winner, &chosen.score) {
         (Some(winner), Some(told)) => {
             format!("Chosen: {}. Its score may be shared: {}.", winner.name, told.sentence())
         }

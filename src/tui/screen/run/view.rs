@@ -128,7 +128,7 @@ const TABLE_ROWS: u16 = 4;
 pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(Ended::Summary(summary)) = &run.ended {
-        if let Some(told) = &summary.told {
+        if let Some(told) = &summary.score {
             parts.extend(told.alarm());
             parts.push(format!("Released score, may be shared: {}.", told.sentence()));
         }
@@ -146,7 +146,7 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
     let mut lines = Vec::new();
     if let Some(Ended::Summary(summary)) = &run.ended {
-        if let Some(told) = &summary.told {
+        if let Some(told) = &summary.score {
             lines.extend(told.alarm().map(|alarm| Line::styled(alarm, bold(theme.error))));
             let text = format!("Released score, may be shared: {}.", told.sentence());
             lines.push(Line::styled(text, bold(theme.text)));

@@ -5,15 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use super::messages::{DeskReport, JobEvent, JobId, JobRequest};
-use super::{Clerk, ledger_report};
+use super::messages::{JobEvent, JobId, JobRequest, WorkerReport};
+use super::{WorkerThread, ledger_report};
 use crate::choice::{ChoiceJob, Way};
 use crate::control::Control;
 use crate::data::DatasetDefinition;
 use crate::error::{Error, Result};
-use crate::job::{Job, Moment};
+use crate::job::{Job, RunProgress};
 use crate::launch;
-use crate::prepared::PreparedStore;
 use crate::privacy::{Target, Watch};
 use crate::ranking::{self, RankingJob};
 use crate::rehearse::{self, RehearsalJob};
@@ -26,35 +25,34 @@ const SETTLED_BY_HAND: &str =
     "its whole grant stays charged until it is settled on the Ledger screen";
 const RUN_CRASH: Crash = ("the run crashed outside its steps", SETTLED_BY_HAND);
 
-impl Clerk {
+impl WorkerThread {
     /// Carries out a job in a thread of its own, unless it could not be prepared.
     fn carry_out<J: Send + 'static, M: 'static, T: 'static>(
         &self,
         id: JobId,
-        report: fn(JobId, JobEvent<M, T>) -> DeskReport,
+        report: fn(JobId, JobEvent<M, T>) -> WorkerReport,
         crash: Crash,
         job: Result<J>,
         work: impl FnOnce(J, &mut dyn FnMut(M)) -> Result<T> + Send + 'static,
     ) {
+        let ended = move |result| report(id, JobEvent::Ended(Box::new(result)));
         let job = match job {
             Ok(job) => job,
-            Err(error) => {
-                return self.tray.put(report(id, JobEvent::Ended(Box::new(Err(error)))));
-            }
+            Err(error) => return self.reports.put(ended(Err(error))),
         };
-        let (tray, workspace) = (Arc::clone(&self.tray), self.workspace.clone());
+        let (reports, workspace) = (Arc::clone(&self.reports), self.workspace.clone());
         thread::spawn(move || {
-            let mut tell = |moment| {
-                let report = report(id, JobEvent::Moment(moment));
+            let mut tell = |event| {
+                let report = report(id, JobEvent::Progress(event));
                 fault_for_tests(&report);
-                tray.put(report);
+                reports.put(report);
             };
             let result = catch_as(crash, || work(job, &mut tell));
-            let report = report(id, JobEvent::Ended(Box::new(result)));
-            let is_free = matches!(report, DeskReport::Rehearsal(..));
-            tray.put(report);
+            let report = ended(result);
+            let is_free = matches!(report, WorkerReport::Rehearsal(..));
+            reports.put(report);
             if !is_free && let Ok(report) = ledger_report(&workspace) {
-                tray.put(report);
+                reports.put(report);
             }
         });
     }
@@ -63,17 +61,17 @@ impl Clerk {
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
         match job {
             JobRequest::Run { session, plan, watch } => {
-                let job = self.datasets(&plan).and_then(|datasets| {
-                    self.note_earlier_looks(&plan.private, &datasets)?;
-                    Ok(Job { session, plan, datasets, workspace, watch, control, prepared })
+                let job = self.job(session, plan).and_then(|job| {
+                    self.note_earlier_looks(&job.plan.private, &job.datasets)?;
+                    Ok(Job { watch, control, ..job })
                 });
-                self.carry_out(id, DeskReport::Run, RUN_CRASH, job, |job, tell| {
+                self.carry_out(id, WorkerReport::Run, RUN_CRASH, job, |job, tell| {
                     launch::execute(&job, tell)
                 });
             }
             JobRequest::Resume { run, watch } => {
                 let path = Ok(workspace.run_directory(&run));
-                self.carry_out(id, DeskReport::Run, RUN_CRASH, path, move |path, tell| {
+                self.carry_out(id, WorkerReport::Run, RUN_CRASH, path, move |path, tell| {
                     resume::resume(&resumed(&path, watch, control)?, &run, tell)
                 });
             }
@@ -84,14 +82,14 @@ impl Clerk {
                     Ok(job)
                 });
                 let crash = ("the choice crashed outside its steps", SETTLED_BY_HAND);
-                self.carry_out(id, DeskReport::Choice, crash, job, |job, tell| job.execute(tell));
+                self.carry_out(id, WorkerReport::Choice, crash, job, |job, tell| job.execute(tell));
             }
             JobRequest::Ranking { session, watch, manner } => {
                 // Datasets that could not be read are left out.
                 let private = session.ranking.private_name(&session).ok();
                 let names = session.ranking.public_names(&session).into_iter().chain(private);
-                let datasets = names.filter_map(|name| self.loaded.get(name).cloned());
-                let datasets: Vec<Arc<Loaded>> = datasets.collect();
+                let datasets: Vec<Arc<Loaded>> =
+                    names.filter_map(|name| self.loaded.get(name).cloned()).collect();
                 let noted = self.note_earlier_looks(private.unwrap_or_default(), &datasets);
                 let job = noted.map(|()| RankingJob {
                     session,
@@ -104,25 +102,15 @@ impl Clerk {
                     prepared,
                 });
                 let crash = ("the ranking crashed", "please report the session");
-                self.carry_out(id, DeskReport::Ranking, crash, job, |job, tell| {
+                self.carry_out(id, WorkerReport::Ranking, crash, job, |job, tell| {
                     ranking::rank(&job, tell)
                 });
             }
             JobRequest::Rehearsal { session, plan } => {
-                let job = self.datasets(&plan).map(|datasets| RehearsalJob {
-                    datasets,
-                    session,
-                    plan,
-                    workspace,
-                    epsilons: Vec::new(),
-                    methods: Vec::new(),
-                    repetitions: None,
-                    part: rehearse::WHOLE,
-                    exact: None,
-                    control,
-                });
+                let job = self.job(session, plan);
+                let job = job.map(|run| RehearsalJob::new(Job { control, ..run }));
                 let crash = ("the rehearsal crashed", "please report the session");
-                self.carry_out(id, DeskReport::Rehearsal, crash, job, |job, tell| {
+                self.carry_out(id, WorkerReport::Rehearsal, crash, job, |job, tell| {
                     rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))
                 });
             }
@@ -149,11 +137,11 @@ impl Clerk {
 
     /// Prepares all candidates, which may take a while.
     pub(super) fn offer(&self, job: ChoiceJob) {
-        let tray = Arc::clone(&self.tray);
+        let reports = Arc::clone(&self.reports);
         thread::spawn(move || {
             let crash = ("the choice could not be prepared", "please report the plans");
             let offer = catch_as(crash, || job.offer());
-            tray.put(DeskReport::ChoiceOffered(Box::new(offer)));
+            reports.put(WorkerReport::ChoiceOffered(Box::new(offer)));
         });
     }
 }
@@ -166,16 +154,15 @@ fn resumed(directory: &Path, watch: Watch, control: Control) -> Result<Job> {
     let datasets = session.datasets.iter().map(load).collect::<Result<Vec<_>>>()?;
     let plan = session.plans.first().cloned();
     let plan = plan.ok_or_else(|| Error::failed("the run has no plan"))?;
-    let prepared = PreparedStore::default();
-    Ok(Job { session, plan, datasets, workspace, watch, control, prepared })
+    Ok(Job { watch, control, ..Job::new(session, plan, datasets, workspace) })
 }
 
 /// A debug build can be told to crash in the middle of a run, so that a test sees what happens to
 /// the terminal, the ledger and the interface.
-fn fault_for_tests(report: &DeskReport) {
+fn fault_for_tests(report: &WorkerReport) {
     let wanted = cfg!(debug_assertions) && std::env::var_os("HALFLIGHT_TEST_CRASH").is_some();
     let crash = wanted
-        && matches!(report, DeskReport::Run(_, JobEvent::Moment(Moment::Stepped(progress)))
+        && matches!(report, WorkerReport::Run(_, JobEvent::Progress(RunProgress::Stepped(progress)))
             if progress.step.index == 5);
     assert!(!crash, "a crash that a test asked for");
 }

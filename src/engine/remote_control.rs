@@ -9,23 +9,23 @@ use super::control::Control;
 use crate::session::steering::{Inbox, Wish};
 
 /// The time between two looks, each of which reads one file.
-const PAUSE: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Lives as long as the run.
-pub(super) struct Steward {
+pub(super) struct RemoteControl {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Steward {
-    /// The steward of the run in `directory`, which checks `control` between its steps.
+impl RemoteControl {
+    /// Listens for requests to the run in `directory`, which checks `control` between its steps.
     pub fn of(directory: &Path, control: &Control) -> Self {
         let (end, ended) = channel();
         let (mut inbox, control) = (Inbox::of(directory), control.clone());
         let thread = std::thread::spawn(move || {
-            while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                for wish in inbox.look() {
-                    follow(wish, &control);
+            while ended.recv_timeout(CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                for command in inbox.look() {
+                    obey(command, &control);
                 }
                 inbox.tell(control.is_paused());
             }
@@ -35,8 +35,8 @@ impl Steward {
     }
 }
 
-fn follow(wish: Wish, control: &Control) {
-    match wish {
+fn obey(command: Wish, control: &Control) {
+    match command {
         Wish::Pause => control.pause(),
         Wish::GoOn => control.resume(),
         Wish::Stop => control.stop(),
@@ -44,7 +44,7 @@ fn follow(wish: Wish, control: &Control) {
     }
 }
 
-impl Drop for Steward {
+impl Drop for RemoteControl {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
@@ -65,7 +65,7 @@ mod tests {
         let path = directory.path();
         std::fs::write(path.join("process"), Process::this().to_string()).unwrap();
         let control = Control::default();
-        let steward = Steward::of(path, &control);
+        let remote_control = RemoteControl::of(path, &control);
         let wait = |what: &dyn Fn() -> bool| {
             for _ in 0..3000 {
                 if what() {
@@ -81,7 +81,7 @@ mod tests {
         wait(&|| !control.is_paused() && !steering::is_paused(path));
         steering::ask(path, Wish::Stop).unwrap();
         wait(&|| control.is_stopped());
-        drop(steward);
+        drop(remote_control);
         assert_eq!(std::fs::read_dir(path).unwrap().count(), 1, "only the process is left");
     }
 }

@@ -1,27 +1,27 @@
-//! The requests of an interface to the desk, and the desk's reports.
+//! The requests of an interface to its worker, and the reports that it gets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::choice::{ChoiceMoment, Chosen, Offer};
+use crate::choice::{ChoiceProgress, Chosen, Offer};
 use crate::control::Control;
 use crate::data::DatasetDefinition;
 use crate::error::{Error, Result};
-use crate::job::{Moment, Summary};
+use crate::job::{RunProgress, Summary};
 use crate::lookup::{Digest, Listing, Rows, Schema, Wanted};
 use crate::preview::Preview;
 use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
-use crate::ranking::{Manner, RankingMoment, RankingSummary};
+use crate::ranking::{Manner, RankingProgress, RankingSummary};
 use crate::rehearse::RehearsalProgress;
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
 use crate::session::steering::Wish;
-use crate::session::sweep::TaskState;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
+use crate::sweep::TaskTally;
 use crate::timing::RunTime;
 
 pub type JobId = u64;
@@ -202,7 +202,7 @@ pub struct TrainerSteps {
 
 /// The reports to an interface.
 #[derive(Debug)]
-pub enum DeskReport {
+pub enum WorkerReport {
     SessionOpened {
         session: Box<Session>,
         path: PathBuf,
@@ -283,7 +283,7 @@ pub enum DeskReport {
     /// A sweep was collected, as far as its tasks have ended.
     Collected {
         sweep: PathBuf,
-        standing: SweepStanding,
+        tally: TaskTally,
     },
 }
 
@@ -296,60 +296,20 @@ pub enum SoughtSweep {
     Of(RunId),
 }
 
-/// The number of tasks of a sweep in each state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SweepStanding {
-    pub ended: usize,
-    pub running: usize,
-    /// Begun and without a result.
-    pub missing: usize,
-    pub not_begun: usize,
-}
-
-impl SweepStanding {
-    pub fn of(states: &[TaskState]) -> Self {
-        let mut standing = Self::default();
-        for state in states {
-            let count = match state {
-                TaskState::Ended(_) => &mut standing.ended,
-                TaskState::Running => &mut standing.running,
-                TaskState::Missing { .. } => &mut standing.missing,
-                TaskState::NotBegun => &mut standing.not_begun,
-            };
-            *count += 1;
-        }
-        standing
-    }
-
-    /// `1 of 3 runs of the sweep have ended: 1 without a result, 1 not begun`
-    pub fn words(&self) -> String {
-        let Self { ended, running, missing, not_begun } = *self;
-        let all = ended + running + missing + not_begun;
-        let others =
-            [(running, "running"), (missing, "without a result"), (not_begun, "not begun")];
-        let others = others.iter().filter(|(count, _)| *count > 0);
-        let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
-        if others.is_empty() {
-            return format!("all {all} runs of the sweep have ended and are settled");
-        }
-        format!("{ended} of {all} runs of the sweep have ended: {}", others.join(", "))
-    }
-}
-
 /// An event of a job.
 #[derive(Debug)]
 pub enum JobEvent<M, T> {
-    Moment(M),
+    Progress(M),
     /// Nothing follows.
     Ended(Box<Result<T>>),
 }
 
-pub type RunEvent = JobEvent<Moment, Summary>;
-pub type ChoiceEvent = JobEvent<ChoiceMoment, Chosen>;
-pub type RankingEvent = JobEvent<RankingMoment, RankingSummary>;
+pub type RunEvent = JobEvent<RunProgress, Summary>;
+pub type ChoiceEvent = JobEvent<ChoiceProgress, Chosen>;
+pub type RankingEvent = JobEvent<RankingProgress, RankingSummary>;
 pub type RehearsalEvent = JobEvent<Box<RehearsalProgress>, RehearsalProgress>;
 
-impl DeskReport {
+impl WorkerReport {
     /// Whether somebody waits for it. Then it is drawn at once, and not with the next frame.
     pub fn is_awaited(&self) -> bool {
         matches!(self, Self::Archive(_))

@@ -7,17 +7,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::messages::{DeskReport, TrainerSteps};
-use super::tray::Tray;
+use super::messages::{TrainerSteps, WorkerReport};
+use super::report_queue::ReportQueue;
 use crate::error::Result;
 use crate::session::Workspace;
 use crate::session::follow::{Follower, Place};
 use crate::session::trainer::{self, Trainer};
 
-/// The clerk's end of the thread. The thread ends with it.
-pub(super) struct Following(Sender<FollowErrand>);
+/// The sender of requests to the thread, which ends with it.
+pub(super) struct Following(Sender<FollowRequest>);
 
-enum FollowErrand {
+enum FollowRequest {
     /// Read everything again, and follow this workspace from now on.
     Read(Workspace),
     /// Follow the runs of these places, too.
@@ -26,57 +26,57 @@ enum FollowErrand {
 
 impl Following {
     /// Nothing is read before it is requested.
-    pub fn start(tray: Arc<Tray>) -> Self {
+    pub fn start(reports: Arc<ReportQueue>) -> Self {
         let (sender, inbox) = channel();
-        thread::spawn(move || serve(&inbox, &tray));
+        thread::spawn(move || serve(&inbox, &reports));
         Self(sender)
     }
 
     pub fn read(&self, workspace: &Workspace) {
-        let _ = self.0.send(FollowErrand::Read(workspace.clone()));
+        let _ = self.0.send(FollowRequest::Read(workspace.clone()));
     }
 
     pub fn watch(&self, places: Vec<PathBuf>) {
-        let _ = self.0.send(FollowErrand::Watch(places));
+        let _ = self.0.send(FollowRequest::Watch(places));
     }
 }
 
 /// The time between two looks at a trainer's file.
-const TRAINING: Duration = Duration::from_millis(500);
+const TRAINER_INTERVAL: Duration = Duration::from_millis(500);
 /// Drawing the new data takes less than this.
-const PICTURE: Duration = Duration::from_millis(60);
+const FRAME_TIME: Duration = Duration::from_millis(60);
 /// An error of reading is reported once.
-const FOR_GOOD: Duration = Duration::from_hours(1);
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-fn serve(inbox: &Receiver<FollowErrand>, tray: &Tray) {
+fn serve(inbox: &Receiver<FollowRequest>, reports: &ReportQueue) {
     let (mut watched, mut follower): (Vec<PathBuf>, Option<Follower>) = (Vec::new(), None);
     let mut trainers: Vec<(Trainer, Vec<(f64, f64)>)> = Vec::new();
     loop {
         let is_trained = trainers.iter().any(|(trainer, _)| trainer.end.is_none());
-        let pause = follower.as_ref().map_or(FOR_GOOD, Follower::pause);
-        match inbox.recv_timeout(if is_trained { pause.min(TRAINING) } else { pause }) {
-            Ok(FollowErrand::Watch(places)) => {
+        let pause = follower.as_ref().map_or(LONGEST_WAIT, Follower::pause);
+        match inbox.recv_timeout(if is_trained { pause.min(TRAINER_INTERVAL) } else { pause }) {
+            Ok(FollowRequest::Watch(places)) => {
                 let (files, others): (Vec<PathBuf>, _) =
                     places.into_iter().partition(|path| trainer::is_one(path));
                 watched = others;
                 trainers = files.iter().map(|it| (Trainer::new(it), Vec::new())).collect();
             }
-            Ok(FollowErrand::Read(workspace)) => {
+            Ok(FollowRequest::Read(workspace)) => {
                 let read = follow(&workspace, &watched).and_then(|mut fresh| {
                     // At first there should be something to see soon.
                     if follower.is_none()
                         && let Some(heads) = fresh.heads()?
                     {
-                        tray.put(DeskReport::Archive(heads));
+                        reports.put(WorkerReport::Archive(heads));
                         // The steps keep all processors busy, so the picture comes first.
-                        thread::sleep(PICTURE);
+                        thread::sleep(FRAME_TIME);
                     }
-                    tray.put(DeskReport::Archive(fresh.read()?));
+                    reports.put(WorkerReport::Archive(fresh.read()?));
                     Ok(fresh)
                 });
                 match read {
                     Ok(fresh) => follower = Some(fresh),
-                    Err(error) => tray.put(DeskReport::Trouble(error)),
+                    Err(error) => reports.put(WorkerReport::Trouble(error)),
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -84,14 +84,14 @@ fn serve(inbox: &Receiver<FollowErrand>, tray: &Tray) {
                 if let Some(Ok(news)) = follower.as_mut().map(Follower::look)
                     && !news.is_nothing()
                 {
-                    tray.put(DeskReport::Followed(Box::new(news)));
+                    reports.put(WorkerReport::Followed(Box::new(news)));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }
         for (trainer, computed) in &mut trainers {
             if trainer.read().is_ok_and(|has_grown| has_grown) {
-                tray.put(DeskReport::Trained(Box::new(trained(trainer, computed))));
+                reports.put(WorkerReport::Trained(Box::new(trained(trainer, computed))));
             }
         }
     }
@@ -129,9 +129,7 @@ fn follow(workspace: &Workspace, watched: &[PathBuf]) -> Result<Follower> {
     if !is_board {
         places.push(Place::Workspace(workspace.clone()));
     }
-    places.extend(named.into_iter().filter(|place| match place {
-        Place::Workspace(other) => other != workspace,
-        Place::Sweep(_) | Place::Run(_) => true,
-    }));
+    let is_own = |place: &Place| matches!(place, Place::Workspace(other) if other == workspace);
+    places.extend(named.into_iter().filter(|place| !is_own(place)));
     Ok(Follower::new(places, true))
 }

@@ -1,12 +1,12 @@
 //! The thread that serves an interface. It takes [`Request`]s in order and answers with
-//! [`DeskReport`]s; runs, and reading data or the archive, get threads of their own. The interface
+//! [`WorkerReport`]s; runs, and reading data or the archive, get threads of their own. The interface
 //! is woken once per batch of reports and never waits for work. A slow interface never slows a run,
 //! because reports wait in memory.
 
 mod following;
 mod jobs;
 mod messages;
-mod tray;
+mod report_queue;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -18,22 +18,21 @@ use std::time::Duration;
 
 use following::Following;
 pub use messages::{
-    ChoiceEvent, DeskReport, Dividers, JobEvent, JobId, JobRequest, RankingEvent, RehearsalEvent,
-    Request, RunEvent, SoughtSweep, SweepStanding, TrainerSteps,
+    ChoiceEvent, Dividers, JobEvent, JobId, JobRequest, RankingEvent, RehearsalEvent, Request,
+    RunEvent, SoughtSweep, TrainerSteps, WorkerReport,
 };
-use tray::Tray;
+use report_queue::ReportQueue;
 
 use super::control::Control;
-use super::look;
+use super::job::Job;
 use super::lookup::{self, Digest, Rows, RunLife, Wanted};
-use super::overlap;
-use super::predict;
 use super::prepared::PreparedStore;
 pub use super::preview::Preview;
-use super::preview::Previewer;
+use super::preview::{NewestFirst, previewer};
 use super::steps::catch_as;
-use super::sweep;
-use super::timing::Stopwatch;
+use super::sweep::{self, TaskTally};
+use super::timing::stopwatch;
+use super::{look, overlap, predict};
 use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
@@ -41,33 +40,31 @@ use crate::files;
 use crate::privacy::Watch;
 use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::openings::OpenPrivate;
-use crate::session;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
-use crate::session::family;
 use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, Wish};
 use crate::session::sweep::SweepDirectory;
-use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
+use crate::session::{self, PlanDefinition, Session, Workspace, archive, changes, family};
 
 /// The ledger's notes for looks at private rows.
-const GLANCED: &str = "unprotected look: the first rows of the file";
-const SHOWN: &str = "unprotected look: rows, on the Data screen";
-const DIVIDED: &str = "unprotected look: the values by which rows can be divided";
+const FIRST_ROWS_NOTE: &str = "unprotected look: the first rows of the file";
+const ROWS_NOTE: &str = "unprotected look: rows, on the Data screen";
+const VALUES_NOTE: &str = "unprotected look: the values by which rows can be divided";
 
-/// The interface's end of the desk.
-pub struct Desk {
-    errands: Sender<Errand>,
-    reports: Arc<Tray>,
+/// The handle of an interface on the thread that serves it.
+pub struct Worker {
+    messages: Sender<WorkerMessage>,
+    reports: Arc<ReportQueue>,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for Worker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Desk")
+        f.write_str("Worker")
     }
 }
 
-/// The messages to the clerk's thread.
-enum Errand {
+/// The messages to the thread.
+enum WorkerMessage {
     Asked(Box<Request>),
     /// A dataset was read, unless nobody waits for it any more.
     Read {
@@ -83,56 +80,55 @@ enum Errand {
     Close,
 }
 
-impl Desk {
-    /// Opens the desk of a workspace. `wake` is called, from any thread, when reports wait.
+impl Worker {
+    /// Starts the thread that serves an interface on a workspace. `wake` is called, from any thread, when reports wait.
     pub fn open(workspace: Workspace, wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let reports = Arc::new(Tray::new(wake));
-        let (errands, inbox) = channel();
-        let (answers, prepared) = (Arc::clone(&reports), PreparedStore::default());
-        let times = Arc::clone(&reports);
-        let stopwatch = Stopwatch::start(move |plan, time| {
-            times.put(DeskReport::Timed { plan: Box::new(plan), time });
+        let reports = Arc::new(ReportQueue::new(wake));
+        let (messages, inbox) = channel();
+        let (answers, times) = (Arc::clone(&reports), Arc::clone(&reports));
+        let stopwatch = stopwatch(move |plan, time| {
+            times.put(WorkerReport::Timed { plan: Box::new(plan), time });
         });
-        let clerk = Clerk {
+        let thread = WorkerThread {
             workspace,
-            tray: Arc::clone(&reports),
-            errands: errands.clone(),
+            reports: Arc::clone(&reports),
+            messages: messages.clone(),
             definitions: BTreeMap::new(),
             loaded: BTreeMap::new(),
             looks: Vec::new(),
             shadowed: BTreeMap::new(),
             reading: BTreeMap::new(),
-            previewer: Previewer::start(prepared.clone(), stopwatch, move |preview| {
-                answers.put(DeskReport::Preview(Box::new(preview)));
+            previewer: previewer(stopwatch, move |preview| {
+                answers.put(WorkerReport::Preview(Box::new(preview)));
             }),
-            prepared,
+            prepared: PreparedStore::default(),
             following: Following::start(Arc::clone(&reports)),
         };
-        thread::spawn(move || clerk.serve(&inbox));
-        Self { errands, reports }
+        thread::spawn(move || thread.serve(&inbox));
+        Self { messages, reports }
     }
 
     pub fn ask(&self, request: Request) {
-        // The clerk ends only with the desk itself.
-        let _ = self.errands.send(Errand::Asked(Box::new(request)));
+        // The thread ends only with the worker itself.
+        let _ = self.messages.send(WorkerMessage::Asked(Box::new(request)));
     }
 
     /// All reports since the last call.
-    pub fn take(&self) -> Vec<DeskReport> {
+    pub fn take(&self) -> Vec<WorkerReport> {
         self.reports.take()
     }
 }
 
-impl Drop for Desk {
+impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.errands.send(Errand::Close);
+        let _ = self.messages.send(WorkerMessage::Close);
     }
 }
 
-struct Clerk {
+struct WorkerThread {
     workspace: Workspace,
-    tray: Arc<Tray>,
-    errands: Sender<Errand>,
+    reports: Arc<ReportQueue>,
+    messages: Sender<WorkerMessage>,
     /// The definitions of the session, whether or not their data could be read.
     definitions: BTreeMap<String, DatasetDefinition>,
     loaded: BTreeMap<String, Arc<Loaded>>,
@@ -142,51 +138,44 @@ struct Clerk {
     looks: Vec<(Vec<PathBuf>, &'static str)>,
     /// Datasets that are being read; reading is stopped if nobody waits any more.
     reading: BTreeMap<String, Control>,
-    previewer: Previewer,
+    previewer: NewestFirst<Job>,
     /// For previews and runs.
     prepared: PreparedStore,
     following: Following,
 }
 
 /// Whether a later request of the same kind makes this one pointless.
-fn overtaken(request: &Request, later: &[Errand]) -> bool {
-    let same = |other: &Errand| {
-        let Errand::Asked(other) = other else { return false };
-        match request {
-            Request::Preview { .. } => matches!(**other, Request::Preview { .. }),
-            Request::Glance { .. } => matches!(**other, Request::Glance { .. }),
-            Request::Archive => matches!(**other, Request::Archive),
-            _ => false,
-        }
-    };
-    later.iter().any(same)
+fn overtaken(request: &Request, later: &[WorkerMessage]) -> bool {
+    use std::mem::discriminant;
+    let only_newest =
+        matches!(request, Request::Preview { .. } | Request::Glance { .. } | Request::Archive);
+    let same = |other: &WorkerMessage| matches!(other, WorkerMessage::Asked(other) if discriminant(&**other) == discriminant(request));
+    only_newest && later.iter().any(same)
 }
 
-impl Clerk {
-    fn serve(mut self, inbox: &Receiver<Errand>) {
+impl WorkerThread {
+    fn serve(mut self, inbox: &Receiver<WorkerMessage>) {
         while let Ok(first) = inbox.recv() {
-            let mut batch: VecDeque<Errand> = VecDeque::from([first]);
+            let mut batch: VecDeque<WorkerMessage> = VecDeque::from([first]);
             batch.extend(inbox.try_iter());
-            while let Some(errand) = batch.pop_front() {
-                let request = match errand {
-                    Errand::Asked(request) => *request,
-                    Errand::Read { name, reading, result } => {
+            while let Some(message) = batch.pop_front() {
+                match message {
+                    WorkerMessage::Asked(request)
+                        if overtaken(&request, batch.make_contiguous()) => {}
+                    WorkerMessage::Asked(request) => {
+                        let crash = ("a request crashed", "please report what you did");
+                        if let Err(error) = catch_as(crash, || self.answer(*request)) {
+                            self.reports.put(WorkerReport::Trouble(error));
+                        }
+                    }
+                    WorkerMessage::Read { name, reading, result } => {
                         self.loaded(&name, &reading, *result);
-                        continue;
                     }
-                    Errand::Compared { name, private } => {
+                    WorkerMessage::Compared { name, private } => {
                         self.shadowed.insert(name.clone(), private.clone());
-                        self.tray.put(DeskReport::Compared { dataset: name, private });
-                        continue;
+                        self.reports.put(WorkerReport::Compared { dataset: name, private });
                     }
-                    Errand::Close => return,
-                };
-                if overtaken(&request, batch.make_contiguous()) {
-                    continue;
-                }
-                let crash = ("a request crashed", "please report what you did");
-                if let Err(error) = catch_as(crash, || self.answer(request)) {
-                    self.tray.put(DeskReport::Trouble(error));
+                    WorkerMessage::Close => return,
                 }
             }
         }
@@ -196,8 +185,7 @@ impl Clerk {
         match request {
             // If the path is a folder, show its contents.
             Request::OpenSession(path) if path.is_dir() => {
-                let listing = lookup::list(Path::new("."), &path, Wanted::Sessions)?;
-                self.tray.put(DeskReport::Listing(listing));
+                self.list(Path::new("."), &path, Wanted::Sessions)?;
             }
             Request::OpenSession(path) => {
                 let session = Session::open(&path)?;
@@ -209,8 +197,8 @@ impl Clerk {
                 self.reading.values().for_each(Control::stop);
                 self.reading.clear();
                 let session = Box::new(session);
-                self.tray.put(DeskReport::SessionOpened { session, path });
-                self.tell_ledger()?;
+                self.reports.put(WorkerReport::SessionOpened { session, path });
+                self.send_ledger()?;
             }
             Request::SaveSession { session, path, known, moves } => {
                 self.save(session, path, known.as_deref(), moves)?;
@@ -226,13 +214,12 @@ impl Clerk {
                     reading.stop();
                     let error = Error::interrupted("reading was cancelled")
                         .cure("press r on the Data screen to read it again");
-                    self.tray.put(DeskReport::LoadFailed { name, error });
+                    self.reports.put(WorkerReport::LoadFailed { name, error });
                     self.compare();
                 }
             }
             Request::Inspect { file, .. } if self.workspace.resolve(&file).is_dir() => {
-                let listing = lookup::list(self.workspace.base(), Path::new(&file), Wanted::Data)?;
-                self.tray.put(DeskReport::Listing(listing));
+                self.list(self.workspace.base(), Path::new(&file), Wanted::Data)?;
             }
             Request::Inspect { file, watch } => {
                 let path = self.workspace.resolve(&file);
@@ -253,69 +240,61 @@ impl Clerk {
                     Inspection::of(&table, false)?.definition(&name, source)
                 };
                 let definition = Box::new(definition);
-                self.tray.put(DeskReport::Inspected { definition, columns });
+                self.reports.put(WorkerReport::Inspected { definition, columns });
             }
             Request::Browse(directory, wanted) => {
-                let listing = lookup::list(self.workspace.base(), &directory, wanted)?;
-                self.tray.put(DeskReport::Listing(listing));
+                self.list(self.workspace.base(), &directory, wanted)?;
             }
             Request::Glance { file, look } => {
                 if look.is_some() && self.role_of(&file) != Some(Role::Public) {
-                    look::note_file(&file, &self.workspace, Source::File, GLANCED)?;
+                    look::note_file(&file, &self.workspace, Source::File, FIRST_ROWS_NOTE)?;
                 }
-                let schema = lookup::glance(
-                    &file,
-                    self.role_of(&file),
-                    look.as_ref(),
-                    &self.workspace.overflow(),
-                );
-                self.tray.put(DeskReport::Glance { file, schema });
+                let (role, overflow) = (self.role_of(&file), self.workspace.overflow());
+                let schema = lookup::glance(&file, role, look.as_ref(), &overflow);
+                self.reports.put(WorkerReport::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
                 let loaded = Arc::clone(self.dataset(&dataset)?);
-                self.note_look(&dataset, &watch, SHOWN)?;
+                self.note_look(&dataset, &watch, ROWS_NOTE)?;
                 let rows =
                     loaded.private()?.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
-                self.tray.put(DeskReport::Peeked { dataset, rows });
+                self.reports.put(WorkerReport::Peeked { dataset, rows });
             }
             Request::Dividers { dataset, watch } => {
-                self.note_look(&dataset, &watch, DIVIDED)?;
+                self.note_look(&dataset, &watch, VALUES_NOTE)?;
                 let columns = match &self.dataset(&dataset)?.records {
                     LoadedRecords::Public(table) => Some(Dividers::Public(family::dividers(table))),
                     LoadedRecords::Private(table) => {
                         table.curator(&watch, family::dividers).map(Dividers::Exact)
                     }
                 };
-                self.tray.put(DeskReport::Dividers { dataset, columns });
+                self.reports.put(WorkerReport::Dividers { dataset, columns });
             }
-            Request::Archive => self.tell_archive(),
+            Request::Archive => self.send_archive(),
             Request::Watch(places) => {
                 self.following.watch(places);
-                self.tell_archive();
+                self.send_archive();
             }
             Request::Steer { directory, wish } => {
                 let process = steering::ask(&directory, wish)?;
                 if wish == Wish::Stop {
-                    let text = format!("asked {process} to stop; it settles what it drew");
-                    self.tray.put(DeskReport::Remark(text));
+                    self.remark(format!("asked {process} to stop; it settles what it drew"));
                 }
             }
             Request::TagRun { run, tag } => {
                 archive::tag(&self.workspace, &run, &tag)?;
-                self.tell_archive();
+                self.send_archive();
             }
             Request::DeleteRun(run) => {
                 archive::delete(&self.workspace, &run)?;
-                let text = format!("removed {}; its ledger entries stay", run.0);
-                self.tray.put(DeskReport::Remark(text));
-                self.tell_archive();
+                self.remark(format!("removed {}; its ledger entries stay", run.0));
+                self.send_archive();
             }
             Request::Export { path, text } => self.export(&path, &text)?,
             Request::Certify { account, path } => {
                 let book = self.workspace.book()?;
-                let account = book
-                    .account(&account)
-                    .ok_or_else(|| Error::failed(format!("there is no account {}", account.0)))?;
+                let gone = || Error::failed(format!("there is no account {}", account.0));
+                let account = book.account(&account).ok_or_else(gone)?;
                 self.export(&path, &lookup::certificate(account)?)?;
             }
             Request::Remember(state) => {
@@ -326,11 +305,11 @@ impl Clerk {
             // The answer follows the last dataset that it waits for: the interface
             // asks again when that has arrived.
             Request::Preview { plan, .. } if self.waits_for_data(&plan) => {}
-            Request::Preview { session, plan } => match self.datasets(&plan) {
-                Ok(datasets) => self.previewer.ask(session, plan, datasets, &self.workspace),
-                Err(error) => self.tray.put(DeskReport::Preview(Box::new(Err(error)))),
+            Request::Preview { session, plan } => match self.job(session, plan) {
+                Ok(job) => self.previewer.ask(job),
+                Err(error) => self.reports.put(WorkerReport::Preview(Box::new(Err(error)))),
             },
-            Request::Ledger => self.tell_ledger()?,
+            Request::Ledger => self.send_ledger()?,
             Request::SetBudget { dataset, budget } => {
                 let loaded = self.loaded.get(&dataset).ok_or_else(|| {
                     Error::usage(format!("'{dataset}' is not a loaded private dataset"))
@@ -338,22 +317,20 @@ impl Clerk {
                 let mut ledger = self.workspace.ledger()?;
                 let account = loaded.register(&mut ledger)?;
                 ledger.set_budget(&account, budget)?;
-                self.tell_ledger()?;
+                self.send_ledger()?;
             }
             Request::AcceptUnknownPast(account) => {
                 self.workspace.ledger()?.accept(&account, "accepted on the Ledger screen")?;
-                self.tell_ledger()?;
+                self.send_ledger()?;
             }
             Request::AbandonRun(run) => {
-                let said = self.workspace.ledger()?.abandon(&run)?;
-                self.tray.put(DeskReport::Remark(said));
-                self.tell_ledger()?;
+                self.remark(self.workspace.ledger()?.abandon(&run)?);
+                self.send_ledger()?;
             }
             Request::RepairLedger => {
                 let aside = self.workspace.ledger()?.repair()?;
-                let text = format!("the damaged ledger was set aside as {}", aside.display());
-                self.tray.put(DeskReport::Remark(text));
-                self.tell_ledger()?;
+                self.remark(format!("the damaged ledger was set aside as {}", aside.display()));
+                self.send_ledger()?;
             }
             Request::Start { id, control, job } => self.start(id, control, job),
             Request::OfferChoice { session, plans, target } => {
@@ -367,25 +344,33 @@ impl Clerk {
                     }
                     SoughtSweep::Of(run) => {
                         let Some(sweep) = SweepDirectory::of_run(&self.workspace, &run) else {
-                            self.tray.put(DeskReport::WhichSweep);
+                            self.reports.put(WorkerReport::WhichSweep);
                             return Ok(());
                         };
                         sweep
                     }
                 };
-                let standing = SweepStanding::of(&sweep::collect(&sweep, give_up)?);
+                let tally = TaskTally::of(&sweep::collect(&sweep, give_up)?);
                 let sweep = sweep.path().to_path_buf();
-                self.tray.put(DeskReport::Collected { sweep, standing });
-                self.tell_ledger()?;
-                self.tell_archive();
+                self.reports.put(WorkerReport::Collected { sweep, tally });
+                self.send_ledger()?;
+                self.send_archive();
             }
             Request::Report { runs, path } => {
-                let directories: Vec<PathBuf> =
-                    runs.iter().map(|run| self.workspace.run_directory(run)).collect();
-                let report = session::Report::read(&directories, Watch::sealed())?;
+                let runs = runs.iter().map(|run| self.workspace.run_directory(run));
+                let report = session::Report::read(&runs.collect::<Vec<_>>(), Watch::sealed())?;
                 self.export(&path, &report.html()?)?;
             }
         }
+        Ok(())
+    }
+
+    fn remark(&self, text: String) {
+        self.reports.put(WorkerReport::Remark(text));
+    }
+
+    fn list(&self, base: &Path, directory: &Path, wanted: Wanted) -> Result<()> {
+        self.reports.put(WorkerReport::Listing(lookup::list(base, directory, wanted)?));
         Ok(())
     }
 
@@ -401,7 +386,7 @@ impl Clerk {
             if Some(&found) != known && found != session {
                 let differences = changes::between(&session, &found);
                 let session = Box::new(found);
-                self.tray.put(DeskReport::SessionClash { session, path, differences });
+                self.reports.put(WorkerReport::SessionClash { session, path, differences });
                 return Ok(());
             }
         }
@@ -411,7 +396,7 @@ impl Clerk {
             self.workspace = workspace;
         }
         session.save(&path)?;
-        self.tray.put(DeskReport::SessionSaved { session: Box::new(session), path });
+        self.reports.put(WorkerReport::SessionSaved { session: Box::new(session), path });
         Ok(())
     }
 
@@ -446,7 +431,7 @@ impl Clerk {
             unread.filter(|it| it.role == Role::Private).cloned().collect();
         let (private, public): (Vec<_>, Vec<_>) =
             self.loaded.values().cloned().partition(|loaded| loaded.record.is_some());
-        let errands = self.errands.clone();
+        let messages = self.messages.clone();
         thread::spawn(move || {
             for public in public {
                 let name = public.definition.name.clone();
@@ -459,7 +444,7 @@ impl Clerk {
                 };
                 let unread = || unread.iter().find(same).map(|other| other.name.clone());
                 let private = holds.or_else(unread);
-                let _ = errands.send(Errand::Compared { name, private });
+                let _ = messages.send(WorkerMessage::Compared { name, private });
             }
         });
     }
@@ -475,20 +460,20 @@ impl Clerk {
         if let Some(earlier) = self.reading.insert(name.clone(), reading.clone()) {
             earlier.stop();
         }
-        let (workspace, errands) = (self.workspace.clone(), self.errands.clone());
-        let tray = Arc::clone(&self.tray);
+        let (workspace, messages) = (self.workspace.clone(), self.messages.clone());
+        let reports = Arc::clone(&self.reports);
         thread::spawn(move || {
             let mut watch = |bytes: u64, of: u64| {
                 if reading.is_stopped() {
                     return ControlFlow::Break(());
                 }
-                tray.put(DeskReport::Reading { name: definition.name.clone(), bytes, of });
+                reports.put(WorkerReport::Reading { name: definition.name.clone(), bytes, of });
                 ControlFlow::Continue(())
             };
             let crash = ("reading this dataset crashed", "please report the file");
             let read = || dataset::load_watched(&definition, &workspace, &mut watch);
             let result = Box::new(catch_as(crash, read));
-            let _ = errands.send(Errand::Read { name, reading, result });
+            let _ = messages.send(WorkerMessage::Read { name, reading, result });
         });
     }
 
@@ -503,14 +488,14 @@ impl Clerk {
                 self.loaded.insert(name.to_owned(), Arc::clone(&loaded));
                 // A private dataset gets a ledger entry only when it is first spent from: looking
                 // costs nothing.
-                let book = loaded.record.as_ref().and_then(|_| self.workspace.book().ok());
-                let known = book.as_ref().zip(loaded.record.as_ref());
-                let account = known.and_then(|(book, record)| book.find(record));
-                let account = account.map(|account| account.id.clone());
-                self.tray.put(DeskReport::Loaded { loaded, account });
+                let account = loaded
+                    .record
+                    .as_ref()
+                    .and_then(|record| Some(self.workspace.book().ok()?.find(record)?.id.clone()));
+                self.reports.put(WorkerReport::Loaded { loaded, account });
             }
             Err(error) => {
-                self.tray.put(DeskReport::LoadFailed { name: name.to_owned(), error });
+                self.reports.put(WorkerReport::LoadFailed { name: name.to_owned(), error });
             }
         }
         self.compare();
@@ -528,32 +513,38 @@ impl Clerk {
                 .map_err(|error| Error::io("create the directory", parent, &error))?;
         }
         files::write_private(&path, text.as_bytes())?;
-        self.tray.put(DeskReport::Wrote(path));
+        self.reports.put(WorkerReport::Wrote(path));
         Ok(())
     }
 
     /// In a thread of its own: files may be large.
     fn predict(&self, run: &RunId, data: &Path, output: &Path) {
-        let (tray, base) = (Arc::clone(&self.tray), self.workspace.base());
+        let (reports, base) = (Arc::clone(&self.reports), self.workspace.base());
         let (data, output) = (base.join(data), base.join(output));
         let run = self.workspace.run_directory(run);
         thread::spawn(move || {
-            tray.put(match predict::write_predictions(&run, &data, &output) {
+            reports.put(match predict::write_predictions(&run, &data, &output) {
                 Ok((rows, remarks)) => {
                     let told = format!(
                         "predictions of {rows} rows in {}: as private as these rows",
                         output.display()
                     );
-                    DeskReport::Remark([&[told], &remarks[..]].concat().join("; "))
+                    WorkerReport::Remark([&[told], &remarks[..]].concat().join("; "))
                 }
-                Err(error) => DeskReport::Trouble(error),
+                Err(error) => WorkerReport::Trouble(error),
             });
         });
     }
 
     /// Reads the runs in a thread of its own: there may be many, and long ones.
-    fn tell_archive(&self) {
+    fn send_archive(&self) {
         self.following.read(&self.workspace);
+    }
+
+    fn job(&self, session: Session, plan: PlanDefinition) -> Result<Job> {
+        let datasets = self.datasets(&plan)?;
+        let job = Job::new(session, plan, datasets, self.workspace.clone());
+        Ok(Job { prepared: self.prepared.clone(), ..job })
     }
 
     fn datasets(&self, plan: &PlanDefinition) -> Result<Vec<Arc<Loaded>>> {
@@ -576,7 +567,7 @@ impl Clerk {
         look::note(&private, &self.workspace, what)?;
         let book = self.workspace.book()?;
         if private.record.as_ref().is_some_and(|record| book.find(record).is_some()) {
-            return self.tell_ledger();
+            return self.send_ledger();
         }
         self.looks.push((self.files_of(&private.definition), what));
         Ok(())
@@ -610,8 +601,8 @@ impl Clerk {
         files.map(|file| self.workspace.resolve(file)).collect()
     }
 
-    fn tell_ledger(&self) -> Result<()> {
-        self.tray.put(ledger_report(&self.workspace)?);
+    fn send_ledger(&self) -> Result<()> {
+        self.reports.put(ledger_report(&self.workspace)?);
         Ok(())
     }
 }
@@ -619,9 +610,9 @@ impl Clerk {
 /// How long the interface waits for the ledger.
 const LEDGER_PATIENCE: Duration = Duration::from_secs(3);
 
-fn ledger_report(workspace: &Workspace) -> Result<DeskReport> {
+fn ledger_report(workspace: &Workspace) -> Result<WorkerReport> {
     if !workspace.folder().is_dir() {
-        return Ok(DeskReport::Ledger(Book::default(), Vec::new()));
+        return Ok(WorkerReport::Ledger(Book::default(), Vec::new()));
     }
     let mut ledger = workspace.existing_ledger()?;
     // A machine that died may hold it for ever, and the interface must not wait.
@@ -631,12 +622,9 @@ fn ledger_report(workspace: &Workspace) -> Result<DeskReport> {
              has to release the lock",
         )
     })?;
-    if book.accounts.is_empty() {
-        return Ok(DeskReport::Ledger(book, Vec::new()));
-    }
     let life = |run: &RunRecord| RunLife::of(run, &ledger, workspace);
     let digests = book.accounts.iter().map(|account| Digest::of(account, &life)).collect();
-    Ok(DeskReport::Ledger(book, digests))
+    Ok(WorkerReport::Ledger(book, digests))
 }
 
 #[cfg(test)]
@@ -644,18 +632,18 @@ mod tests {
     use super::*;
     use crate::privacy::openings::OpenWatch;
 
-    /// The definition that the desk proposes for a file.
+    /// The definition that the worker proposes for a file.
     fn proposed(here: &Path, watch: &Watch) -> DatasetDefinition {
         let (wake, woken) = channel();
-        let desk = Desk::open(Workspace::fresh(here), move || {
+        let worker = Worker::open(Workspace::fresh(here), move || {
             let _ = wake.send(());
         });
         let file = here.join("people.csv").display().to_string();
-        desk.ask(Request::Inspect { file, watch: watch.clone() });
+        worker.ask(Request::Inspect { file, watch: watch.clone() });
         loop {
             woken.recv_timeout(Duration::from_mins(1)).unwrap();
-            let told = desk.take().into_iter().find_map(|report| match report {
-                DeskReport::Inspected { definition, .. } => Some(*definition),
+            let told = worker.take().into_iter().find_map(|report| match report {
+                WorkerReport::Inspected { definition, .. } => Some(*definition),
                 _ => None,
             });
             if let Some(definition) = told {
@@ -670,7 +658,7 @@ mod tests {
         let session = session::demo::session("bikeshare").unwrap();
         let plan = session.plans[0].clone();
         let (wake, woken) = channel();
-        let desk = Desk::open(Workspace::fresh(here.path()), move || {
+        let worker = Worker::open(Workspace::fresh(here.path()), move || {
             let _ = wake.send(());
         });
         // No dataset was loaded.
@@ -689,16 +677,16 @@ mod tests {
         ];
         let asked = jobs.len();
         for (id, job) in jobs.into_iter().enumerate() {
-            desk.ask(Request::Start { id: id as JobId, control: Control::default(), job });
+            worker.ask(Request::Start { id: id as JobId, control: Control::default(), job });
         }
         let mut ended = std::collections::BTreeSet::new();
         while ended.len() < asked {
             woken.recv_timeout(Duration::from_mins(1)).unwrap();
-            for report in desk.take() {
+            for report in worker.take() {
                 let (id, failed) = match report {
-                    DeskReport::Run(id, JobEvent::Ended(result)) => (id, result.is_err()),
-                    DeskReport::Choice(id, JobEvent::Ended(result)) => (id, result.is_err()),
-                    DeskReport::Rehearsal(id, JobEvent::Ended(result)) => (id, result.is_err()),
+                    WorkerReport::Run(id, JobEvent::Ended(result)) => (id, result.is_err()),
+                    WorkerReport::Choice(id, JobEvent::Ended(result)) => (id, result.is_err()),
+                    WorkerReport::Rehearsal(id, JobEvent::Ended(result)) => (id, result.is_err()),
                     _ => continue,
                 };
                 assert!(failed);

@@ -10,9 +10,9 @@ use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenRe
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
 use crate::verdict::{Errors, FurtherErrors};
 
-/// Judging a network on all held-out records can cost as much as its step. In a long run, about
-/// this many steps are judged.
-const JUDGED_STEPS: u64 = 100;
+/// Evaluating a network on all held-out records can cost as much as its step. In a long run, about
+/// this many steps are evaluated.
+const EVALUATED_STEPS: u64 = 100;
 
 /// Errors on records held out of training: root mean squares in label units, or shares of wrong
 /// classes, and further scores.
@@ -69,7 +69,7 @@ impl Scores {
 }
 
 /// Evaluates models on the records held out of training.
-pub(super) struct Judge<'a> {
+pub(super) struct Evaluator<'a> {
     pub preparation: &'a Preparation,
     pub public: &'a PublicData,
     pub private: Option<&'a Private<HeldOut>>,
@@ -111,7 +111,7 @@ impl Usual {
     }
 }
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     /// The comparison with models of the private records themselves, where it is made.
     pub fn comparing(
         &self,
@@ -134,23 +134,21 @@ impl Judge<'_> {
     }
 
     /// Adds the evaluation of the current model to a step.
-    pub fn judge(&self, run: &dyn Run, step: &mut Step) {
+    pub fn evaluate(&self, run: &dyn Run, step: &mut Step) {
         let Some(model) = run.model() else { return };
-        if !is_judged(model.get(), step) {
+        if !is_evaluated(model.get(), step) {
             return;
         }
         if let Model::Classifier(classifier) = model.get() {
-            self.judge_classifier(&model, classifier, step);
+            self.evaluate_classifier(&model, classifier, step);
         }
         let is_classifier = matches!(model.get(), Model::Classifier(_));
         if let Some(measured) = self.measured(model.get(), self.public) {
-            let error = model.and(measured.error);
-            step.measures.push(Measure::released(Series::PublicError, error));
-            if is_classifier {
-                let accuracy = model.and(accuracy(measured.error));
-                step.measures.push(Measure::released(Series::PublicAccuracy, accuracy));
-            }
-            for (series, value) in Series::BESIDE_PUBLIC.into_iter().zip(measured.further.drawn()) {
+            let accuracy = is_classifier.then(|| accuracy(measured.error));
+            let first =
+                [(Series::PublicError, Some(measured.error)), (Series::PublicAccuracy, accuracy)];
+            let further = Series::BESIDE_PUBLIC.into_iter().zip(measured.further.drawn());
+            for (series, value) in first.into_iter().chain(further) {
                 let value = value.map(|value| Measure::released(series, model.and(value)));
                 step.measures.extend(value);
             }
@@ -170,20 +168,23 @@ impl Judge<'_> {
     }
 
     /// Right answers in %, and the loss on public records.
-    fn judge_classifier(&self, model: &Released<Model>, classifier: &Classifier, step: &mut Step) {
-        let loss = |holdout: &PublicData| {
-            let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
-            let mut sum = 0.0;
-            for range in holdout.features.stretches(0..holdout.len()) {
-                let examples = holdout.features.doubles(range.clone());
-                let losses = classifier.losses(&examples, classifier.labels(&classes.of[range]));
-                sum += losses.iter().sum::<f64>();
-            }
-            Some(sum / holdout.len() as f64)
-        };
-        if let Some(loss) = loss(self.public) {
-            step.measures.push(Measure::released(Series::HoldoutLoss, model.and(loss)));
+    fn evaluate_classifier(
+        &self,
+        model: &Released<Model>,
+        classifier: &Classifier,
+        step: &mut Step,
+    ) {
+        let holdout = self.public;
+        let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty());
+        let Some(classes) = classes else { return };
+        let mut sum = 0.0;
+        for range in holdout.features.stretches(0..holdout.len()) {
+            let examples = holdout.features.doubles(range.clone());
+            let losses = classifier.losses(&examples, classifier.labels(&classes.of[range]));
+            sum += losses.iter().sum::<f64>();
         }
+        let loss = model.and(sum / holdout.len() as f64);
+        step.measures.push(Measure::released(Series::HoldoutLoss, loss));
     }
 
     pub fn scores(&self, model: Option<&Released<Model>>, baselines: &Baselines) -> Scores {
@@ -196,18 +197,14 @@ impl Judge<'_> {
             scores.source_only_on_public = self.measured(source_only, self.public);
             scores.source_only = self.measured_on_private(source_only);
         }
-        scores.target_only = baselines
-            .target_only
-            .as_ref()
-            .and_then(|model| model.reveal(self.watch))
-            .and_then(|model| self.measured_on_private(model));
+        let target_only = baselines.target_only.as_ref().and_then(|it| it.reveal(self.watch));
+        scores.target_only = target_only.and_then(|model| self.measured_on_private(model));
         let usual = baselines.usual.as_ref().and_then(|usual| usual.reveal(self.watch));
         scores.trivial = usual.and_then(|usual| {
             let error = |holdout: &HeldOut| self.error_of(*usual, holdout);
             self.private?.curator(self.watch, error)?.transpose()
         });
-        let held_out = self.private.and_then(|it| it.curator(self.watch, HeldOut::len));
-        scores.held_out = held_out;
+        scores.held_out = self.private.and_then(|it| it.curator(self.watch, HeldOut::len));
         scores
     }
 
@@ -244,18 +241,18 @@ fn accuracy(error: f64) -> f64 {
     100.0 * (1.0 - error)
 }
 
-/// Whether the model is judged after this step.
-pub(super) fn is_judged(model: &Model, step: &Step) -> bool {
+/// Whether the model is evaluated after this step.
+pub(super) fn is_evaluated(model: &Model, step: &Step) -> bool {
     let apart = steps_apart(model, step.total);
     step.done || step.index == 1 || step.index.is_multiple_of(apart)
 }
 
-/// About how many of a run's steps are judged.
-pub(super) fn judged_steps(model: &Model, steps: u64) -> u64 {
+/// About how many of a run's steps are evaluated.
+pub(super) fn evaluated_steps(model: &Model, steps: u64) -> u64 {
     steps.div_ceil(steps_apart(model, steps))
 }
 
 fn steps_apart(model: &Model, steps: u64) -> u64 {
     let is_long = matches!(model, Model::Classifier(_));
-    if is_long { steps.div_ceil(JUDGED_STEPS).max(1) } else { 1 }
+    if is_long { steps.div_ceil(EVALUATED_STEPS).max(1) } else { 1 }
 }

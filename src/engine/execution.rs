@@ -1,15 +1,13 @@
 //! An opened run: its steps, its certificate, and its settlement in the ledger.
 
-use std::time::Duration;
-
 use super::assembly::{Assembly, Proposal};
 use super::cautions;
 use super::comparisons::Comparisons;
-use super::job::{Job, Moment, Summary, renamed_columns};
-use super::judge::{Judge, Scores};
+use super::evaluator::Evaluator;
+use super::job::{Job, RunProgress, Summary, renamed_columns};
+use super::remote_control::RemoteControl;
 use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
-use super::steward::Steward;
 use crate::data::{Preparation, Table};
 use crate::error::Result;
 use crate::evaluation::scoring::ScoringNeeds;
@@ -25,7 +23,7 @@ use crate::session::resumption::Recorded;
 use crate::session::{Loaded, RunDirectory, report};
 
 /// A run that may draw, and where it writes.
-pub(super) struct Opening<'a> {
+pub(super) struct RunContext<'a> {
     /// The private dataset.
     pub own: &'a Loaded,
     pub spend: Spend,
@@ -37,7 +35,7 @@ pub(super) struct Opening<'a> {
 }
 
 /// How a run went, and how often it drew each event.
-pub(super) struct CourseResult {
+pub(super) struct ExecutionResult {
     pub summary: Summary,
     pub used: Vec<u64>,
 }
@@ -46,27 +44,32 @@ pub(super) struct CourseResult {
 pub(super) fn perform(
     job: &Job,
     assembly: Assembly,
-    opening: Opening<'_>,
-    tell: &mut dyn FnMut(Moment),
-) -> Result<CourseResult> {
-    announce(job, &assembly, &opening, tell);
-    let mut drawn = Drawn::by(job, assembly, opening, tell)?;
+    context: RunContext<'_>,
+    tell: &mut dyn FnMut(RunProgress),
+) -> Result<ExecutionResult> {
+    announce(job, &assembly, &context, tell);
+    let mut drawn = Drawn::take_steps(job, assembly, context, tell)?;
     let with_start = drawn.certify();
     Ok(drawn.settle(with_start))
 }
 
-fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
-    let warnings = assembly.proposal.warnings.iter().chain(&opening.spend.notes).cloned();
-    let (own, leaked) = (opening.own, opening.own.leaked(Fault::CountInMessage));
-    tell(Moment::Granted {
-        run: opening.spend.grant.run.clone(),
+fn announce(
+    job: &Job,
+    assembly: &Assembly,
+    context: &RunContext,
+    tell: &mut dyn FnMut(RunProgress),
+) {
+    let warnings = assembly.proposal.warnings.iter().chain(&context.spend.notes).cloned();
+    let (own, leaked) = (context.own, context.own.leaked(Fault::CountInMessage));
+    tell(RunProgress::Granted {
+        run: context.spend.grant.run.clone(),
         steps: assembly.proposal.prepared.plan().steps,
         warnings: warnings.chain(job.forewarned()).chain(leaked).collect(),
         cautions: cautions::of(
             &assembly.private,
             own.definition.records.is_some(),
             own.private().ok(),
-            &opening.known,
+            &context.known,
             &job.watch,
         ),
     });
@@ -75,56 +78,53 @@ fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn Fn
 /// A run that makes no more draws.
 struct Drawn<'a> {
     job: &'a Job,
-    opening: Opening<'a>,
-    method: &'static str,
-    public_records: usize,
+    context: RunContext<'a>,
     preparation: Preparation,
     model: Option<Released<Model>>,
     /// For the certificate, without the model's file.
     facts: Facts,
-    scores: Scores,
-    taken: u64,
-    worked: Duration,
     ending: SpendEnding,
+    /// Before the files are written and the run is settled.
+    summary: Summary,
 }
 
 impl<'a> Drawn<'a> {
     /// Takes the steps, and releases the score of the resulting model.
-    fn by(
+    fn take_steps(
         job: &'a Job,
         assembly: Assembly,
-        mut opening: Opening<'a>,
-        tell: &mut dyn FnMut(Moment),
+        mut context: RunContext<'a>,
+        tell: &mut dyn FnMut(RunProgress),
     ) -> Result<Self> {
         let Assembly { proposal, private, private_holdout, private_scored } = assembly;
         let Proposal { preparation, problem, prepared, calibrated, public_holdout, .. } = proposal;
-        let judge = Judge {
+        let evaluator = Evaluator {
             preparation: &preparation,
             public: &public_holdout,
             private: private_holdout.as_ref(),
             watch: &job.watch,
         };
-        let compare = || Comparisons::begin(&judge, &problem, &job.plan.method, &private);
+        let compare = || Comparisons::begin(&evaluator, &problem, &job.plan.method, &private);
         let mut comparisons = None;
-        let mut hear = |moment: Moment| {
-            if matches!(moment, Moment::Stepped(_)) {
+        let mut report = |event: RunProgress| {
+            if matches!(event, RunProgress::Stepped(_)) {
                 comparisons.get_or_insert_with(compare);
             }
-            tell(moment);
+            tell(event);
         };
-        let steward = Steward::of(opening.directory.path(), &job.control);
-        let recorded = opening.recorded.take();
+        let remote_control = RemoteControl::of(context.directory.path(), &job.control);
+        let recorded = context.recorded.take();
         let mut steps = StepRecorder::new(
             &job.control,
-            &judge,
+            &evaluator,
             &calibrated,
             recorded,
-            &mut opening.directory,
-            &mut hear,
+            &mut context.directory,
+            &mut report,
         );
         let start = || prepared.start(private.share(), &calibrated);
-        let (model, mut ended) = steps.take(start, &mut opening.spend.spender);
-        drop(steward);
+        let (model, mut ended) = steps.take(start, &mut context.spend.spender);
+        drop(remote_control);
         let StepRecorder { taken, worked, weights, mut resumable, .. } = steps;
         let weighed = |it| source_weights(&job.plan.public, &problem.public, &it);
         let source_weights = weights.map_or_else(Vec::new, weighed);
@@ -133,12 +133,12 @@ impl<'a> Drawn<'a> {
         let alone = comparisons.public(&job.control);
         // Missing draws of a run that ended early cover no score. With noise that is not secret,
         // nothing may be published.
-        let mut told = None;
+        let mut released = None;
         if let (true, Some(model), Ok(RunOutcome::Finished)) =
-            (opening.spend.grant.noise.is_secret(), &model, &ended)
+            (context.spend.grant.noise.is_secret(), &model, &ended)
         {
             let label = |raw: f64| preparation.label_from_prediction(raw);
-            let scene = ScoringNeeds {
+            let needs = ScoringNeeds {
                 // It is not compared with itself.
                 public_alone: alone.as_ref().filter(|alone| *alone != model.get()),
                 public_holdout: Some(&public_holdout),
@@ -147,61 +147,66 @@ impl<'a> Drawn<'a> {
             };
             let own = proposal.scoring.as_ref().zip(private_scored.as_ref());
             let score = catch(|| match (&proposal.test, own) {
-                (Some(test), _) => {
-                    let made = (model.get(), &preparation);
-                    test.draw((&job.session, &job.workspace), &job.loaded(), made, &scene).map(Some)
-                }
+                (Some(test), _) => test.draw(job, model.get(), &preparation, &needs).map(Some),
                 (None, Some((scoring, records))) => scoring
-                    .draw(records, model.get(), &scene, &mut opening.spend.spender)
+                    .draw(records, model.get(), &needs, &mut context.spend.spender)
                     .map(|score| Some(score.into_inner())),
                 (None, None) => Ok(None),
             });
             match score {
-                Ok(score) => told = score,
+                Ok(score) => released = score,
                 Err(error) => {
-                    resumable |= opening.spend.spender.is_broken();
+                    resumable |= context.spend.spender.is_broken();
                     ended = Err(error);
                 }
             }
         }
 
         let baselines = comparisons.private(&job.control, alone);
-        let own = opening.own;
-        let mut scores = judge.scores(model.as_ref(), &baselines);
+        let own = context.own;
+        let mut scores = evaluator.scores(model.as_ref(), &baselines);
         let held_out = Table::holdout_rows(own.rows, job.plan.holdout);
         scores.persons = own.unit().map(|_| held_out);
         if own.definition.records.is_some() {
             // The number of records that are not empty would reveal what `records` hides.
             scores.held_out = scores.held_out.map(|count| count.map(|_| held_out));
         }
-        let ending = opening.spend.end(ended, resumable)?;
+        let ending = context.spend.end(ended, resumable)?;
         let facts = Facts {
             lineage: proposal.lineage,
             taken_as_public: proposal.taken_as_public,
             rehearsed: job.expected(),
-            told,
+            told: released,
             source_weights,
-            ..opening.spend.facts(&ending, problem.shape.private_records)
+            ..context.spend.facts(&ending, problem.shape.private_records)
         };
-        Ok(Self {
+        let summary = Summary {
+            run: facts.run.clone(),
+            directory: context.directory.path().to_path_buf(),
+            plan: job.plan.name.clone(),
             method: proposal.method.spec().name,
+            unit: facts.unit.clone(),
+            private_records: facts.records,
             public_records: problem.shape.public_records,
-            job,
-            opening,
-            preparation,
-            model,
-            facts,
-            ending,
+            outcome: ending.outcome,
+            target: job.plan.target,
+            guarantee: ending.guarantee.clone(),
+            with_start: None,
             scores,
-            taken,
+            score: facts.told.clone(),
+            source_weights: facts.source_weights.clone(),
+            steps: taken,
             worked,
-        })
+            peeked: ending.peeked,
+            trouble: None,
+        };
+        Ok(Self { job, context, preparation, model, facts, ending, summary })
     }
 
     /// Writes the files of a run that is over. Returns the guarantee of its model, if it differs
     /// from the run's own.
     fn certify(&mut self) -> Option<Guarantee> {
-        let (directory, mut facts) = (&mut self.opening.directory, self.facts.clone());
+        let (directory, mut facts) = (&mut self.context.directory, self.facts.clone());
         self.ending.certify(|| {
             let model = self.model.as_ref().map(|model| {
                 let loaded = self.job.loaded();
@@ -219,7 +224,8 @@ impl<'a> Drawn<'a> {
             });
             facts.model = model.transpose()?;
             let certificate = Certificate::of(facts)?;
-            directory.record_errors(self.taken, self.scores.exact(&self.job.watch))?;
+            let exact = self.summary.scores.exact(&self.job.watch);
+            directory.record_errors(self.summary.steps, exact)?;
             certificate.keep(directory)?;
             if let Some(advice) = self.job.advice() {
                 report::keep_rehearsal(directory.path(), &advice)?;
@@ -231,31 +237,11 @@ impl<'a> Drawn<'a> {
         })
     }
 
-    fn settle(self, with_start: Option<Guarantee>) -> CourseResult {
-        let (Opening { spend, directory, .. }, mut ending) = (self.opening, self.ending);
+    fn settle(self, with_start: Option<Guarantee>) -> ExecutionResult {
+        let (spend, mut ending) = (self.context.spend, self.ending);
         let used = spend.spender.counts().to_vec();
-        let directory = directory.path().to_path_buf();
-        ending.settle(spend, &directory);
-        let summary = Summary {
-            run: self.facts.run,
-            directory,
-            plan: self.job.plan.name.clone(),
-            method: self.method,
-            unit: self.facts.unit,
-            private_records: self.facts.records,
-            public_records: self.public_records,
-            outcome: ending.outcome,
-            target: self.job.plan.target,
-            guarantee: ending.guarantee,
-            with_start,
-            scores: self.scores,
-            told: self.facts.told,
-            source_weights: self.facts.source_weights,
-            steps: self.taken,
-            worked: self.worked,
-            peeked: ending.peeked,
-            trouble: ending.trouble,
-        };
-        CourseResult { summary, used }
+        ending.settle(spend, &self.summary.directory);
+        let SpendEnding { outcome, trouble, .. } = ending;
+        ExecutionResult { summary: Summary { outcome, with_start, trouble, ..self.summary }, used }
     }
 }
