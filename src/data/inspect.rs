@@ -8,17 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::column::lacks_value;
-use super::column::{Cell, Column, finite, is_missing};
+use super::column::{Cell, Column, finite, is_missing, lacks_value};
 use super::definition::{Columns, DatasetDefinition, Role, Source};
 use super::identifiers::{self, Identifier};
 use super::persons::seems_to_name_persons;
 use super::preparation::MOST_VALUES;
-use super::read::in_turn::{self, in_turn};
+use super::read::in_turn;
 use super::table::Table;
 use super::vectors::Vectors;
 use super::{Missing, Task};
-use crate::error::Result;
+use crate::numeric::parallel;
 
 /// A numeric column with at most this many whole values may name classes.
 const MOST_CLASSES: usize = 20;
@@ -141,31 +140,23 @@ enum AsFeature {
 
 impl Inspection {
     /// Examines all columns; private values are shown only if the user asks.
-    pub fn of(table: &Table, show_values: bool) -> Result<Self> {
-        let mut columns = Vec::new();
-        let mut label_candidates = Vec::new();
-        let mut problems = Vec::new();
-        let mut next = 0;
-        in_turn(
-            in_turn::threads((table.rows() * table.columns.len()) as u64 / WORTH_A_THREAD),
-            |looked: &mut Looked| {
-                looked.at = next;
-                next += 1;
-                Ok(looked.at < table.columns.len())
+    pub fn of(table: &Table, show_values: bool) -> Self {
+        let mut found: Vec<Option<ColumnFindings>> = table.columns.iter().map(|_| None).collect();
+        let cells = (table.rows() * table.columns.len()) as u64;
+        parallel::share_out(
+            found.iter_mut().enumerate().collect(),
+            in_turn::threads(cells / WORTH_A_THREAD),
+            &|(at, found): (usize, &mut Option<_>)| {
+                *found = Some(ColumnFindings::in_column(table, at, show_values));
             },
-            |looked| {
-                looked.found = Some(ColumnFindings::in_column(table, looked.at, show_values));
-                Ok(())
-            },
-            |looked| {
-                if let Some(found) = looked.found.take() {
-                    columns.push(found.facts);
-                    problems.extend(found.problem);
-                    label_candidates.extend(found.candidate.map(|label| (looked.at, label)));
-                }
-                Ok(())
-            },
-        )?;
+        );
+        let (mut columns, mut label_candidates, mut problems) =
+            (Vec::new(), Vec::new(), Vec::new());
+        for (at, found) in found.into_iter().flatten().enumerate() {
+            columns.push(found.facts);
+            problems.extend(found.problem);
+            label_candidates.extend(found.candidate.map(|label| (at, label)));
+        }
         // A label alone repeats itself.
         let alone = table.columns.iter().map(Column::width).sum::<usize>() == 1;
         let duplicated_rows = table.duplicated_rows();
@@ -200,14 +191,14 @@ impl Inspection {
         });
         label_candidates.truncate(5);
         let label_candidates = label_candidates.into_iter().map(|(_, label)| label).collect();
-        Ok(Self {
+        Self {
             origin: table.origin.clone(),
             rows: table.rows(),
             columns,
             duplicated_rows,
             label_candidates,
             problems,
-        })
+        }
     }
 
     /// Another problem of the table as a whole.
@@ -277,13 +268,6 @@ impl Inspection {
     fn has(&self, column: &str, of_this_kind: impl Fn(&ColumnFacts) -> bool) -> bool {
         self.columns.iter().any(|facts| facts.name == column && of_this_kind(facts))
     }
-}
-
-/// A column on its way through the threads that examine columns.
-#[derive(Default)]
-struct Looked {
-    at: usize,
-    found: Option<ColumnFindings>,
 }
 
 /// The findings about one column.
@@ -568,7 +552,7 @@ mod tests {
 
     fn inspect(show_values: bool) -> Inspection {
         let table = csv::read_bytes("shops.csv", SHOPS.as_bytes()).ok().unwrap();
-        Inspection::of(&table, show_values).ok().unwrap()
+        Inspection::of(&table, show_values)
     }
 
     #[test]
@@ -626,7 +610,7 @@ mod tests {
     fn columns_that_count_the_rows_are_identifiers_and_many_numbers_a_regression() {
         let rows = (0..50).map(|i| format!("{i},{}\n", f64::from(i) * 0.5)).collect::<Vec<_>>();
         let table = csv::read_bytes("t.csv", format!("n,v\n{}", rows.concat()).as_bytes());
-        let found = Inspection::of(&table.ok().unwrap(), false).ok().unwrap();
+        let found = Inspection::of(&table.ok().unwrap(), false);
         assert_eq!(found.problems[0].column.as_deref(), Some("n"));
         let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
         assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
@@ -641,7 +625,7 @@ mod tests {
         let rows: String = (0..40).map(row).collect();
         let text = format!("amount,patient_id,booking,price,y\n{rows}");
         let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
-        let found = Inspection::of(&table, false).ok().unwrap();
+        let found = Inspection::of(&table, false);
         let left_out: Vec<_> =
             found.problems.iter().filter_map(|problem| problem.column.as_deref()).collect();
         assert_eq!(left_out, ["patient_id", "booking"]);
@@ -655,7 +639,7 @@ mod tests {
             let rows = (0..30).map(|i| format!("{}.5,{}\n", i * i, values[i % 3]));
             let text = format!("x,quality\n{}", rows.collect::<String>());
             let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
-            Inspection::of(&table, false).ok().unwrap().label_candidates[0].clone()
+            Inspection::of(&table, false).label_candidates[0].clone()
         };
         let codes = label([1, 2, 3]);
         assert_eq!((codes.task, codes.classes), (Task::Classification, Some(3)));
@@ -670,7 +654,7 @@ mod tests {
     #[test]
     fn numbers_with_commas_are_no_categories() {
         let table = csv::read_bytes("t.csv", b"a;b;c\n1,5;1,000;x,y\n;2;3\n3,25;7,5;4\n");
-        let found = Inspection::of(&table.ok().unwrap(), false).ok().unwrap();
+        let found = Inspection::of(&table.ok().unwrap(), false);
         let about = |column: &str| {
             let mut problems = found.problems.iter();
             problems.find(|it| it.column.as_deref() == Some(column)).unwrap().what.clone()
@@ -684,7 +668,7 @@ mod tests {
         let candidates = |values: &[f64]| {
             let column = Column::Vectors(Vectors::new(3, Values::F64(values.to_vec())).unwrap());
             let table = Table::of_rows("t.npy", vec!["x".into()], vec![column]).unwrap();
-            Inspection::of(&table, false).unwrap().label_candidates
+            Inspection::of(&table, false).label_candidates
         };
         let found = candidates(&[0.5, 1.0, 1.0, 0.25, 1.0, 0.0, 2.0, 3.5, 1.0]);
         assert_eq!(found[0].column, "x[2]");

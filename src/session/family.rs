@@ -48,7 +48,7 @@ pub struct FamilyFile {
 
 impl FamilyFile {
     pub fn of(file: String, table: &Table) -> Result<Self> {
-        Ok(Self { file, columns: table.names.clone(), inspection: Inspection::of(table, false)? })
+        Ok(Self { file, columns: table.names.clone(), inspection: Inspection::of(table, false) })
     }
 }
 

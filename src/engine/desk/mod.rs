@@ -250,7 +250,7 @@ impl Clerk {
                 let definition = if watch.is_sealed() && may_be_private {
                     DatasetDefinition::new(&name, Role::Private, source)
                 } else {
-                    Inspection::of(&table, false)?.definition(&name, source)
+                    Inspection::of(&table, false).definition(&name, source)
                 };
                 let definition = Box::new(definition);
                 self.tray.put(DeskReport::Inspected { definition, columns });
