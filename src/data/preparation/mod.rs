@@ -237,8 +237,19 @@ impl Preparation {
     /// rows. There are as many records as rows: incomplete ones are empty where the
     /// policy is to drop them (see [`super::missing`]).
     pub fn apply(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
+        self.apply_with(table, (name, with_label), None)
+    }
+
+    /// [`Self::apply`], perhaps with these scores instead of those of the public predictor.
+    fn apply_with(
+        &self,
+        table: &Table,
+        (name, with_label): (&str, bool),
+        scores: Option<&Matrix>,
+    ) -> Result<Dataset> {
         self.fits(table, with_label)?;
-        self.with_others_empty(table, self.dropping(table, with_label)?, (name, with_label), None)
+        let complete = self.dropping(table, with_label)?;
+        self.with_others_empty(table, complete, (name, with_label), scores)
     }
 
     /// Prepares private rows: an unusable one stops nothing and becomes an empty record.
@@ -294,15 +305,12 @@ impl Preparation {
     pub fn apply_public(
         &self,
         table: &Table,
-        (name, with_label): (&str, bool),
+        asked: (&str, bool),
         scores: Option<&Matrix>,
     ) -> Result<PublicData> {
-        self.public(table, |rows, part| match scores {
-            None => self.apply(part, name, with_label),
-            Some(scores) if rows.len() == table.rows() => {
-                self.apply_scored(part, name, with_label, scores)
-            }
-            Some(scores) => self.apply_scored(part, name, with_label, &scores.select_columns(rows)),
+        self.public(table, |rows, part| {
+            let scores = scores.map(|scores| scores.select_columns(rows));
+            self.apply_with(part, asked, scores.as_ref())
         })
     }
 

@@ -339,9 +339,7 @@ impl Preparation {
         with_label: bool,
         scores: &Matrix,
     ) -> Result<Dataset> {
-        self.fits(table, with_label)?;
-        let complete = self.dropping(table, with_label)?;
-        self.with_others_empty(table, complete, (name, with_label), Some(scores))
+        self.apply_with(table, (name, with_label), Some(scores))
     }
 
     /// The features of the score for rows with these standardised features.
