@@ -114,8 +114,16 @@ impl Numbers {
 
     /// The number in a row.
     pub fn get(&self, row: usize) -> f64 {
+        if let Some(row) = row.checked_sub(self.chunks.rows()) {
+            return self.rest[row];
+        }
+        let chunk = &self.chunks.list()[self.chunks.number_of(row)];
+        let row = row - chunk.rows.start;
+        if let Kept::Memory(packed) = &chunk.kept {
+            return packed.get(row);
+        }
         let mut number = [0.0];
-        self.copy(row..row + 1, &mut number);
+        chunk.kept.read(row..row + 1, &mut number);
         number[0]
     }
 

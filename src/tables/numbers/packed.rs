@@ -104,6 +104,16 @@ impl Packed {
         }
     }
 
+    /// One of the numbers.
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Self::Bytes(bytes) => f64::from(bytes[at]),
+            Self::Singles(singles) => f64::from(singles[at]),
+            Self::Decimals { units, per_one } => number(units[at], *per_one),
+            Self::Doubles(doubles) => doubles[at],
+        }
+    }
+
     /// Some of the numbers.
     pub fn read(&self, range: Range<usize>, numbers: &mut [f64]) {
         Arch::new().dispatch(|| match self {
