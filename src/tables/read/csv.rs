@@ -328,10 +328,6 @@ impl<'a> CsvFile<'_, 'a> {
         count != width || cells.left_open
     }
 
-    fn place(&self, line: u64) -> String {
-        format!("{}:{line}", self.input.origin)
-    }
-
     fn text<'c>(&self, cell: &'c [u8], line: u64) -> Result<&'c str> {
         std::str::from_utf8(cell).map(str::trim).map_err(|_| not_utf8(self.input, line))
     }
@@ -348,7 +344,7 @@ impl<'a> CsvFile<'_, 'a> {
             .by_ref()
             .map(|cell| self.text(&cell, header.line).map(str::to_owned))
             .collect::<Result<Vec<_>>>()?;
-        let place = self.place(header.line);
+        let place = header.place(self.input);
         if cells.left_open {
             return Err(Error::failed("a quote opened in the header is not closed in its line")
                 .at(place)
@@ -390,12 +386,8 @@ impl<'a> CsvFile<'_, 'a> {
         let mut all = CsvPiece { columns, ..CsvPiece::default() };
         let mut late = Vec::new();
         let add = |piece: &mut CsvPiece| self.append(piece, &mut all, &mut late);
-        in_turn(
-            in_turn::threads(self.input.most_bytes() / records::BLOCK as u64),
-            take,
-            work,
-            add,
-        )?;
+        let threads = in_turn::threads(self.input.most_bytes() / records::BLOCK as u64);
+        in_turn(threads, take, work, add)?;
         if all.lines.is_empty() {
             let what = if self.has_header { "a header but no rows" } else { "no rows" };
             return Err(self
@@ -613,7 +605,7 @@ impl<'a> CsvFile<'_, 'a> {
             format!("there are {expected} column names")
         };
         Error::failed(format!("this row has {}, {against}", count(self.cells(record).count())))
-            .at(self.place(record.line))
+            .at(record.place(self.input))
             .cure(format!(
                 "complete or remove the row; text that contains {separator} must be in double \
                  quotes"

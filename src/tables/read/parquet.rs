@@ -323,9 +323,9 @@ impl Builder {
         let pages = Pages::new(input, group.column(leaf))?;
         let tray = PageTray::default();
         let reader = get_column_reader(column.clone(), Box::new(tray.clone()));
-        let levels =
-            Levels { definition: column.max_def_level(), repeated: column.max_rep_level() > 0 };
-        let mut chunk = Chunk { pages, tray, levels, input, name: self.name.clone() };
+        let (definition, repeated) = (column.max_def_level(), column.max_rep_level() > 0);
+        let name = self.name.clone();
+        let mut chunk = Chunk { pages, tray, definition, repeated, input, name };
         match reader {
             ColumnReader::BoolColumnReader(mut reader) => {
                 chunk.each(&mut reader, self, |it, batch| {
@@ -491,17 +491,13 @@ fn finite(number: f64, forgiving: bool) -> f64 {
     if forgiving && number.is_infinite() { f64::NAN } else { number }
 }
 
-struct Levels {
-    /// The definition level of a cell that is not missing.
-    definition: i16,
-    repeated: bool,
-}
-
 /// One column's cells in one group of rows.
 struct Chunk<'i, 'a> {
     pages: Pages<'i, 'a>,
     tray: PageTray,
-    levels: Levels,
+    /// The definition level of a cell that is not missing.
+    definition: i16,
+    repeated: bool,
     input: &'i Input<'a>,
     name: String,
 }
@@ -513,7 +509,8 @@ struct DecodedCells<'b, T> {
     cells: usize,
     definitions: &'b [i16],
     repetitions: &'b [i16],
-    levels: &'b Levels,
+    /// The definition level of a cell that is not missing.
+    whole: i16,
 }
 
 impl<T> DecodedCells<'_, T> {
@@ -521,8 +518,7 @@ impl<T> DecodedCells<'_, T> {
     fn cells(&self, mut visit: impl FnMut(Option<&T>, bool)) {
         let mut present = self.values.iter();
         for at in 0..self.cells {
-            let whole = self.levels.definition;
-            let there = self.definitions.get(at).is_none_or(|&level| level == whole);
+            let there = self.definitions.get(at).is_none_or(|&level| level == self.whole);
             let begins = self.repetitions.get(at).is_none_or(|&level| level == 0);
             visit(if there { present.next() } else { None }, begins);
         }
@@ -530,7 +526,7 @@ impl<T> DecodedCells<'_, T> {
 
     /// The cells, if none is missing and each is a row.
     fn plain(&self) -> Option<&[T]> {
-        (self.values.len() == self.cells && !self.levels.repeated).then_some(self.values)
+        (self.values.len() == self.cells && self.repetitions.is_empty()).then_some(self.values)
     }
 }
 
@@ -552,8 +548,8 @@ impl Chunk<'_, '_> {
                 let decode = || {
                     reader.read_records(
                         BLOCK,
-                        (self.levels.definition > 0).then_some(&mut definitions),
-                        self.levels.repeated.then_some(&mut repetitions),
+                        (self.definition > 0).then_some(&mut definitions),
+                        self.repeated.then_some(&mut repetitions),
                         &mut values,
                     )
                 };
@@ -569,7 +565,7 @@ impl Chunk<'_, '_> {
                     cells: levels_read,
                     definitions: &definitions,
                     repetitions: &repetitions,
-                    levels: &self.levels,
+                    whole: self.definition,
                 };
                 visit(builder, cells);
                 builder.cells.settle()?;
