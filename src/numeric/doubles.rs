@@ -57,12 +57,11 @@ impl Doubles {
     /// No examples yet, with room for `count` in memory, or in a file beside `other`.
     pub fn with_room(dimension: usize, count: usize, other: Option<&Scratch>) -> Result<Self> {
         Ok(match other {
+            None => {
+                Self::Memory(Matrix::from_vec(dimension, 0, Vec::with_capacity(dimension * count)))
+            }
             Some(other) => {
                 Self::Disk(DoublesOnDisk { dimension, count: 0, file: other.another()? })
-            }
-            None => {
-                let room = Vec::with_capacity(dimension * count);
-                Self::Memory(Matrix::from_vec(dimension, 0, room))
             }
         })
     }
